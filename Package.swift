@@ -1,0 +1,78 @@
+// swift-tools-version: 6.3
+
+import PackageDescription
+
+// One list of settings for every Swift target.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    // Public async functions stay on the caller's executor: what memory can answer never leaves
+    // the caller's thread.
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+    name: "stratus",
+    products: [
+        .library(name: "Stratus", targets: ["Stratus"]),
+        .executable(name: "stratus", targets: ["StratusTool"]),
+    ],
+    // The layers, bottom to top. Imports point down only; LayoutTests holds the table.
+    targets: [
+        .systemLibrary(name: "CXXHash", providers: [.apt(["libxxhash-dev"])]),
+        .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
+        .target(name: "CLinux"),
+        .target(
+            name: "StratusBytes", dependencies: ["CXXHash", "CCrypto"], swiftSettings: settings),
+        .target(
+            name: "StratusFiles", dependencies: ["CLinux", "StratusBytes"], swiftSettings: settings),
+        .target(
+            name: "StratusJournal", dependencies: ["StratusFiles", "StratusBytes"],
+            swiftSettings: settings),
+        .target(name: "StratusIndex", dependencies: ["StratusBytes"], swiftSettings: settings),
+        .target(
+            name: "Stratus",
+            dependencies: ["StratusIndex", "StratusJournal", "StratusFiles", "StratusBytes"],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "StratusTool",
+            dependencies: ["Stratus", "StratusJournal", "StratusFiles", "StratusBytes"],
+            path: "Tools/stratus", swiftSettings: settings),
+
+        .target(
+            name: "Support", dependencies: ["StratusFiles", "StratusBytes"], path: "Tests/Support",
+            swiftSettings: settings),
+        .testTarget(
+            name: "StratusBytesTests", dependencies: ["StratusBytes", "Support"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "StratusFilesTests", dependencies: ["StratusFiles", "Support"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "StratusJournalTests",
+            dependencies: ["StratusJournal", "StratusFiles", "StratusBytes", "Support"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "StratusIndexTests", dependencies: ["StratusIndex", "Support"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "StratusTests", dependencies: ["Stratus", "Support"], swiftSettings: settings),
+        .testTarget(
+            name: "FormatTests",
+            dependencies: ["Stratus", "StratusJournal", "StratusFiles", "StratusBytes", "Support"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: ["Stratus", "StratusJournal", "StratusFiles", "Support"],
+            swiftSettings: settings),
+        .testTarget(name: "LayoutTests", swiftSettings: settings),
+        .testTarget(name: "ReadmeTests", dependencies: ["Stratus"], swiftSettings: settings),
+        .testTarget(
+            name: "StratusToolTests", dependencies: ["StratusTool", "Support"],
+            swiftSettings: settings),
+    ]
+)

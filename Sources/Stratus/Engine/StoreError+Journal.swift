@@ -1,0 +1,86 @@
+internal import StratusFiles
+internal import StratusJournal
+
+// The errors of the layers below, translated once.
+
+extension StoreError {
+    init(_ error: JournalError) {
+        switch error {
+        case .noStore:
+            self.init(.badContainer, "there is no store here")
+        case .storage(let error):
+            self.init(error)
+        case .poisoned(let error):
+            self.init(
+                .internalError,
+                "a sync failed: the store takes no changes until it is opened again")
+            cause = .poisoned
+            place = Place(file: error.file, byte: 0, kind: "sync failed")
+        case .damaged(let damage), .refused(_, let damage):
+            self.init(.internalError, "the store is damaged")
+            cause = .damaged
+            place = Place(damage)
+        case .newerFormat(let damage):
+            self.init(.internalError, "the store was written by a newer version")
+            cause = .newerFormat
+            place = Place(damage)
+        case .noEntry(let offset):
+            self.init(.internalError, "the index names an entry that is not there")
+            cause = .damaged
+            place = Place(file: "", byte: 0, offset: offset.rawValue, kind: "no entry")
+        case .entryTooLong:
+            self.init(.limitExceeded, "the record is longer than an entry may be")
+        case .historyChanged:
+            self.init(
+                .changeTokenExpired,
+                "the store lost what was read of it before that was durable")
+        case .closed:
+            self.init(.operationCancelled, "the container was closed")
+            cause = .closed
+        }
+    }
+
+    init(_ error: StorageError) {
+        let call = error.cause.map { " (\($0))" } ?? ""
+        switch error.kind {
+        case .locked(let holder):
+            self.init(.serviceUnavailable, "the store is locked by \(holder)")
+            cause = .locked(holder: holder)
+        case .noSpace:
+            self.init(.quotaExceeded, "no space is left for the store")
+            cause = .inputOutput("\(error.file)\(call)")
+        case .permission:
+            self.init(.permissionFailure, "the file system does not permit it")
+            cause = .notPermitted("\(error.file)\(call)")
+        case .notFound:
+            self.init(.badContainer, "there is no store here")
+            cause = .inputOutput("\(error.file)\(call)")
+        case .truncated:
+            self.init(.internalError, "a file of the store is too short")
+            cause = .damaged
+            place = Place(file: error.file, byte: 0, kind: "file.truncated")
+        case .exists, .syncFailed, .inputOutput:
+            self.init(.internalError, "the file system failed")
+            cause = .inputOutput("\(error.file)\(call)")
+        }
+    }
+
+    /// Any error of the layers below.
+    init(translating error: any Error) {
+        switch error {
+        case let error as StoreError: self = error
+        case let error as JournalError: self.init(error)
+        case let error as StorageError: self.init(error)
+        case let damage as JournalDamage: self.init(JournalError(damage))
+        default: self.init(.internalError, "unexpected: \(error)")
+        }
+    }
+}
+
+extension StoreError.Place {
+    init(_ damage: JournalDamage) {
+        self.init(
+            file: damage.file, byte: damage.byte, offset: damage.offset?.rawValue,
+            kind: damage.kind.identifier)
+    }
+}

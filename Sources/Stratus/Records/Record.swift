@@ -1,0 +1,144 @@
+public import FoundationEssentials
+internal import StratusBytes
+
+/// A record: typed fields under a name, in a zone.
+///
+/// A value over the bytes it was stored as: reading a field decodes that field alone. Edits lie
+/// over those bytes until the record is saved; nothing is sent but what was edited. Copies are
+/// independent.
+///
+/// Rules: `Formats/README.md`, "Records" (after CloudKit's records).
+public struct Record: Sendable {
+    /// The name of a record and its zone.
+    public struct ID: Hashable, Sendable {
+        /// ASCII, 1 to 255 characters, not beginning with `_`.
+        public var recordName: String
+        /// The zone.
+        public var zoneID: RecordZone.ID
+
+        /// The record `recordName` of a zone.
+        public init(recordName: String, zoneID: RecordZone.ID = .default) {
+            self.recordName = recordName
+            self.zoneID = zoneID
+        }
+    }
+
+    /// What the store adds to a saved record.
+    struct System: Sendable, Equatable {
+        var version: UInt64
+        var created: Int64
+        var modified: Int64
+        var creator: String
+        var modifier: String
+    }
+
+    /// The record's identity, which never changes.
+    public let recordID: ID
+    /// The kind of record, which never changes.
+    public let recordType: String
+    /// The record above this one in its hierarchy.
+    public var parent: Reference?
+
+    let system: System?
+    let storedParent: Reference?
+    private(set) var stored: StoredFields
+    /// Edits: a value, or nil for a field to be removed.
+    private(set) var edits: [String: RecordValue?] = [:]
+
+    /// A new record with a random name in the default zone, unless an identity is given.
+    public init(recordType: String, recordID: ID = ID(recordName: UUID().uuidString)) {
+        self.recordType = recordType
+        self.recordID = recordID
+        system = nil
+        stored = .none
+        storedParent = nil
+    }
+
+    init(
+        recordType: String, recordID: ID, system: System, parent: Reference?,
+        stored: StoredFields
+    ) {
+        self.recordType = recordType
+        self.recordID = recordID
+        self.system = system
+        self.parent = parent
+        storedParent = parent
+        self.stored = stored
+    }
+
+    /// The value of a field; nil where there is none. Assigning nil removes the field at the next
+    /// save, if it came from the store.
+    public subscript(key: String) -> RecordValue? {
+        get {
+            if let edit = edits[key] { return edit }
+            guard let number = stored.schema.numbers[key], let field = stored.field(number) else {
+                return nil
+            }
+            return stored.value(field, in: recordID.zoneID)
+        }
+        set {
+            // A field that was never stored and is taken away again was never there.
+            if newValue == nil, system == nil {
+                edits[key] = nil
+            } else {
+                edits[key] = .some(newValue)
+            }
+        }
+    }
+
+    /// The fields that have a value, sorted.
+    public var allKeys: [String] {
+        var keys = Set(edits.compactMap { $1 == nil ? nil : $0 })
+        stored.forEach { field in
+            if let name = stored.schema.name(field.number), edits[name] == nil {
+                keys.insert(name)
+            }
+            return true
+        }
+        return keys.sorted()
+    }
+
+    /// The fields that were set or removed since the record was fetched or saved, sorted.
+    public var changedKeys: [String] { edits.keys.sorted() }
+
+    /// Changes with every save; compared for equality only. Nil until saved.
+    public var recordChangeTag: String? { system.map { String($0.version) } }
+    /// When the record was first saved.
+    public var creationDate: Date? { system.map { Date(milliseconds: $0.created) } }
+    /// When the record was last saved; rises with every save.
+    public var modificationDate: Date? { system.map { Date(milliseconds: $0.modified) } }
+    /// Who saved the record first.
+    public var creatorUserRecordID: ID? { system.map { ID(recordName: $0.creator) } }
+    /// Who saved the record last.
+    public var lastModifiedUserRecordID: ID? { system.map { ID(recordName: $0.modifier) } }
+
+    /// The words of all text fields, cut at white space.
+    public var allTokens: [String] {
+        allKeys.compactMap { self[$0]?.stringValue }.flatMap { text in
+            text.split(whereSeparator: \.isWhitespace).map(String.init)
+        }
+    }
+
+    /// The same record with only `keys` of its stored fields; the others stay in the store.
+    func showing(_ keys: [String]?) -> Record {
+        guard let keys else { return self }
+        var record = self
+        record.stored.visible = Set(keys.compactMap { stored.schema.numbers[$0] })
+        return record
+    }
+}
+
+extension Record: Equatable {
+    /// Whether identity, system fields and all values are equal.
+    public static func == (left: Record, right: Record) -> Bool {
+        left.recordID == right.recordID && left.recordType == right.recordType
+            && left.system == right.system && left.parent == right.parent
+            && left.allKeys == right.allKeys
+            && left.allKeys.allSatisfy { left[$0] == right[$0] }
+    }
+}
+
+extension Date {
+    /// From milliseconds since 1970, as the store keeps its own dates.
+    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
+}

@@ -1,0 +1,250 @@
+internal import StratusBytes
+internal import StratusJournal
+
+/// Kinds of the entries that make up the model: `Formats/Record.md`.
+extension EntryKind {
+    static let record = EntryKind(rawValue: 32)
+    static let tombstone = EntryKind(rawValue: 33)
+    static let zone = EntryKind(rawValue: 34)
+    static let user = EntryKind(rawValue: 35)
+    static let names = EntryKind(rawValue: 36)
+    static let mark = EntryKind(rawValue: 37)
+}
+
+/// What stands before the fields in the entry of a record: `Formats/Record.md`, "Record".
+struct RecordHead: Equatable, Sendable {
+    private enum Flag {
+        static let hasPrevious: UInt8 = 1
+        static let isUpdate: UInt8 = 2
+        static let hasParent: UInt8 = 4
+        static let known: UInt8 = 7
+    }
+
+    var type: UInt32
+    var name: String
+    /// In milliseconds since 1970.
+    var modified: Int64
+    var modifier: UInt32
+    var created: Int64
+    var creator: UInt32
+    /// The version that this one replaces: of the record or, where it was deleted, of its tombstone.
+    var previous: Version
+    /// The record name of the parent.
+    var parent: String?
+
+    /// Whether the record lived when this version was saved.
+    var isUpdate: Bool { created != modified || creator != modifier || forcesUpdate }
+    /// Set by a decoder, and by a save over a living record.
+    var forcesUpdate = false
+
+    init(
+        type: UInt32, name: String, modified: Int64, modifier: UInt32, created: Int64,
+        creator: UInt32, previous: Version, parent: String?, isUpdate: Bool
+    ) {
+        self.type = type
+        self.name = name
+        self.modified = modified
+        self.modifier = modifier
+        self.created = created
+        self.creator = creator
+        self.previous = previous
+        self.parent = parent
+        forcesUpdate = isUpdate
+    }
+
+    func write(to writer: inout ByteWriter) {
+        var flags: UInt8 = 0
+        if previous != .none { flags |= Flag.hasPrevious }
+        if forcesUpdate { flags |= Flag.isUpdate }
+        if parent != nil { flags |= Flag.hasParent }
+        writer.uint8(flags)
+        writer.varint(type)
+        writer.varint(modifier)
+        writer.signedVarint(modified)
+        if forcesUpdate {
+            writer.varint(creator)
+            writer.signedVarint(created)
+        }
+        if previous != .none { writer.varint(previous.rawValue) }
+        writer.countedText(name)
+        if let parent { writer.countedText(parent) }
+    }
+
+    /// Reads the head and leaves the cursor at the field table.
+    init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
+        let flags = try cursor.uint8(bytes)
+        guard flags & ~Flag.known == 0 else { throw .value("flags") }
+        type = try cursor.varint(bytes, as: UInt32.self)
+        modifier = try cursor.varint(bytes, as: UInt32.self)
+        modified = try cursor.signedVarint(bytes)
+        forcesUpdate = flags & Flag.isUpdate != 0
+        creator = modifier
+        created = modified
+        if forcesUpdate {
+            creator = try cursor.varint(bytes, as: UInt32.self)
+            created = try cursor.signedVarint(bytes)
+        }
+        previous = .none
+        if flags & Flag.hasPrevious != 0 {
+            previous = Version(rawValue: try cursor.varint(bytes))
+        }
+        guard previous != .none || flags & (Flag.hasPrevious | Flag.isUpdate) == 0 else {
+            throw .value("previous")
+        }
+        name = try cursor.text(bytes, upTo: 255)
+        if flags & Flag.hasParent != 0 { parent = try cursor.text(bytes, upTo: 255) }
+    }
+}
+
+/// The entry of a deleted record: `Formats/Record.md`, "Tombstone".
+struct Tombstone: Equatable, Sendable {
+    var type: UInt32
+    var name: String
+    /// The version that was deleted.
+    var previous: Version
+    /// Who deleted it, and when in milliseconds since 1970.
+    var deleter: UInt32
+    var deleted: Int64
+
+    func write(to writer: inout ByteWriter) {
+        writer.varint(type)
+        writer.varint(deleter)
+        writer.signedVarint(deleted)
+        writer.varint(previous.rawValue)
+        writer.countedText(name)
+    }
+
+    init(type: UInt32, name: String, previous: Version, deleter: UInt32, deleted: Int64) {
+        self.type = type
+        self.name = name
+        self.previous = previous
+        self.deleter = deleter
+        self.deleted = deleted
+    }
+
+    init(_ bytes: Span<UInt8>) throws(FormatError) {
+        var cursor = ByteCursor()
+        type = try cursor.varint(bytes, as: UInt32.self)
+        deleter = try cursor.varint(bytes, as: UInt32.self)
+        deleted = try cursor.signedVarint(bytes)
+        previous = Version(rawValue: try cursor.varint(bytes))
+        guard previous != .none else { throw .value("previous") }
+        name = try cursor.text(bytes, upTo: 255)
+        try cursor.end(bytes)
+    }
+}
+
+/// The fields of a record as they lie in its entry, read one at a time.
+struct StoredFields: Sendable {
+    /// The bytes of the entry, shared with it.
+    let bytes: [UInt8]
+    /// Where the field table begins behind its count, and where the entry's payload ends.
+    private let table: Int
+    private let end: Int
+    let count: Int
+    let schema: Schema
+    /// The fields that a fetch asked for; nil: all.
+    var visible: Set<UInt32>?
+
+    static let none = StoredFields()
+
+    private init() {
+        bytes = []
+        table = 0
+        end = 0
+        count = 0
+        schema = .empty
+    }
+
+    /// The table begins at `cursor`; the payload ends at `end`.
+    init(
+        _ bytes: [UInt8], at cursor: ByteCursor, end: Int, schema: Schema
+    ) throws(FormatError) {
+        self.bytes = bytes
+        self.end = end
+        self.schema = schema
+        var cursor = cursor
+        let span = bytes.span.extracting(0..<end)
+        count = try cursor.count(span, upTo: cursor.remaining(span) / 3)
+        table = cursor.position
+        var length = 0
+        var last: UInt32?
+        for _ in 0..<count {
+            let column = try FieldTable.next(span, &cursor)
+            guard last.map({ $0 < column.number }) ?? true else { throw .value("field order") }
+            last = column.number
+            length += column.length
+            guard length <= end else { throw .truncated }
+        }
+        guard cursor.remaining(span) == length else { throw .value("length") }
+    }
+
+    /// One row of the field table, and where its value lies.
+    struct Field {
+        var number: UInt32
+        var kind: FieldKind
+        var range: Range<Int>
+    }
+
+    /// Gives `body` every visible field in order of number, until it returns false.
+    func forEach(_ body: (Field) -> Bool) {
+        guard count > 0 else { return }
+        let span = bytes.span
+        var cursor = ByteCursor(at: table)
+        var start = end - totalLength
+        for _ in 0..<count {
+            guard let column = try? FieldTable.next(span, &cursor) else { return }
+            let range = start..<start + column.length
+            start += column.length
+            if let visible, !visible.contains(column.number) { continue }
+            let field = Field(number: column.number, kind: column.kind, range: range)
+            guard body(field) else { return }
+        }
+    }
+
+    func field(_ number: UInt32) -> Field? {
+        var found: Field?
+        forEach { field in
+            if field.number == number { found = field }
+            return field.number < number
+        }
+        return found
+    }
+
+    /// Decodes a value; nil where the bytes are none, which the checksum makes our own mistake.
+    func value(_ field: Field, in zone: RecordZone.ID) -> RecordValue? {
+        try? ValueFormat.value(bytes.span, in: field.range, kind: field.kind, zone: zone)
+    }
+
+    private var totalLength: Int {
+        let span = bytes.span
+        var cursor = ByteCursor(at: table)
+        var total = 0
+        for _ in 0..<count {
+            guard let column = try? FieldTable.next(span, &cursor) else { return 0 }
+            total += column.length
+        }
+        return total
+    }
+}
+
+/// The rows of a field table: number, kind, length of the value.
+enum FieldTable {
+    static func next(
+        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
+    ) throws(FormatError) -> (number: UInt32, kind: FieldKind, length: Int) {
+        let number = try cursor.varint(bytes, as: UInt32.self)
+        guard let kind = FieldKind(rawValue: try cursor.uint8(bytes)) else {
+            throw .value("field kind")
+        }
+        return (number, kind, try cursor.count(bytes, upTo: bytes.count))
+    }
+
+    static func write(
+        number: UInt32, kind: FieldKind, length: Int, to writer: inout ByteWriter
+    ) {
+        writer.varint(number)
+        writer.uint8(kind.rawValue)
+        writer.varint(length)
+    }
+}

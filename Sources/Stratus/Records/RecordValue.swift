@@ -1,0 +1,95 @@
+public import FoundationEssentials
+
+/// A value of a field.
+public enum RecordValue: Hashable, Sendable {
+    /// Text of any length.
+    case string(String)
+    /// An integer; also a Bool, as 0 or 1.
+    case int64(Int64)
+    /// A number.
+    case double(Double)
+    /// A moment, kept with all its precision.
+    case date(Date)
+    /// Bytes.
+    case bytes(Data)
+    /// A place.
+    case location(Location)
+    /// A pointer to another record of the zone.
+    case reference(Reference)
+    /// Values of one kind, none of them a list.
+    case list([RecordValue])
+}
+
+extension RecordValue {
+    /// The text, where it is one.
+    public var stringValue: String? {
+        if case .string(let value) = self { value } else { nil }
+    }
+
+    /// The integer, or a number that is whole.
+    public var int64Value: Int64? {
+        switch self {
+        case .int64(let value): value
+        case .double(let value): Int64(exactly: value)
+        default: nil
+        }
+    }
+
+    /// The number.
+    public var doubleValue: Double? {
+        switch self {
+        case .double(let value): value
+        case .int64(let value): Double(value)
+        default: nil
+        }
+    }
+
+    /// Whether the number is not zero.
+    public var boolValue: Bool? {
+        switch self {
+        case .int64(let value): value != 0
+        case .double(let value): value != 0
+        default: nil
+        }
+    }
+
+    /// The moment, where it is one.
+    public var dateValue: Date? {
+        if case .date(let value) = self { value } else { nil }
+    }
+
+    /// The bytes, where it is some.
+    public var bytesValue: Data? {
+        if case .bytes(let value) = self { value } else { nil }
+    }
+
+    /// The place, where it is one.
+    public var locationValue: Location? {
+        if case .location(let value) = self { value } else { nil }
+    }
+
+    /// The reference, where it is one.
+    public var referenceValue: Reference? {
+        if case .reference(let value) = self { value } else { nil }
+    }
+
+    /// The values, where it is a list.
+    public var listValue: [RecordValue]? {
+        if case .list(let value) = self { value } else { nil }
+    }
+}
+
+extension RecordValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral
+{
+    /// A text.
+    public init(stringLiteral value: String) { self = .string(value) }
+    /// An integer.
+    public init(integerLiteral value: Int64) { self = .int64(value) }
+    /// A number.
+    public init(floatLiteral value: Double) { self = .double(value) }
+    /// 0 or 1.
+    public init(booleanLiteral value: Bool) { self = .int64(value ? 1 : 0) }
+    /// A list.
+    public init(arrayLiteral elements: RecordValue...) { self = .list(elements) }
+}

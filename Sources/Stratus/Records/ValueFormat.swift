@@ -1,0 +1,141 @@
+internal import FoundationEssentials
+internal import StratusBytes
+
+/// How values lie in an entry: `Formats/Record.md`, "Values".
+enum ValueFormat {
+    /// Why a value cannot be a field's.
+    enum Refusal: Error {
+        case nestedList
+        case mixedList
+        case otherZone
+        case name
+    }
+
+    static func kind(of value: RecordValue) throws(Refusal) -> FieldKind {
+        guard case .list(let elements) = value else { return FieldKind(try element(value)) }
+        guard let first = elements.first else { return .emptyList }
+        let kind = try element(first)
+        for other in elements.dropFirst() where try element(other) != kind { throw .mixedList }
+        return FieldKind(kind, isList: true)
+    }
+
+    private static func element(_ value: RecordValue) throws(Refusal) -> ValueKind {
+        switch value {
+        case .string: .string
+        case .int64: .int64
+        case .double: .double
+        case .date: .date
+        case .bytes: .bytes
+        case .location: .location
+        case .reference: .reference
+        case .list: throw .nestedList
+        }
+    }
+
+    static func write(_ value: RecordValue, to writer: inout ByteWriter) {
+        switch value {
+        case .string(let text): writer.text(text)
+        case .int64(let number): writer.signedVarint(number)
+        case .double(let number): writer.double(number)
+        case .date(let date): writer.double(date.timeIntervalSinceReferenceDate)
+        case .bytes(let data): writer.append([UInt8](data))
+        case .location(let location): write(location, to: &writer)
+        case .reference(let reference):
+            writer.uint8(reference.action.rawValue)
+            writer.text(reference.recordID.recordName)
+        case .list(let elements):
+            writer.varint(elements.count)
+            var element = ByteWriter()
+            for value in elements {
+                element.removeAll()
+                write(value, to: &element)
+                writer.varint(element.count)
+                writer.append(element.bytes)
+            }
+        }
+    }
+
+    private static func write(_ location: Location, to writer: inout ByteWriter) {
+        writer.double(location.latitude)
+        writer.double(location.longitude)
+        writer.double(location.altitude)
+        writer.double(location.horizontalAccuracy)
+        writer.double(location.verticalAccuracy)
+        writer.double(location.course)
+        writer.double(location.speed)
+        writer.double(location.timestamp.timeIntervalSinceReferenceDate)
+    }
+
+    /// Reads the value of `kind` that fills `range`.
+    static func value(
+        _ bytes: Span<UInt8>, in range: Range<Int>, kind: FieldKind, zone: RecordZone.ID
+    ) throws(FormatError) -> RecordValue {
+        guard kind.isList else {
+            guard let element = kind.element else { throw .value("field kind") }
+            return try value(bytes, in: range, kind: element, zone: zone)
+        }
+        let part = bytes.extracting(0..<range.upperBound)
+        var cursor = ByteCursor(at: range.lowerBound)
+        let count = try cursor.count(part, upTo: range.count)
+        guard let element = kind.element else {
+            guard count == 0 else { throw .value("count") }
+            try cursor.end(part)
+            return .list([])
+        }
+        var elements: [RecordValue] = []
+        for _ in 0..<count {
+            let length = try cursor.count(part, upTo: cursor.remaining(part))
+            let place = try cursor.range(part, count: length)
+            elements.append(try value(bytes, in: place, kind: element, zone: zone))
+        }
+        try cursor.end(part)
+        return .list(elements)
+    }
+
+    private static func value(
+        _ bytes: Span<UInt8>, in range: Range<Int>, kind: ValueKind, zone: RecordZone.ID
+    ) throws(FormatError) -> RecordValue {
+        let part = bytes.extracting(0..<range.upperBound)
+        var cursor = ByteCursor(at: range.lowerBound)
+        let result: RecordValue
+        switch kind {
+        case .string:
+            result = .string(try cursor.text(part, count: range.count))
+        case .int64:
+            result = .int64(try cursor.signedVarint(part))
+        case .double:
+            result = .double(try cursor.double(part))
+        case .date:
+            let seconds = try cursor.double(part)
+            result = .date(Date(timeIntervalSinceReferenceDate: seconds))
+        case .bytes:
+            result = .bytes(Data(part.array(in: try cursor.range(part, count: range.count))))
+        case .location:
+            result = .location(try location(part, &cursor))
+        case .reference:
+            guard let action = Reference.Action(rawValue: try cursor.uint8(part)) else {
+                throw .value("action")
+            }
+            let name = try cursor.text(part, count: cursor.remaining(part))
+            result = .reference(
+                Reference(
+                    recordID: Record.ID(recordName: name, zoneID: zone), action: action))
+        }
+        try cursor.end(part)
+        return result
+    }
+
+    private static func location(
+        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
+    ) throws(FormatError) -> Location {
+        var location = Location(
+            latitude: try cursor.double(bytes), longitude: try cursor.double(bytes))
+        location.altitude = try cursor.double(bytes)
+        location.horizontalAccuracy = try cursor.double(bytes)
+        location.verticalAccuracy = try cursor.double(bytes)
+        location.course = try cursor.double(bytes)
+        location.speed = try cursor.double(bytes)
+        location.timestamp = Date(timeIntervalSinceReferenceDate: try cursor.double(bytes))
+        return location
+    }
+}

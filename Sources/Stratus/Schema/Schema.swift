@@ -1,0 +1,139 @@
+internal import StratusBytes
+
+/// The kind of value a field holds: `Formats/Record.md`, "Values".
+enum ValueKind: UInt8, Sendable {
+    case string = 1
+    case int64 = 2
+    case double = 3
+    case date = 4
+    case bytes = 5
+    case location = 6
+    case reference = 7
+}
+
+/// The kind of value a field was given when it was first saved.
+struct FieldKind: RawRepresentable, Hashable, Sendable {
+    /// The ``ValueKind`` in the low bits; a list has the sixth bit.
+    var rawValue: UInt8
+
+    static let listBit: UInt8 = 0x20
+    /// An empty list says nothing of its elements.
+    static let emptyList = FieldKind(list: true, bits: 0)
+
+    init?(rawValue: UInt8) {
+        let bits = rawValue & ~Self.listBit
+        let isList = rawValue & Self.listBit != 0
+        guard ValueKind(rawValue: bits) != nil || (isList && bits == 0) else { return nil }
+        self.rawValue = rawValue
+    }
+
+    init(_ kind: ValueKind, isList: Bool = false) {
+        self.init(list: isList, bits: kind.rawValue)
+    }
+
+    private init(list: Bool, bits: UInt8) { rawValue = bits | (list ? Self.listBit : 0) }
+
+    var isList: Bool { rawValue & Self.listBit != 0 }
+    var element: ValueKind? { ValueKind(rawValue: rawValue & ~Self.listBit) }
+
+    /// The name that CloudKit's schema language has for it.
+    var name: String {
+        let element =
+            switch element {
+            case .string: "STRING"
+            case .int64: "INT64"
+            case .double: "DOUBLE"
+            case .date: "TIMESTAMP"
+            case .bytes: "BYTES"
+            case .location: "LOCATION"
+            case .reference: "REFERENCE"
+            case nil: "EMPTY"
+            }
+        return isList ? element + "_LIST" : element
+    }
+}
+
+/// The names of record types and fields with their numbers, and the kind of each field of a type.
+///
+/// One schema serves all databases of a store, as in CloudKit. A value: it changes rarely, and a
+/// reader keeps the one it began with.
+final class Schema: Sendable {
+    struct Column: Hashable, Sendable {
+        var type: UInt32
+        var field: UInt32
+    }
+
+    /// By number.
+    let names: [String]
+    let numbers: [String: UInt32]
+    let columns: [Column: FieldKind]
+    /// What all names take in a preamble.
+    let lengthInBytes: Int
+
+    static let nameLimit = 1 << 16
+    static let empty = Schema(names: [], columns: [:])
+
+    init(names: [String], columns: [Column: FieldKind]) {
+        self.names = names
+        self.columns = columns
+        numbers = Dictionary(
+            names.enumerated().map { ($1, UInt32($0)) }, uniquingKeysWith: { first, _ in first })
+        lengthInBytes = names.reduce(8) { $0 + $1.utf8.count + 5 }
+    }
+
+    func name(_ number: UInt32) -> String? {
+        number < names.count ? names[Int(number)] : nil
+    }
+
+    func adding(_ addition: SchemaAddition) -> Schema {
+        var columns = columns
+        for (column, kind) in addition.columns { columns[column] = kind }
+        return Schema(names: names + addition.names, columns: columns)
+    }
+}
+
+/// Names and columns that a commit brings with it: the entry `names` of `Formats/Record.md`.
+struct SchemaAddition: Sendable, Equatable {
+    /// The number of the first name; the others follow.
+    var firstNumber: UInt32
+    var names: [String] = []
+    var columns: [(Schema.Column, FieldKind)] = []
+
+    var isEmpty: Bool { names.isEmpty && columns.isEmpty }
+
+    static func == (left: SchemaAddition, right: SchemaAddition) -> Bool {
+        left.firstNumber == right.firstNumber && left.names == right.names
+            && left.columns.elementsEqual(right.columns, by: ==)
+    }
+
+    func write(to writer: inout ByteWriter) {
+        writer.varint(firstNumber)
+        writer.varint(names.count)
+        for name in names { writer.countedText(name) }
+        writer.varint(columns.count)
+        for (column, kind) in columns {
+            writer.varint(column.type)
+            writer.varint(column.field)
+            writer.uint8(kind.rawValue)
+        }
+    }
+
+    init(firstNumber: UInt32) { self.firstNumber = firstNumber }
+
+    init(_ bytes: Span<UInt8>) throws(FormatError) {
+        var cursor = ByteCursor()
+        firstNumber = try cursor.varint(bytes, as: UInt32.self)
+        let nameCount = try cursor.count(bytes, upTo: cursor.remaining(bytes))
+        for _ in 0..<nameCount { names.append(try cursor.text(bytes, upTo: 255)) }
+        let columnCount = try cursor.count(bytes, upTo: cursor.remaining(bytes))
+        for _ in 0..<columnCount {
+            let type = try cursor.varint(bytes, as: UInt32.self)
+            let field = try cursor.varint(bytes, as: UInt32.self)
+            guard let kind = FieldKind(rawValue: try cursor.uint8(bytes)) else {
+                throw .value("field kind")
+            }
+            columns.append((Schema.Column(type: type, field: field), kind))
+        }
+        try cursor.end(bytes)
+    }
+}

@@ -1,0 +1,139 @@
+/// A place in a stretch of bytes, from which values are read one after the other.
+///
+/// The bytes are an argument of every call instead of a stored property, so that the cursor needs
+/// no lifetime of its own. On an error the position has not moved. All integers are little-endian.
+package struct ByteCursor {
+    /// Where the next value begins, in bytes from the start of the span.
+    package var position: Int
+
+    @inlinable package init(at position: Int = 0) { self.position = position }
+
+    /// The bytes not read yet.
+    @inlinable package func remaining(_ bytes: Span<UInt8>) -> Int { bytes.count - position }
+
+    @inlinable package mutating func uint8(_ bytes: Span<UInt8>) throws(FormatError) -> UInt8 {
+        guard remaining(bytes) >= 1 else { throw .truncated }
+        defer { position += 1 }
+        return bytes.uint8(at: position)
+    }
+
+    @inlinable package mutating func uint16(_ bytes: Span<UInt8>) throws(FormatError) -> UInt16 {
+        guard remaining(bytes) >= 2 else { throw .truncated }
+        defer { position += 2 }
+        return bytes.uint16(at: position)
+    }
+
+    @inlinable package mutating func uint32(_ bytes: Span<UInt8>) throws(FormatError) -> UInt32 {
+        guard remaining(bytes) >= 4 else { throw .truncated }
+        defer { position += 4 }
+        return bytes.uint32(at: position)
+    }
+
+    @inlinable package mutating func uint64(_ bytes: Span<UInt8>) throws(FormatError) -> UInt64 {
+        guard remaining(bytes) >= 8 else { throw .truncated }
+        defer { position += 8 }
+        return bytes.uint64(at: position)
+    }
+
+    @inlinable package mutating func int64(_ bytes: Span<UInt8>) throws(FormatError) -> Int64 {
+        Int64(bitPattern: try uint64(bytes))
+    }
+
+    @inlinable package mutating func double(_ bytes: Span<UInt8>) throws(FormatError) -> Double {
+        Double(bitPattern: try uint64(bytes))
+    }
+
+    /// An unsigned integer in groups of seven bits, the lowest first (LEB128), in its shortest
+    /// form.
+    @inlinable package mutating func varint(_ bytes: Span<UInt8>) throws(FormatError) -> UInt64 {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        var place = position
+        while true {
+            guard place < bytes.count else { throw .truncated }
+            let byte = bytes.uint8(at: place)
+            place += 1
+            guard shift < 63 || byte <= 1 else { throw .integer }
+            value |= UInt64(byte & 0x7f) &<< shift
+            if byte < 0x80 {
+                guard byte != 0 || shift == 0 else { throw .integer }
+                position = place
+                return value
+            }
+            shift += 7
+        }
+    }
+
+    /// A varint that must fit an `Int` of at most `limit`.
+    @inlinable package mutating func count(
+        _ bytes: Span<UInt8>, upTo limit: Int
+    ) throws(FormatError) -> Int {
+        let start = position
+        let value = try varint(bytes)
+        guard value <= UInt64(limit) else {
+            position = start
+            throw .value("count")
+        }
+        return Int(value)
+    }
+
+    /// A varint that must fit `type`.
+    @inlinable package mutating func varint<Value: FixedWidthInteger & UnsignedInteger>(
+        _ bytes: Span<UInt8>, as type: Value.Type
+    ) throws(FormatError) -> Value {
+        let start = position
+        guard let value = Value(exactly: try varint(bytes)) else {
+            position = start
+            throw .integer
+        }
+        return value
+    }
+
+    /// A signed integer, zigzag-encoded into a varint.
+    @inlinable package mutating func signedVarint(_ bytes: Span<UInt8>) throws(FormatError) -> Int64
+    {
+        let value = try varint(bytes)
+        return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
+    }
+
+    /// The next `count` bytes; the span itself is `bytes.extracting(range)`.
+    @inlinable package mutating func range(
+        _ bytes: Span<UInt8>, count: Int
+    ) throws(FormatError) -> Range<Int> {
+        guard count >= 0, remaining(bytes) >= count else { throw .truncated }
+        defer { position += count }
+        return position..<position + count
+    }
+
+    /// `count` bytes of UTF-8.
+    @inlinable package mutating func text(
+        _ bytes: Span<UInt8>, count: Int
+    ) throws(FormatError) -> String {
+        let start = position
+        let range = try range(bytes, count: count)
+        guard let text = bytes.text(in: range) else {
+            position = start
+            throw .text
+        }
+        return text
+    }
+
+    /// A length as a varint of at most `limit`, then so many bytes of UTF-8.
+    @inlinable package mutating func text(
+        _ bytes: Span<UInt8>, upTo limit: Int
+    ) throws(FormatError) -> String {
+        let start = position
+        do {
+            let count = try count(bytes, upTo: limit)
+            return try text(bytes, count: count)
+        } catch {
+            position = start
+            throw error
+        }
+    }
+
+    /// Fails unless everything has been read.
+    @inlinable package func end(_ bytes: Span<UInt8>) throws(FormatError) {
+        guard position == bytes.count else { throw .value("length") }
+    }
+}

@@ -1,0 +1,89 @@
+/// Bytes under construction. All integers are little-endian.
+package struct ByteWriter {
+    package private(set) var bytes: [UInt8]
+
+    package init(capacity: Int = 0) {
+        bytes = []
+        bytes.reserveCapacity(capacity)
+    }
+
+    package var count: Int { bytes.count }
+
+    package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+    package mutating func truncate(to count: Int) { bytes.removeLast(bytes.count - count) }
+
+    package mutating func uint8(_ value: UInt8) { bytes.append(value) }
+    package mutating func uint16(_ value: UInt16) { integer(value) }
+    package mutating func uint32(_ value: UInt32) { integer(value) }
+    package mutating func uint64(_ value: UInt64) { integer(value) }
+    package mutating func int64(_ value: Int64) { integer(UInt64(bitPattern: value)) }
+    package mutating func double(_ value: Double) { integer(value.bitPattern) }
+
+    /// An unsigned integer in groups of seven bits, the lowest first (LEB128).
+    package mutating func varint(_ value: some UnsignedInteger & FixedWidthInteger) {
+        var rest = UInt64(value)
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    package mutating func varint(_ value: Int) { varint(UInt64(value)) }
+
+    /// A signed integer, zigzag-encoded into a varint.
+    package mutating func signedVarint(_ value: Int64) {
+        varint(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
+    }
+
+    package mutating func append(_ other: [UInt8]) { bytes.append(contentsOf: other) }
+
+    package mutating func append(_ span: Span<UInt8>) {
+        // Safe: the buffer is copied and not kept.
+        unsafe span.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+    }
+
+    /// The UTF-8 of `text`, without a length.
+    package mutating func text(_ text: String) {
+        var text = text
+        // Safe: the buffer is copied and not kept.
+        text.withUTF8 { unsafe bytes.append(contentsOf: $0) }
+    }
+
+    /// The length of the UTF-8 of `text` as a varint, then the UTF-8.
+    package mutating func countedText(_ value: String) {
+        varint(value.utf8.count)
+        text(value)
+    }
+
+    package mutating func zeros(_ count: Int) {
+        bytes.append(contentsOf: repeatElement(0, count: count))
+    }
+
+    /// Zeros up to the next multiple of `alignment`.
+    package mutating func pad(to alignment: Int) {
+        let over = bytes.count % alignment
+        if over != 0 { zeros(alignment - over) }
+    }
+
+    package mutating func set(_ value: UInt8, at place: Int) { bytes[place] = value }
+
+    package mutating func set(_ value: UInt32, at place: Int) { store(value, at: place) }
+    package mutating func set(_ value: UInt64, at place: Int) { store(value, at: place) }
+
+    private mutating func store<Value: FixedWidthInteger>(_ value: Value, at place: Int) {
+        precondition(place >= 0 && place <= bytes.count - MemoryLayout<Value>.size)
+        // Safe: the place was checked above, and an unaligned store is asked for.
+        unsafe bytes.withUnsafeMutableBytes {
+            unsafe $0.storeBytes(of: value.littleEndian, toByteOffset: place, as: Value.self)
+        }
+    }
+
+    private mutating func integer<Value: FixedWidthInteger>(_ value: Value) {
+        // Safe: the buffer is the value's own bytes, copied and not kept.
+        unsafe Swift.withUnsafeBytes(of: value.littleEndian) {
+            unsafe bytes.append(contentsOf: $0)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+internal import CXXHash
+
+/// The door to XXH3: a fast hash that finds accidental damage. It proves nothing about tampering.
+package enum Checksum {
+    /// XXH3-64 of `bytes` with `seed`.
+    package static func xxh3(_ bytes: Span<UInt8>, seed: UInt64 = 0) -> UInt64 {
+        // Safe: pointer and length are those of the span, and nothing keeps them.
+        unsafe bytes.withUnsafeBytes { buffer in
+            unsafe XXH3_64bits_withSeed(buffer.baseAddress, buffer.count, seed)
+        }
+    }
+
+    /// XXH3-64 of the bytes in `range` with `seed`.
+    package static func xxh3(_ bytes: Span<UInt8>, in range: Range<Int>, seed: UInt64 = 0) -> UInt64
+    {
+        xxh3(bytes.extracting(range), seed: seed)
+    }
+}
+
+/// A 128-bit hash, compared as an unsigned number.
+package struct Hash128: Hashable, Comparable, Sendable {
+    package var high: UInt64
+    package var low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// XXH3-128 of the UTF-8 of `text` with `seed`.
+    package init(_ text: String, seed: UInt64) {
+        var text = text
+        // Safe: pointer and length are those of the string, and nothing keeps them.
+        let hash = text.withUTF8 { buffer in
+            unsafe XXH3_128bits_withSeed(buffer.baseAddress, buffer.count, seed)
+        }
+        self.init(high: hash.high64, low: hash.low64)
+    }
+
+    /// XXH3-128 of `bytes` with `seed`.
+    package init(_ bytes: Span<UInt8>, seed: UInt64) {
+        // Safe: pointer and length are those of the span, and nothing keeps them.
+        let hash = unsafe bytes.withUnsafeBytes { buffer in
+            unsafe XXH3_128bits_withSeed(buffer.baseAddress, buffer.count, seed)
+        }
+        self.init(high: hash.high64, low: hash.low64)
+    }
+
+    package static func < (left: Hash128, right: Hash128) -> Bool {
+        (left.high, left.low) < (right.high, right.low)
+    }
+}

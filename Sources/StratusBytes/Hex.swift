@@ -1,0 +1,43 @@
+/// Bytes as lower-case hexadecimal digits, two a byte.
+package enum Hex {
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    package static func encode(_ bytes: some Collection<UInt8>) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count * 2)
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// `value` in as many digits as its type has.
+    package static func encode(_ value: some FixedWidthInteger & UnsignedInteger) -> String {
+        let digits = String(value, radix: 16)
+        return String(repeating: "0", count: value.bitWidth / 4 - digits.count) + digits
+    }
+
+    /// The bytes that `text` spells, or nil where it is not an even number of lower-case digits.
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        let units = Array(text.utf8)
+        guard units.count % 2 == 0 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(units.count / 2)
+        for place in stride(from: 0, to: units.count, by: 2) {
+            guard let high = value(units[place]), let low = value(units[place + 1]) else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+}

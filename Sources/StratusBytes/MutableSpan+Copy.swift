@@ -1,0 +1,26 @@
+// Copying into a place. The caller has checked the place; a wrong one is our own error and stops
+// the process, as an array would.
+
+extension MutableSpan<UInt8> {
+    /// Overwrites the bytes from `place` on with those of `source`.
+    @inlinable package mutating func copy(_ source: Span<UInt8>, to place: Int) {
+        precondition(place >= 0 && place <= count - source.count)
+        guard !source.isEmpty else { return }
+        // Safe: the source fits between place and the end, and neither buffer is kept. Two spans
+        // of which one is mutable cannot overlap.
+        unsafe withUnsafeMutableBufferPointer { target in
+            unsafe source.withUnsafeBufferPointer { source in
+                _ = unsafe target[place...].update(fromContentsOf: source)
+            }
+        }
+    }
+
+    /// Overwrites the bytes in `range` with zeros.
+    @inlinable package mutating func zero(_ range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count)
+        // Safe: the range lies inside the span, and the buffer is not kept.
+        unsafe withUnsafeMutableBufferPointer { target in
+            unsafe target[range].update(repeating: 0)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+// Reading values at a place. The caller has checked the place; a wrong one is our own error and
+// stops the process, as an array would.
+
+extension Span<UInt8> {
+    @inlinable package func uint8(at place: Int) -> UInt8 {
+        self[place]
+    }
+
+    @inlinable package func uint16(at place: Int) -> UInt16 {
+        precondition(place >= 0 && place <= count - 2)
+        // Safe: both bytes lie inside the span; any bit pattern is an integer.
+        return UInt16(
+            littleEndian: unsafe bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt16.self))
+    }
+
+    @inlinable package func uint32(at place: Int) -> UInt32 {
+        precondition(place >= 0 && place <= count - 4)
+        // Safe: all four bytes lie inside the span; any bit pattern is an integer.
+        return UInt32(
+            littleEndian: unsafe bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt32.self))
+    }
+
+    @inlinable package func uint64(at place: Int) -> UInt64 {
+        precondition(place >= 0 && place <= count - 8)
+        // Safe: all eight bytes lie inside the span; any bit pattern is an integer.
+        return UInt64(
+            littleEndian: unsafe bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt64.self))
+    }
+
+    /// The text in `range`, or nil where it is not UTF-8.
+    @inlinable package func text(in range: Range<Int>) -> String? {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count)
+        // Safe: the range lies inside the span, and the buffer is not kept.
+        return unsafe withUnsafeBufferPointer { buffer in
+            unsafe String(validating: buffer[range], as: UTF8.self)
+        }
+    }
+
+    /// A copy of the bytes in `range`.
+    @inlinable package func array(in range: Range<Int>) -> [UInt8] {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count)
+        // Safe: the range lies inside the span, and the buffer is not kept.
+        return unsafe withUnsafeBufferPointer { buffer in unsafe [UInt8](buffer[range]) }
+    }
+
+    /// A copy of all bytes.
+    @inlinable package var array: [UInt8] { array(in: 0..<count) }
+
+    /// Whether every byte in `range` is zero.
+    @inlinable package func isZero(in range: Range<Int>) -> Bool {
+        var place = range.lowerBound
+        while place + 8 <= range.upperBound {
+            if uint64(at: place) != 0 { return false }
+            place += 8
+        }
+        while place < range.upperBound {
+            if uint8(at: place) != 0 { return false }
+            place += 1
+        }
+        return true
+    }
+
+    /// Whether the bytes are those of `other`.
+    @inlinable package func equals(_ other: [UInt8]) -> Bool {
+        guard count == other.count else { return false }
+        for place in 0..<count where uint8(at: place) != other[place] { return false }
+        return true
+    }
+
+    /// Whether the bytes in `range` are the UTF-8 of `text`.
+    @inlinable package func equals(_ text: String, in range: Range<Int>) -> Bool {
+        var place = range.lowerBound
+        for unit in text.utf8 {
+            guard place < range.upperBound, uint8(at: place) == unit else { return false }
+            place += 1
+        }
+        return place == range.upperBound
+    }
+}

@@ -1,0 +1,185 @@
+internal import CLinux
+internal import Glibc
+
+/// The file system of the machine.
+package struct LinuxFileSystem: FileSystem {
+    package init() {}
+
+    package func openDirectory(_ path: String) throws(SystemError) -> FileDescriptor {
+        // Safe: the string is a C string for the length of the call.
+        let result = unsafe clinux_openat(
+            AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        return try descriptor(result, "open")
+    }
+
+    package func makeDirectory(_ path: String) throws(SystemError) {
+        // Safe: the string is a C string for the length of the call.
+        try check(unsafe mkdir(path, 0o700), "mkdir")
+    }
+
+    package func open(
+        _ name: String, in directory: FileDescriptor, _ mode: OpenMode
+    ) throws(SystemError) -> FileDescriptor {
+        let flags =
+            switch mode {
+            case .reading: O_RDONLY
+            case .writing: O_RDWR
+            case .creating: O_RDWR | O_CREAT
+            case .creatingExclusively: O_RDWR | O_CREAT | O_EXCL
+            }
+        // Safe: the string is a C string for the length of the call.
+        let result = unsafe clinux_openat(
+            directory.rawValue, name, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        return try descriptor(result, "open")
+    }
+
+    package func close(_ file: FileDescriptor) throws(SystemError) {
+        try check(Glibc.close(file.rawValue), "close")
+    }
+
+    package func read(
+        _ file: FileDescriptor, into bytes: inout MutableSpan<UInt8>, at offset: Int
+    ) throws(SystemError) -> Int {
+        // Safe: the call writes no more than the span has room for.
+        let result = unsafe bytes.withUnsafeMutableBytes { buffer in
+            unsafe pread(file.rawValue, buffer.baseAddress, buffer.count, offset)
+        }
+        try check(result, "pread")
+        return result
+    }
+
+    package func write(
+        _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int
+    ) throws(SystemError) -> Int {
+        // Safe: the call reads no more than the span holds.
+        let result = unsafe bytes.withUnsafeBytes { buffer in
+            unsafe pwrite(file.rawValue, buffer.baseAddress, buffer.count, offset)
+        }
+        try check(result, "pwrite")
+        return result
+    }
+
+    package func synchronizeData(_ file: FileDescriptor) throws(SystemError) {
+        try check(fdatasync(file.rawValue), "fdatasync")
+    }
+
+    package func synchronize(_ file: FileDescriptor) throws(SystemError) {
+        try check(fsync(file.rawValue), "fsync")
+    }
+
+    package func truncate(_ file: FileDescriptor, to length: Int) throws(SystemError) {
+        try check(ftruncate(file.rawValue, length), "ftruncate")
+    }
+
+    package func allocate(_ file: FileDescriptor, _ range: Range<Int>) throws(SystemError) {
+        let result = clinux_allocate(file.rawValue, range.lowerBound, range.count)
+        // A file system that cannot reserve says so; writing then finds its blocks itself.
+        if result == -EOPNOTSUPP { return }
+        if result < 0 { throw SystemError(number: -result, in: "fallocate") }
+    }
+
+    package func status(_ file: FileDescriptor) throws(SystemError) -> FileStatus {
+        var status = stat()
+        // Safe: the structure outlives the call.
+        try check(unsafe fstat(file.rawValue, &status), "fstat")
+        return FileStatus(
+            length: status.st_size, links: Int(status.st_nlink),
+            device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
+
+    package func rename(
+        _ name: String, to newName: String, in directory: FileDescriptor
+    ) throws(SystemError) {
+        // Safe: both strings are C strings for the length of the call.
+        let result = unsafe clinux_rename_exclusive(directory.rawValue, name, newName)
+        if result < 0 { throw SystemError(number: -result, in: "renameat2") }
+    }
+
+    package func unlink(_ name: String, in directory: FileDescriptor) throws(SystemError) {
+        // Safe: the string is a C string for the length of the call.
+        try check(unsafe unlinkat(directory.rawValue, name, 0), "unlinkat")
+    }
+
+    package func list(_ directory: FileDescriptor) throws(SystemError) -> [String] {
+        // A fresh descriptor: a directory stream owns its descriptor and moves its position.
+        // Safe: the string is a C string for the length of the call.
+        let fresh = unsafe clinux_openat(
+            directory.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        return try DirectoryStream(descriptor(fresh, "open")).names.compactMap { name in
+            String(validating: name, as: UTF8.self)
+        }
+    }
+
+    package func lock(
+        _ file: FileDescriptor, _ kind: LockKind
+    ) throws(SystemError) -> Bool {
+        let operation =
+            switch kind {
+            case .shared: LOCK_SH | LOCK_NB
+            case .exclusive: LOCK_EX | LOCK_NB
+            case .none: LOCK_UN
+            }
+        do {
+            try check(flock(file.rawValue, operation), "flock")
+            return true
+        } catch {
+            if error.code == .wouldBlock { return false }
+            throw error
+        }
+    }
+
+    private func descriptor(
+        _ result: Int32, _ call: StaticString
+    ) throws(SystemError) -> FileDescriptor {
+        guard result >= 0 else { throw SystemError(number: -result, in: call) }
+        guard result > 2 else {
+            // A store file must never be what the process takes for its standard streams.
+            let duplicate = fcntl(result, F_DUPFD_CLOEXEC, 3)
+            let number = errno
+            _ = Glibc.close(result)
+            guard duplicate >= 0 else { throw SystemError(number: number, in: call) }
+            return FileDescriptor(rawValue: duplicate)
+        }
+        return FileDescriptor(rawValue: result)
+    }
+
+    private func check(
+        _ result: some SignedInteger, _ call: StaticString
+    ) throws(SystemError) {
+        if result < 0 { throw SystemError(number: errno, in: call) }
+    }
+}
+
+extension SystemError {
+    init(number: Int32, in call: StaticString) {
+        let code: Code =
+            switch number {
+            case EINTR: .interrupted
+            case EEXIST: .exists
+            case ENOENT: .notFound
+            case ENOSPC, EDQUOT, EFBIG: .noSpace
+            case EIO: .inputOutput
+            case EWOULDBLOCK: .wouldBlock
+            case EACCES, EPERM, EROFS: .permission
+            default: .other(number)
+            }
+        self.init(code, in: call)
+    }
+}
+
+extension SystemError: CustomStringConvertible {
+    package var description: String { "\(call): \(reason)" }
+
+    private var reason: String {
+        switch code {
+        case .interrupted: "interrupted"
+        case .exists: "the name exists"
+        case .notFound: "no such file"
+        case .noSpace: "no space left"
+        case .inputOutput: "input/output error"
+        case .wouldBlock: "would block"
+        case .permission: "not permitted"
+        case .other(let number): "error \(number)"
+        }
+    }
+}

@@ -1,0 +1,165 @@
+/// A store's files in a directory.
+///
+/// Order of calls, for what must survive a crash: a file is synced before its name is, and its name
+/// before anything refers to it.
+package final class LocalStorage: Storage {
+    package enum Access: Sendable {
+        /// Takes the writer's lock. With `creating`, the directory is made where it is missing.
+        case writing(creating: Bool)
+        /// Takes no lock and changes nothing.
+        case reading
+    }
+
+    package let place: String
+    let system: any FileSystem
+    let policy: WritePolicy
+    let directory: OpenFile
+    private let lock: StoreLock?
+
+    /// Opens the directory at `path`.
+    package init(
+        at path: String, _ access: Access, on system: any FileSystem = LinuxFileSystem(),
+        policy: WritePolicy = WritePolicy(), holder: String = ProcessIdentity.current
+    ) throws(StorageError) {
+        place = path
+        self.system = system
+        self.policy = policy
+        switch access {
+        case .reading:
+            directory = try OpenFile.directory(path, on: system)
+            lock = nil
+        case .writing(let creating):
+            if creating { try Self.makeDirectory(path, on: system) }
+            directory = try OpenFile.directory(path, on: system)
+            lock = try StoreLock(in: directory, holder: holder)
+        }
+    }
+
+    package func list() throws(StorageError) -> [String] {
+        let names = try directory.call { system, descriptor throws(SystemError) in
+            try system.list(descriptor)
+        }
+        return names.sorted { Array($0.utf8).lexicographicallyPrecedes($1.utf8) }
+    }
+
+    package func create(
+        _ name: String, length: Int
+    ) throws(StorageError) -> any StorageFile {
+        let file = try OpenFile(name, in: directory, .creatingExclusively)
+        do {
+            try file.call { system, descriptor throws(SystemError) in
+                try system.truncate(descriptor, to: length)
+            }
+            try file.sync()
+            try syncDirectory()
+        } catch {
+            // Nothing refers to the file yet, so nothing is lost with it.
+            try? file.call { system, _ throws(SystemError) in
+                try system.unlink(name, in: directory.descriptor)
+            }
+            throw error
+        }
+        return LocalFile(file, length: length, policy: policy)
+    }
+
+    package func open(_ name: String) throws(StorageError) -> any StorageFile {
+        let file = try OpenFile(name, in: directory, lock == nil ? .reading : .writing)
+        return LocalFile(file, length: try file.status().length, policy: policy)
+    }
+
+    package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
+        let temporary = name + Self.temporarySuffix
+        try discard(temporary)
+        do {
+            let file = try OpenFile(temporary, in: directory, .creatingExclusively)
+            try file.write(bytes.span, at: 0)
+            try file.sync()
+            try directory.call(file: name) { system, descriptor throws(SystemError) in
+                try system.rename(temporary, to: name, in: descriptor)
+            }
+        } catch {
+            try? discard(temporary)
+            throw error
+        }
+        try syncDirectory()
+    }
+
+    package func delete(_ name: String) throws(StorageError) -> Bool {
+        do {
+            // Held while the name goes, so that no reader can pin the file in between.
+            let file = try OpenFile(name, in: directory, .reading)
+            guard try file.lock(.exclusive) else { return false }
+            try directory.call(file: name) { system, descriptor throws(SystemError) in
+                try system.unlink(name, in: descriptor)
+            }
+        } catch {
+            if error.kind != .notFound { throw error }
+        }
+        return true
+    }
+
+    package func pin(_ name: String) throws(StorageError) -> any StoragePin {
+        let file = try OpenFile(name, in: directory, .reading)
+        // A lock that is refused belongs to a writer that is about to delete the file.
+        guard try file.lock(.shared), try file.status().links > 0 else {
+            throw StorageError(.notFound, file: name)
+        }
+        return LocalPin(file)
+    }
+
+    package func hasWriter() throws(StorageError) -> Bool {
+        if lock != nil { return true }
+        return try StoreLock.isHeld(in: directory)
+    }
+
+    package func close() { lock?.release() }
+
+    /// What a crash may leave of a `put`; nothing refers to it.
+    package static let temporarySuffix = ".new"
+
+    private func discard(_ name: String) throws(StorageError) {
+        do {
+            try directory.call(file: name) { system, descriptor throws(SystemError) in
+                try system.unlink(name, in: descriptor)
+            }
+        } catch {
+            if error.kind != .notFound { throw error }
+        }
+    }
+
+    private func syncDirectory() throws(StorageError) {
+        do {
+            try directory.call { system, descriptor throws(SystemError) in
+                try system.synchronize(descriptor)
+            }
+        } catch {
+            throw StorageError(.syncFailed, file: "", cause: error.cause)
+        }
+    }
+
+    private static func makeDirectory(
+        _ path: String, on system: any FileSystem
+    ) throws(StorageError) {
+        do {
+            try retrying { () throws(SystemError) in try system.makeDirectory(path) }
+        } catch {
+            if error.code == .exists { return }
+            throw StorageError(error, file: "")
+        }
+        // The new name is durable only once the folder above it is synced.
+        let above = try OpenFile.directory(parent(of: path), on: system)
+        try above.sync()
+    }
+
+    private static func parent(of path: String) -> String {
+        var parts = path.split(separator: "/", omittingEmptySubsequences: true)
+        if !parts.isEmpty { parts.removeLast() }
+        let joined = parts.joined(separator: "/")
+        return path.hasPrefix("/") ? "/" + joined : (joined.isEmpty ? "." : joined)
+    }
+}
+
+private final class LocalPin: StoragePin {
+    private let file: OpenFile
+    init(_ file: OpenFile) { self.file = file }
+}

@@ -1,0 +1,96 @@
+internal import StratusBytes
+internal import Synchronization
+
+/// A store's files in memory, gone with the process.
+package final class MemoryStorage: Storage {
+    package let place = "memory"
+    private let files = Mutex<[String: MemoryFile]>([:])
+
+    package init() {}
+
+    package func list() throws(StorageError) -> [String] {
+        files.withLock { $0.keys.sorted() }
+    }
+
+    package func create(
+        _ name: String, length: Int
+    ) throws(StorageError) -> any StorageFile {
+        try add(MemoryFile(name: name, length: length, bytes: []))
+    }
+
+    package func open(_ name: String) throws(StorageError) -> any StorageFile {
+        try find(name)
+    }
+
+    package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
+        _ = try add(MemoryFile(name: name, length: bytes.count, bytes: bytes))
+    }
+
+    package func delete(_ name: String) throws(StorageError) -> Bool {
+        // Whoever reads the file keeps it alive, so that no pin is needed here.
+        files.withLock { $0[name] = nil }
+        return true
+    }
+
+    package func pin(_ name: String) throws(StorageError) -> any StoragePin {
+        try find(name)
+    }
+
+    /// Nobody but its own container reaches the memory.
+    package func hasWriter() throws(StorageError) -> Bool { true }
+
+    package func close() {}
+
+    private func find(_ name: String) throws(StorageError) -> MemoryFile {
+        guard let file = files.withLock({ $0[name] }) else {
+            throw StorageError(.notFound, file: name)
+        }
+        return file
+    }
+
+    private func add(_ file: MemoryFile) throws(StorageError) -> MemoryFile {
+        let added = files.withLock { files in
+            if files[file.name] != nil { return false }
+            files[file.name] = file
+            return true
+        }
+        guard added else { throw StorageError(.exists, file: file.name) }
+        return file
+    }
+}
+
+private final class MemoryFile: StorageFile, StoragePin {
+    let name: String
+    let length: Int
+    /// What was written; the rest of the length reads as zero and takes no memory.
+    private let bytes: Mutex<[UInt8]>
+
+    init(name: String, length: Int, bytes: [UInt8]) {
+        self.name = name
+        self.length = length
+        self.bytes = Mutex(bytes)
+    }
+
+    func append(_ new: Span<UInt8>, at position: Int) throws(StorageError) {
+        precondition(position + new.count <= length, "an append must fit the file")
+        let added = new.array(in: 0..<new.count)
+        bytes.withLock { bytes in
+            if bytes.count < position {
+                bytes.append(contentsOf: repeatElement(0, count: position - bytes.count))
+            }
+            let end = min(bytes.count, position + added.count)
+            bytes.replaceSubrange(position..<end, with: added)
+        }
+    }
+
+    func sync() throws(StorageError) {}
+
+    func read(_ range: Range<Int>) throws(StorageError) -> [UInt8] {
+        guard range.upperBound <= length else { throw StorageError(.truncated, file: name) }
+        return bytes.withLock { bytes in
+            let held = Array(
+                bytes[min(range.lowerBound, bytes.count)..<min(range.upperBound, bytes.count)])
+            return held + repeatElement(0, count: range.count - held.count)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+/// A place that keeps the files of one store, under flat names.
+///
+/// Everything above `StratusFiles` reaches bytes through these verbs and no others, so that a
+/// store can lie in a directory (``LocalStorage``), in memory (``MemoryStorage``), or one day in a
+/// replicated object store: nothing is rewritten in place, nothing is renamed, and what
+/// is put is put whole.
+package protocol Storage: AnyObject, Sendable {
+    /// Where the store lies, for messages.
+    var place: String { get }
+
+    /// The names of all files, in their order.
+    func list() throws(StorageError) -> [String]
+
+    /// Makes a file of `length` bytes that read as zero. Its name and length are durable when
+    /// this returns; fails with `.exists` where the name is taken.
+    func create(_ name: String, length: Int) throws(StorageError) -> any StorageFile
+
+    /// Opens a file for reading and, by the writer, for appending.
+    func open(_ name: String) throws(StorageError) -> any StorageFile
+
+    /// Makes a file of exactly these bytes, durable when this returns: after a crash it is there
+    /// whole or not at all. Fails with `.exists` where the name is taken, which makes it the
+    /// compare-and-swap of a generation.
+    func put(_ name: String, _ bytes: [UInt8]) throws(StorageError)
+
+    /// Removes a file unless a reader has pinned it; returns whether it is gone. A crash may
+    /// bring it back.
+    func delete(_ name: String) throws(StorageError) -> Bool
+
+    /// Keeps the writer, in this process or another, from deleting a file until the pin ends.
+    func pin(_ name: String) throws(StorageError) -> any StoragePin
+
+    /// Whether somebody holds the right to write.
+    func hasWriter() throws(StorageError) -> Bool
+
+    /// Gives up the right to write.
+    func close()
+}
+
+/// One file of a store.
+package protocol StorageFile: AnyObject, Sendable {
+    var name: String { get }
+
+    /// In bytes, when the file was opened.
+    var length: Int { get }
+
+    /// Writes `bytes` at `position`, inside the file's length and behind all that was synced.
+    ///
+    /// On an error nothing before `position` has changed; what lies behind it is undefined.
+    func append(_ bytes: Span<UInt8>, at position: Int) throws(StorageError)
+
+    /// All that was appended is durable when this returns. After a failure nothing is known: what
+    /// was not durable may be lost though a later sync succeeds.
+    func sync() throws(StorageError)
+
+    /// Exactly the bytes in `range`; fails with `.truncated` where the file ends before.
+    func read(_ range: Range<Int>) throws(StorageError) -> [UInt8]
+}
+
+/// Ends when it is no longer referenced.
+package protocol StoragePin: AnyObject, Sendable {}
+
+/// A verb of ``Storage`` failed.
+package struct StorageError: Error, Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
+        case exists
+        case notFound
+        case noSpace
+        case permission
+        /// Another process or another part of this one writes to the store; the text names it.
+        case locked(holder: String)
+        /// The file ends before the bytes asked for.
+        case truncated
+        /// A sync failed: what was not yet durable may be lost, whatever a later sync says.
+        case syncFailed
+        /// The medium failed.
+        case inputOutput
+    }
+
+    package var kind: Kind
+    package var file: String
+    /// The system call that failed, where one did.
+    package var cause: SystemError?
+
+    package init(_ kind: Kind, file: String, cause: SystemError? = nil) {
+        self.kind = kind
+        self.file = file
+        self.cause = cause
+    }
+}
+
+extension StorageError {
+    init(_ error: SystemError, file: String) {
+        let kind: Kind =
+            switch error.code {
+            case .exists: .exists
+            case .notFound: .notFound
+            case .noSpace: .noSpace
+            case .permission: .permission
+            case .interrupted, .inputOutput, .wouldBlock, .other: .inputOutput
+            }
+        self.init(kind, file: file, cause: error)
+    }
+}

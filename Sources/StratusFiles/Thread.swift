@@ -1,0 +1,89 @@
+internal import Glibc
+
+/// A thread of the operating system, for work that blocks: the cooperative pool must not.
+package enum Thread {
+    /// Blocks the calling thread for about so long.
+    package static func pause(microseconds: UInt32) { usleep(microseconds) }
+
+    /// Runs `body` on a new thread.
+    package static func start(_ body: @escaping @Sendable () -> Void) {
+        var thread = pthread_t()
+        // Safe: the new thread takes over the reference that is retained for it.
+        let work = unsafe Unmanaged.passRetained(Work(body))
+        let result = unsafe pthread_create(
+            &thread, nil,
+            { argument in
+                if let argument = unsafe argument {
+                    unsafe Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body()
+                }
+                return nil
+            }, work.toOpaque())
+        precondition(result == 0, "the system gives no thread")
+        pthread_detach(thread)
+    }
+}
+
+private final class Work: Sendable {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+}
+
+/// Wakes a thread that waits for work. A signal sent before the wait is not lost.
+///
+/// Safe: the mutex guards the flag; both C objects live as long as the instance and never move.
+@safe
+package final class WakeUp: @unchecked Sendable {
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    private var raised = false
+
+    package init() {
+        unsafe mutex = .allocate(capacity: 1)
+        unsafe condition = .allocate(capacity: 1)
+        unsafe pthread_mutex_init(mutex, nil)
+        // The monotonic clock, so that setting the time of day neither hastens nor delays a wait.
+        var attributes = pthread_condattr_t()
+        unsafe pthread_condattr_init(&attributes)
+        unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        unsafe pthread_cond_init(condition, &attributes)
+        unsafe pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+        unsafe pthread_cond_destroy(condition)
+        unsafe pthread_mutex_destroy(mutex)
+        unsafe condition.deallocate()
+        unsafe mutex.deallocate()
+    }
+
+    package func signal() {
+        unsafe pthread_mutex_lock(mutex)
+        let first = !raised
+        raised = true
+        unsafe pthread_mutex_unlock(mutex)
+        if first { unsafe pthread_cond_signal(condition) }
+    }
+
+    /// Waits for a signal, or for `nanoseconds` where given; returns whether a signal came.
+    @discardableResult package func wait(nanoseconds: UInt64? = nil) -> Bool {
+        var deadline = timespec()
+        if let nanoseconds {
+            let end = Clock.monotonicNanoseconds + nanoseconds
+            deadline.tv_sec = Int(end / 1_000_000_000)
+            deadline.tv_nsec = Int(end % 1_000_000_000)
+        }
+        unsafe pthread_mutex_lock(mutex)
+        defer {
+            raised = false
+            unsafe pthread_mutex_unlock(mutex)
+        }
+        while !raised {
+            if nanoseconds == nil {
+                unsafe pthread_cond_wait(condition, mutex)
+            } else if unsafe pthread_cond_timedwait(condition, mutex, &deadline) == ETIMEDOUT {
+                return raised
+            }
+        }
+        return true
+    }
+}

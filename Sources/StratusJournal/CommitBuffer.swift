@@ -1,0 +1,58 @@
+package import StratusBytes
+
+/// The entries of a commit, encoded but for what the committer adds: their offsets, which make
+/// their versions and checksums, and the time.
+///
+/// Callers fill one in parallel to the committer; ``GroupBuilder`` finishes it.
+package struct CommitBuffer: Sendable {
+    /// Frames one behind the other, with room for everything.
+    private(set) var frames: ByteWriter
+    private(set) var entryCount = 0
+    private var entryStart = 0
+    /// Where the last entry begins.
+    private(set) var lastStart = 0
+
+    package init(capacity: Int = 512) { frames = ByteWriter(capacity: capacity) }
+
+    package var isEmpty: Bool { entryCount == 0 }
+
+    /// The bytes this commit takes in a group.
+    package var lengthInBytes: Int {
+        isEmpty ? 0 : Self.finishedLength(frames.count, lastStart: lastStart, in: frames)
+    }
+
+    /// Adds an entry; `payload` writes it. Fails with `.length` where it is too long.
+    package mutating func append(
+        _ kind: EntryKind, zone: UInt32, incarnation: UInt16 = 0,
+        limit: Int = FrameFormat.payloadLimit, payload: (inout ByteWriter) -> Void
+    ) throws(FrameFault) {
+        precondition(kind.isEntry)
+        let start = frames.count
+        frames.uint64(0)
+        frames.uint64(0)
+        frames.uint32(0)
+        frames.uint32(UInt32(entryCount))
+        frames.uint64(UInt64(incarnation) << 52)
+        frames.uint32(zone)
+        frames.uint32(UInt32(kind.rawValue))
+        payload(&frames)
+        let length = frames.count - start - FrameFormat.headerLength
+        guard length + FrameFormat.timeLength <= limit else {
+            frames.truncate(to: start)
+            throw .length
+        }
+        frames.set(UInt32(length), at: start + FrameFormat.length)
+        frames.pad(to: JournalOffset.unit)
+        lastStart = start
+        entryCount += 1
+    }
+
+    /// The length once the commit time is in the last entry.
+    private static func finishedLength(
+        _ count: Int, lastStart: Int, in frames: ByteWriter
+    ) -> Int {
+        let payload = frames.bytes.span.uint32(at: lastStart + FrameFormat.length)
+        return lastStart
+            + FrameFormat.frameLength(payload: Int(payload) + FrameFormat.timeLength)
+    }
+}

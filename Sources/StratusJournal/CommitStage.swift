@@ -1,0 +1,89 @@
+/// Where the committer puts commits together: the group being filled, and what was written before
+/// it.
+///
+/// A commit is appended in one piece or, where it is longer than a group, in several, between
+/// which groups are written; then it stands alone between its first and its last piece.
+package struct CommitStage<Fold: JournalFold> {
+    package internal(set) var writer: JournalWriter
+    package var fold: Fold
+    var group: GroupBuilder?
+    /// Of the long commit that has begun; 0 where none has.
+    private var nextOrdinal = 0
+
+    init(_ writer: JournalWriter, fold: Fold) {
+        self.writer = writer
+        self.fold = fold
+    }
+
+    /// Where the next entry would lie, unless it needs a new segment.
+    package var head: JournalOffset { group?.end ?? writer.head }
+
+    /// The longest commit that is appended in one piece.
+    package var pieceLimit: Int { writer.groupLimit }
+
+    /// The entry at `offset` where it was staged and not yet written.
+    package func stagedEntry(at offset: JournalOffset) -> JournalEntry? {
+        group?.entry(at: offset)
+    }
+
+    /// Adds a piece of a commit, at most ``pieceLimit`` long, and gives it to the fold. With
+    /// `isLast` the commit is complete. Returns where the piece begins.
+    ///
+    /// After a failure nothing of the commit is there, nor anything else of its group.
+    @discardableResult
+    package mutating func append(
+        _ piece: CommitBuffer, isLast: Bool, time: Int64
+    ) throws(JournalError) -> JournalOffset {
+        let isLong = nextOrdinal > 0 || !isLast
+        if nextOrdinal == 0, isLong {
+            try flush()
+            fold.mark()
+        }
+        if let group, !group.hasRoom(for: piece.lengthInBytes) { try flush(isLong: isLong) }
+        if group == nil {
+            group = try writer.beginGroup(roomFor: piece.lengthInBytes)
+            if !isLong { fold.mark() }
+        }
+        let start = group?.append(piece, ordinal: nextOrdinal, time: isLast ? time : nil)
+        guard let start, let group else { preconditionFailure("a group was begun") }
+        let end = group.end
+        // What the fold refuses was encoded wrongly above; it is never written.
+        var refusal: JournalDamage.Kind?
+        group.forEachEntry(from: start) { header, offset, payload in
+            do throws(JournalDamage.Kind) {
+                try fold.apply(header, at: offset, payload: payload)
+            } catch {
+                refusal = error
+            }
+        }
+        precondition(refusal == nil, "the fold reads what its own layer wrote")
+        if isLast {
+            fold.complete(end: end, time: time)
+            nextOrdinal = 0
+            if isLong { try flush(isLong: true) }
+        } else {
+            nextOrdinal += piece.entryCount
+        }
+        return start
+    }
+
+    /// Gives up a long commit that has begun.
+    package mutating func abandon() {
+        guard nextOrdinal > 0 else { return }
+        nextOrdinal = 0
+        group = nil
+        fold.abandon()
+    }
+
+    /// Writes the group being filled.
+    mutating func flush(isLong: Bool = false) throws(JournalError) {
+        guard let full = group.take() else { return }
+        do {
+            try writer.write(full)
+        } catch {
+            nextOrdinal = 0
+            fold.abandon()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,173 @@
+internal import StratusFiles
+internal import Synchronization
+
+/// When a commit is acknowledged.
+package enum Durability: Equatable, Sendable {
+    /// After a sync.
+    case full
+    /// At once; a sync follows within so many milliseconds. A power loss may take a suffix of the
+    /// commits, never one from the middle; the death of the process takes nothing.
+    case interval(milliseconds: Int)
+    /// At once; a sync follows when a segment is full and when the store is closed.
+    case none
+}
+
+/// What the committer asks of the layer above: to check and encode commits, and to make known what
+/// became of them.
+package protocol CommitParticipant: JournalFold {
+    associatedtype Commit: Sendable
+
+    /// Checks `commit` against all that was staged before and appends its entries, or refuses it
+    /// and appends none. A refusal is the participant's own matter; what is thrown is the journal's.
+    static func stage(
+        _ commit: Commit, in stage: inout CommitStage<Self>
+    ) throws(JournalError)
+
+    /// What every further segment begins with.
+    var preamble: [UInt8] { get }
+
+    /// Everything staged is now part of the store: readers may see it.
+    mutating func publish(_ view: JournalView, head: JournalOffset)
+
+    /// The last word on `commit`: nil where it went as its staging said.
+    mutating func finish(_ commit: Commit, failure: JournalError?)
+}
+
+/// The one writer of a store: puts commits into groups, writes and syncs each group once, and then
+/// makes all of them known.
+///
+/// Steps are taken by a thread in production, and by the caller in tests.
+package final class Committer<Participant: CommitParticipant>: Sendable {
+    fileprivate struct State {
+        var stage: CommitStage<Participant>
+        var isClosed = false
+        /// Readers do not know yet that the last group is durable.
+        var needsIdleGroup = false
+        /// When the oldest group that is not durable was written, in monotonic nanoseconds.
+        var unsyncedSince: UInt64?
+    }
+
+    package let durability: Durability
+    private let state: Mutex<State>
+
+    /// So long after the last group an empty one follows it.
+    package static var idleNanoseconds: UInt64 { 2_000_000 }
+
+    package init(
+        _ writer: JournalWriter, participant: sending Participant, durability: Durability
+    ) {
+        self.durability = durability
+        var stage = CommitStage(writer, fold: participant)
+        stage.writer.preamble = stage.fold.preamble
+        stage.fold.publish(stage.writer.view, head: stage.writer.head)
+        state = Mutex(State(stage: stage))
+    }
+
+    /// Takes `commits` into the journal, in order.
+    package func commit(_ commits: [Participant.Commit]) {
+        state.withLock { state in
+            if state.isClosed {
+                for commit in commits {
+                    state.stage.fold.finish(commit, failure: .closed)
+                }
+                return
+            }
+            state.take(commits, durability)
+        }
+    }
+
+    /// What is due though nothing was asked for: the sync of an interval, the idle group. Returns
+    /// after how many nanoseconds to come back, or nil where nothing will be due.
+    package func idle(now: UInt64) -> UInt64? {
+        state.withLock { state in
+            if state.isClosed { return nil }
+            if case .interval(let milliseconds) = durability, let since = state.unsyncedSince {
+                let due = since + UInt64(milliseconds) * 1_000_000
+                if now < due { return due - now }
+                // A failure poisons the writer, which tells the next commit.
+                try? state.stage.writer.sync()
+                state.unsyncedSince = nil
+                state.needsIdleGroup = true
+                return Self.idleNanoseconds
+            }
+            if state.needsIdleGroup {
+                state.needsIdleGroup = false
+                try? state.stage.writer.writeIdleGroup()
+            }
+            return nil
+        }
+    }
+
+    /// Syncs and closes the journal; every later commit is refused.
+    package func close() throws(JournalError) {
+        try state.withLock { state throws(JournalError) in
+            if state.isClosed { return }
+            state.isClosed = true
+            try state.stage.writer.close()
+        }
+    }
+
+    /// Gives `body` the writer's own state, between commits.
+    package func withStage<Result: Sendable>(
+        _ body: @Sendable (borrowing CommitStage<Participant>) -> Result
+    ) -> Result {
+        state.withLock { body($0.stage) }
+    }
+}
+
+extension Committer.State {
+    mutating func take(_ commits: [Participant.Commit], _ durability: Durability) {
+        var failures = [JournalError?](repeating: nil, count: commits.count)
+        // The first commit that was staged in the group being filled.
+        var groupStart = 0
+        for (number, commit) in commits.enumerated() {
+            let written = stage.writer.head
+            let hadGroup = stage.group != nil
+            do {
+                try Participant.stage(commit, in: &stage)
+            } catch {
+                // A group that could not be written took with it what had been staged in it.
+                if hadGroup, stage.group == nil, stage.writer.head == written {
+                    for index in groupStart..<number { failures[index] = error }
+                }
+                failures[number] = error
+            }
+            if stage.writer.head != written || stage.group == nil {
+                groupStart = stage.group == nil ? number + 1 : number
+            }
+        }
+        do {
+            try stage.flush()
+        } catch {
+            for index in groupStart..<commits.count where failures[index] == nil {
+                failures[index] = error
+            }
+        }
+        if let error = sync(durability) {
+            for index in commits.indices where failures[index] == nil { failures[index] = error }
+        } else {
+            stage.writer.preamble = stage.fold.preamble
+            stage.fold.publish(stage.writer.view, head: stage.writer.head)
+        }
+        for (commit, failure) in zip(commits, failures) {
+            stage.fold.finish(commit, failure: failure)
+        }
+    }
+
+    private mutating func sync(_ durability: Durability) -> JournalError? {
+        needsIdleGroup = true
+        switch durability {
+        case .full:
+            do {
+                try stage.writer.sync()
+            } catch {
+                return error
+            }
+        case .interval:
+            unsyncedSince = unsyncedSince ?? Clock.monotonicNanoseconds
+        case .none:
+            needsIdleGroup = false
+        }
+        return nil
+    }
+}

@@ -1,0 +1,156 @@
+internal import StratusBytes
+
+/// A group under construction at a known place of a segment.
+///
+/// Frames get their offsets, and with them their versions and checksums, as they are added.
+package struct GroupBuilder {
+    /// Where the group begins.
+    package let base: JournalOffset
+    /// The most bytes the group may take.
+    package let room: Int
+    let salt: UInt64
+    private(set) var frames: ByteWriter
+    private(set) var payloadChecksums: [UInt64] = [0]
+    private(set) var totals: SegmentTotals
+
+    init(at base: JournalOffset, room: Int, salt: UInt64, totals: SegmentTotals) {
+        self.base = base
+        self.room = room
+        self.salt = salt
+        self.totals = totals
+        frames = ByteWriter(capacity: 16 << 10)
+        Self.header(.group, length: GroupHeader.payloadLength, into: &frames)
+        frames.zeros(GroupHeader.payloadLength)
+    }
+
+    package var lengthInBytes: Int { frames.count }
+    package var isEmpty: Bool { payloadChecksums.count == 1 }
+
+    /// Where the next frame will lie.
+    package var end: JournalOffset { base.advanced(byBytes: frames.count) }
+
+    package func hasRoom(for bytes: Int) -> Bool { frames.count + bytes <= room }
+
+    /// Adds entries of one commit: all of them, or the next ones of a long commit, `ordinal` being
+    /// the number of the first. With `time` the commit ends here. Returns where they begin.
+    @discardableResult
+    package mutating func append(
+        _ commit: CommitBuffer, ordinal: Int = 0, time: Int64?
+    ) -> JournalOffset {
+        let start = frames.count
+        let source = commit.frames.bytes.span
+        let lastPayload = Int(source.uint32(at: commit.lastStart + FrameFormat.length))
+        if let time {
+            let end = commit.lastStart + FrameFormat.headerLength + lastPayload
+            frames.append(source.extracting(0..<end))
+            frames.int64(time)
+            frames.pad(to: JournalOffset.unit)
+            let last = start + commit.lastStart
+            frames.set(UInt32(lastPayload + FrameFormat.timeLength), at: last + FrameFormat.length)
+            totals.countCommit(at: time)
+        } else {
+            frames.append(source)
+        }
+        totals.count(entries: commit.entryCount)
+        var place = start
+        for index in 0..<commit.entryCount {
+            let isLast = time != nil && index == commit.entryCount - 1
+            let number = UInt32(ordinal + index) | (isLast ? FrameFormat.lastFlag : 0)
+            frames.set(number, at: place + FrameFormat.ordinal)
+            place = finish(at: place)
+        }
+        return base.advanced(byBytes: start)
+    }
+
+    /// Adds a frame that belongs to no commit.
+    mutating func append(_ kind: EntryKind, payload: (inout ByteWriter) -> Void) {
+        let start = frames.count
+        Self.header(kind, length: 0, into: &frames)
+        payload(&frames)
+        let length = frames.count - start - FrameFormat.headerLength
+        frames.set(UInt32(length), at: start + FrameFormat.length)
+        frames.pad(to: JournalOffset.unit)
+        _ = finish(at: start)
+    }
+
+    /// Completes the group frame; the group can then be written.
+    mutating func finish(epoch: UInt32, durableThrough: JournalOffset, chain: UInt64) {
+        let header = GroupHeader(
+            epoch: epoch, frameCount: UInt32(payloadChecksums.count - 1),
+            lengthInBytes: frames.count, durableThrough: durableThrough, chain: chain)
+        var payload = ByteWriter(capacity: GroupHeader.payloadLength)
+        header.write(to: &payload)
+        for place in stride(from: 0, to: payload.count, by: 8) {
+            let word = payload.bytes.span.uint64(at: place)
+            frames.set(word, at: FrameFormat.headerLength + place)
+        }
+        payloadChecksums.removeFirst()
+        _ = finish(at: 0)
+        // The group frame comes first in the chain, though it is finished last.
+        payloadChecksums.insert(payloadChecksums.removeLast(), at: 0)
+    }
+
+    /// The entry at `offset`, where it lies in this group.
+    package func entry(at offset: JournalOffset) -> JournalEntry? {
+        guard offset > base, offset < end else { return nil }
+        let bytes = frames.bytes
+        let place = offset.bytes(since: base)
+        guard
+            let header = try? FrameHeader(
+                bytes.span, at: place, end: bytes.count, offset: offset, salt: salt)
+        else { return nil }
+        return JournalEntry(offset: offset, header: header, place: place, bytes: bytes)
+    }
+
+    /// Gives `body` every entry from `offset` on.
+    package func forEachEntry(
+        from offset: JournalOffset, _ body: (FrameHeader, JournalOffset, Span<UInt8>) -> Void
+    ) {
+        let bytes = frames.bytes.span
+        var place = offset.bytes(since: base)
+        while place < bytes.count {
+            let offset = base.advanced(byBytes: place)
+            guard
+                let header = try? FrameHeader(
+                    bytes, at: place, end: bytes.count, offset: offset, salt: salt)
+            else { preconditionFailure("a group under construction holds whole frames") }
+            let time = header.isLast ? FrameFormat.timeLength : 0
+            let start = place + FrameFormat.headerLength
+            body(
+                header, offset,
+                bytes.extracting(start..<start + header.payloadLength - time))
+            place += header.frameLength
+        }
+    }
+
+    /// Gives the frame at `place` its version and its checksums; returns the end of the frame.
+    private mutating func finish(at place: Int) -> Int {
+        let offset = base.advanced(byBytes: place)
+        let length = Int(frames.bytes.span.uint32(at: place + FrameFormat.length))
+        let end = place + FrameFormat.frameLength(payload: length)
+        let incarnation = frames.bytes.span.uint64(at: place + FrameFormat.version)
+        frames.set(
+            (incarnation & ~(JournalOffset.limit - 1)) | offset.rawValue,
+            at: place + FrameFormat.version)
+        let payload = Checksum.xxh3(
+            frames.bytes.span, in: place + FrameFormat.content..<end)
+        frames.set(payload, at: place + FrameFormat.payloadChecksum)
+        payloadChecksums.append(payload)
+        let header = Checksum.xxh3(
+            frames.bytes.span,
+            in: place + FrameFormat.payloadChecksum..<place + FrameFormat.headerLength,
+            seed: FrameFormat.seed(salt: salt, offset: offset))
+        frames.set(header, at: place + FrameFormat.headerChecksum)
+        return end
+    }
+
+    private static func header(_ kind: EntryKind, length: Int, into frames: inout ByteWriter) {
+        frames.uint64(0)
+        frames.uint64(0)
+        frames.uint32(UInt32(length))
+        frames.uint32(0)
+        frames.uint64(0)
+        frames.uint32(0)
+        frames.uint32(UInt32(kind.rawValue))
+    }
+}

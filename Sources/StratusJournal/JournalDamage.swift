@@ -1,0 +1,69 @@
+/// Bytes on disk that are not what was written, and where.
+package struct JournalDamage: Error, Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
+        /// A frame that should be there is not whole.
+        case frame(FrameFault)
+        /// A group frame contradicts what was read before it; the word names the field.
+        case group(StaticString)
+        /// The chain does not continue: a group is missing, added, exchanged or moved.
+        case chain
+        /// A commit's entries are not in their order, or its last one is missing.
+        case commit
+        case segmentHeader(StaticString)
+        /// A trailer says something else than the segment holds.
+        case trailer
+        case manifest(StaticString)
+        /// A file that the manifest lists is not there.
+        case missingFile
+        /// A file is shorter or longer than it should be.
+        case fileLength
+        /// A frame of a kind that this version does not know and may not pass over.
+        case unknownKind(UInt8)
+        /// Written in a format of this version, which is newer than this code reads.
+        case newerFormat(UInt16)
+        /// An entry whose frame is whole and whose payload has no meaning.
+        case payload(StaticString)
+
+        package static func == (left: Kind, right: Kind) -> Bool {
+            left.identifier == right.identifier
+        }
+    }
+
+    package var kind: Kind
+    package var file: String
+    /// Where in the file, in bytes from its start: the beginning of what is not whole.
+    package var byte: Int
+    /// The same place in the journal, where it has one.
+    package var offset: JournalOffset?
+
+    package init(_ kind: Kind, file: String, byte: Int, offset: JournalOffset? = nil) {
+        self.kind = kind
+        self.file = file
+        self.byte = byte
+        self.offset = offset
+    }
+}
+
+extension JournalDamage.Kind {
+    /// A stable name for scripts: `frame.payload checksum`, `chain`, …
+    package var identifier: String {
+        switch self {
+        case .frame(let fault): "frame.\(fault)"
+        case .group(let field): "group.\(field)"
+        case .chain: "chain"
+        case .commit: "commit"
+        case .segmentHeader(let field): "segment.\(field)"
+        case .trailer: "trailer"
+        case .manifest(let field): "manifest.\(field)"
+        case .missingFile: "file.missing"
+        case .fileLength: "file.length"
+        case .unknownKind(let kind): "frame.unknown kind \(kind)"
+        case .newerFormat(let version): "format.newer \(version)"
+        case .payload(let field): "payload.\(field)"
+        }
+    }
+}
+
+extension JournalDamage: CustomStringConvertible {
+    package var description: String { "\(file), byte \(byte): \(kind.identifier)" }
+}

@@ -1,0 +1,32 @@
+/// What the layers above make of the journal: every index, every cache, every view.
+///
+/// It is given every entry once, in order of offsets, whether the entry was just written, is read
+/// again at an opening, or comes from another process.
+package protocol JournalFold {
+    /// The next entry of the open commit. Fails where the payload has no meaning.
+    mutating func apply(
+        _ header: FrameHeader, at offset: JournalOffset, payload: Span<UInt8>
+    ) throws(JournalDamage.Kind)
+
+    /// The open commit is whole; it ends before `end`.
+    mutating func complete(end: JournalOffset, time: Int64)
+
+    /// Everything from here on may be taken back.
+    mutating func mark()
+
+    /// Takes back everything since the last ``mark()``.
+    mutating func abandon()
+}
+
+extension JournalDamage.Kind: Error {}
+
+/// A fold that only reads along.
+package struct NoFold: JournalFold {
+    package init() {}
+    package mutating func apply(
+        _ header: FrameHeader, at offset: JournalOffset, payload: Span<UInt8>
+    ) throws(JournalDamage.Kind) {}
+    package mutating func complete(end: JournalOffset, time: Int64) {}
+    package mutating func mark() {}
+    package mutating func abandon() {}
+}

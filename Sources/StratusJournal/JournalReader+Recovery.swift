@@ -1,0 +1,86 @@
+internal import StratusFiles
+
+// What an opening makes of the end of a journal that nobody writes to.
+
+extension JournalReader {
+    /// Judges the end of the active segment, where its groups stop being whole.
+    mutating func judge(
+        _ fault: GroupFault, in segment: Manifest.Segment, number: Int
+    ) throws {
+        note()
+        let place = fault.damage.offset ?? report.end
+        report.end = place
+        report.damage = fault.damage
+        report.row = try row(at: place, fault: fault, in: segment, number: number)
+        guard report.row.isAccepted else {
+            throw JournalError.refused(report.row, fault.damage)
+        }
+        if report.row == .behindStatedEnd || report.row == .cleanTail { report.damage = nil }
+        if let part = fault.part {
+            let taken = part.frames.count { $0.offset < place }
+            chain = Chain.after(
+                part.header.chain, payloadChecksums: Array(part.payloadChecksums[0...taken]))
+        }
+    }
+
+    /// The table of `Formats/Journal.md`, "Recovery", for the segment that was written last.
+    private func row(
+        at place: JournalOffset, fault: GroupFault, in segment: Manifest.Segment, number: Int
+    ) throws -> RecoveryRow {
+        if fault.part == nil, isFinished { return .behindStatedEnd }
+        let evidence = try TailEvidence(
+            behind: place, in: files[number], of: segment,
+            others: manifest.segments.filter { $0.base != segment.base })
+        switch true {
+        case segment.end > place: return .damageBeforeManifestEnd
+        case evidence.saysDurable && evidence.hasClosingMark: return .damageBeforeClosingMark
+        case evidence.saysDurable: return .damageBeforeDurableGroup
+        case evidence.hasLaterGroup: return .reorderedUnacknowledged
+        case fault.part != nil || evidence.hasLaterFrame: return .lastGroupDamaged
+        case evidence.isZero: return .cleanTail
+        case evidence.isStale: return .staleBytes
+        default: return .tornTail
+        }
+    }
+
+    /// Whether the last group ends with a mark that nothing comes after it: a trailer, or the
+    /// closing mark of the latest opening; in a store that was only made there is nothing at all.
+    private var isFinished: Bool {
+        switch lastFrameKind {
+        case _ where manifest.epoch == 0: true
+        case .some(.trailer): true
+        case .some(.closingMark): epoch == manifest.epoch
+        default: false
+        }
+    }
+
+    /// Gives up what an open commit left: the journal ends before it, which may be segments back.
+    mutating func dropOpenCommit() {
+        guard let open = scan.open else { return }
+        scan.fold.abandon()
+        scan.open = nil
+        for index in open.segment...endSegment {
+            let segment = manifest.segments[index]
+            let start = index == open.segment ? open.start : segment.base
+            let end = index == endSegment ? report.end : segment.end
+            report.droppedBytes += end.bytes(since: start)
+        }
+        endSegment = open.segment
+        report.end = open.start
+        chain = open.chainAtStart
+        lastFrameKind = nil
+    }
+
+    /// States in `manifest` where the journal ends.
+    func end(_ manifest: inout Manifest) {
+        let isSealed = report.row == .behindStatedEnd && lastFrameKind == .trailer
+        manifest.segments[endSegment].state = isSealed ? .sealed : .ended
+        manifest.segments[endSegment].end = report.end
+        manifest.segments[endSegment].chainAtEnd = chain
+        // Segments behind the end hold nothing of the store; the chain passes them by.
+        for index in manifest.segments.indices where index > endSegment {
+            manifest.segments[index].state = .ended
+            manifest.segments[index].end = manifest.segments[index].firstGroup
+        }
+    }
+}

@@ -1,0 +1,227 @@
+package import StratusFiles
+
+/// Reads a journal from its beginning, in order, into a fold. It writes nothing.
+///
+/// A writer's opening reads to the end and judges it (`JournalReader+Recovery.swift`); beside a
+/// living writer a reader stops where the writer has not said yet that its groups are durable, and
+/// later goes on from there.
+package struct JournalReader<Fold: JournalFold> {
+    package enum Tail: Sendable {
+        /// Nobody writes: what is whole belongs to the store, and what ends it is judged.
+        case toTheEnd
+        /// Somebody writes: only what a later group says is durable.
+        case durable
+    }
+
+    package private(set) var manifest: Manifest
+    package internal(set) var report = RecoveryReport(row: .behindStatedEnd, end: .zero)
+    package private(set) var view = JournalView()
+    package var fold: Fold {
+        get { scan.fold }
+        set { scan.fold = newValue }
+    }
+
+    private(set) var files: [any StorageFile] = []
+    var scan: SegmentScan<Fold>
+    /// The number of the segment in which the journal ends; later ones hold nothing of it.
+    var endSegment = 0
+    /// The chain at the end.
+    var chain: UInt64 = 0
+    /// What the last group ends with.
+    var lastFrameKind: EntryKind?
+
+    private let storage: any Storage
+    /// The number of the segment being read, and its reader once it has been opened.
+    private var current = 0
+    private var reader: GroupReader?
+
+    package init(_ manifest: Manifest, in storage: any Storage, fold: Fold) {
+        self.manifest = manifest
+        self.storage = storage
+        scan = SegmentScan(fold)
+    }
+
+    /// Reads on from where the last call stopped, through everything that `manifest` lists.
+    package mutating func read(_ tail: Tail) throws {
+        while current < manifest.segments.count {
+            let segment = manifest.segments[current]
+            if reader == nil { try begin(segment) }
+            if segment.state == .active {
+                try readActive(segment, tail)
+                break
+            }
+            if !segment.isEmpty { try readClosed(segment) }
+            if current == manifest.segments.count - 1 { break }
+            reader = nil
+            current += 1
+        }
+        report.replayedCommits = scan.commitCount
+    }
+
+    /// Goes over to a newer generation of the same journal.
+    ///
+    /// Fails with `.historyChanged` where that one ends before what was read: it was lost with the
+    /// machine before it was durable.
+    package mutating func replace(_ newer: Manifest) throws(JournalError) {
+        let base = manifest.segments[current].base
+        guard newer.storeID == manifest.storeID,
+            let number = newer.segments.firstIndex(where: { $0.base == base }), number == current
+        else { throw .historyChanged }
+        let segment = newer.segments[number]
+        if let reader, segment.state != .active, reader.position > segment.end {
+            throw .historyChanged
+        }
+        manifest = newer
+        if segment.state != .active { view.endLast(at: segment.end) }
+    }
+
+    private mutating func begin(_ segment: Manifest.Segment) throws {
+        let file = try open(segment)
+        files.append(file)
+        view.add(segment, file: file)
+        if current == 0 { chain = segment.chainAtStart }
+        if !segment.isEmpty, segment.chainAtStart != chain {
+            throw refusal(.chain, in: segment)
+        }
+        scan.segment = current
+        scan.totals = SegmentTotals()
+        reader = GroupReader(
+            file, base: segment.base, salt: segment.salt, limit: segment.limit,
+            at: segment.firstGroup, chain: segment.chainAtStart)
+        report.end = segment.firstGroup
+        endSegment = current
+    }
+
+    /// Reads a segment whose end the manifest states: any damage before it is refused.
+    private mutating func readClosed(_ segment: Manifest.Segment) throws {
+        var totals = scan.totals
+        var last: JournalGroup?
+        while let position = reader?.position, position < segment.end {
+            totals = scan.totals
+            do {
+                last = try reader?.next()
+            } catch let fault as GroupFault {
+                // The group in which a stated end lies need not be whole behind that end.
+                guard let part = fault.part, fault.damage.offset ?? .zero >= segment.end else {
+                    throw JournalError.refused(.damageInSealedSegment, fault.damage)
+                }
+                last = part
+            }
+            if let last { try take(last, before: segment.end) }
+            if let last, last.end >= segment.end || reader?.position == last.offset { break }
+        }
+        if let last {
+            try check(last, of: segment, totals: totals)
+        } else {
+            // Everything had been read before the manifest stated the end.
+            chain = reader?.chain ?? chain
+        }
+        guard chain == segment.chainAtEnd else { throw refusal(.chain, in: segment) }
+        if segment.state == .ended { giveUpOpenCommit() }
+        report.end = segment.end
+    }
+
+    /// Checks what a closed segment's last group says against what was read up to it.
+    private mutating func check(
+        _ group: JournalGroup, of segment: Manifest.Segment, totals: SegmentTotals
+    ) throws {
+        let taken = group.frames.count { $0.offset < segment.end }
+        chain = Chain.after(
+            group.header.chain, payloadChecksums: Array(group.payloadChecksums[0...taken]))
+        guard segment.state == .sealed else { return }
+        let trailer = group.frames.last.flatMap { frame in
+            frame.kind == .trailer ? frame.withPayload { try? Trailer($0) } : nil
+        }
+        let expected = Trailer(
+            chainAtStart: segment.chainAtStart, chainAtEnd: group.header.chain,
+            entryCount: totals.entryCount, commitCount: totals.commitCount,
+            leastTime: totals.leastTime, greatestTime: totals.greatestTime)
+        guard trailer == expected else { throw refusal(.trailer, in: segment, at: group.offset) }
+    }
+
+    private mutating func readActive(_ segment: Manifest.Segment, _ tail: Tail) throws {
+        reader?.refresh()
+        let end: JournalOffset
+        switch tail {
+        case .durable: end = try reader?.durableThrough() ?? segment.firstGroup
+        case .toTheEnd: end = segment.limit
+        }
+        while let position = reader?.position, position < end {
+            do {
+                guard let group = try reader?.next() else { break }
+                try take(group, before: group.end)
+            } catch let fault as GroupFault {
+                if case .durable = tail { throw JournalError(fault.damage) }
+                if let part = fault.part {
+                    try take(part, before: fault.damage.offset ?? part.offset)
+                }
+                return try judge(fault, in: segment, number: current)
+            }
+        }
+        note()
+        if case .toTheEnd = tail, lastFrameKind != .trailer { report.row = .cleanTail }
+    }
+
+    /// Notes how far the current segment was read.
+    mutating func note() {
+        endSegment = current
+        report.end = reader?.position ?? report.end
+        chain = reader?.chain ?? chain
+        lastFrameKind = scan.lastFrameKind
+    }
+
+    /// Of the last group read.
+    var epoch: UInt32 { reader?.epoch ?? 0 }
+
+    private mutating func take(_ group: JournalGroup, before end: JournalOffset) throws {
+        do {
+            try scan.take(group, before: end, in: manifest.segments[current])
+        } catch {
+            throw JournalError(error)
+        }
+    }
+
+    private mutating func giveUpOpenCommit() {
+        guard scan.open != nil else { return }
+        scan.fold.abandon()
+        scan.open = nil
+    }
+
+    private func refusal(
+        _ kind: JournalDamage.Kind, in segment: Manifest.Segment, at offset: JournalOffset? = nil
+    ) -> JournalError {
+        .refused(
+            .damageInSealedSegment,
+            JournalDamage(
+                kind, file: segment.fileName, byte: offset?.bytes(since: segment.base) ?? 0,
+                offset: offset))
+    }
+
+    private func open(_ segment: Manifest.Segment) throws -> any StorageFile {
+        let file: any StorageFile
+        do {
+            file = try storage.open(segment.fileName)
+        } catch {
+            if error.kind == .notFound { throw refusal(.missingFile, in: segment) }
+            throw JournalError.storage(error)
+        }
+        guard file.length == segment.lengthInBytes else {
+            var error = JournalDamage(.fileLength, file: segment.fileName, byte: file.length)
+            error.offset = segment.base
+            throw JournalError.refused(.damageInSealedSegment, error)
+        }
+        let bytes = try file.read(0..<SegmentHeader.length)
+        let header: SegmentHeader
+        do {
+            header = try SegmentHeader(bytes, file: segment.fileName)
+        } catch {
+            if case .newerFormat = error.kind { throw JournalError.newerFormat(error) }
+            throw JournalError.refused(.damageInSealedSegment, error)
+        }
+        guard header.base == segment.base, header.storeID == manifest.storeID,
+            header.salt == segment.salt, header.lengthInBytes == segment.lengthInBytes,
+            header.chain == segment.chainAtStart
+        else { throw refusal(.segmentHeader("identity"), in: segment) }
+        return file
+    }
+}

@@ -1,0 +1,320 @@
+internal import StratusBytes
+package import StratusFiles
+
+/// How a journal is laid out, and where its randomness and times come from.
+package struct JournalOptions: Sendable {
+    /// Of every new segment, in bytes: a multiple of 4,096 from 16 KiB on. Nil: a sixteenth of the
+    /// store, between 1 and 64 MiB.
+    package var segmentLength: Int?
+    /// A group is written once it has so many bytes.
+    package var groupLimit = 1 << 20
+    package var clock = Clock.system
+    package var randomness = Randomness.system
+
+    package init() {}
+}
+
+/// Appends groups to the last segment of a journal. One thread uses it.
+///
+/// Nothing is durable before ``sync()`` has returned. After a failure that leaves it open what is
+/// on the medium, it refuses all further work.
+package struct JournalWriter {
+    package private(set) var manifest: Manifest
+    package private(set) var view: JournalView
+    /// Where the next group begins.
+    package private(set) var head: JournalOffset
+    /// Everything before it is durable.
+    package private(set) var durableThrough: JournalOffset
+    /// The chain over all groups written.
+    package private(set) var chain: UInt64
+    package private(set) var poison: StorageError?
+    /// What every further segment begins with; the layer above keeps it in force.
+    package var preamble: [UInt8] = []
+
+    private let storage: any Storage
+    private let options: JournalOptions
+    private var file: any StorageFile
+    private var totals: SegmentTotals
+    /// The active segment ends with a trailer, and the next one could not be begun yet.
+    private var isSealed: Bool
+    private var needsPreamble: Bool
+    private var pinnedManifests: [String] = []
+
+    private static let trailerLength =
+        GroupHeader.frameLength + FrameFormat.frameLength(payload: Trailer.payloadLength)
+    private static let closingLength =
+        GroupHeader.frameLength + FrameFormat.frameLength(payload: 8)
+
+    init(
+        _ manifest: Manifest, view: JournalView, file: any StorageFile, head: JournalOffset,
+        chain: UInt64, totals: SegmentTotals, needsPreamble: Bool, in storage: any Storage,
+        options: JournalOptions
+    ) {
+        self.manifest = manifest
+        self.view = view
+        self.file = file
+        self.head = head
+        self.chain = chain
+        self.totals = totals
+        self.needsPreamble = needsPreamble
+        isSealed = false
+        self.storage = storage
+        self.options = options
+        durableThrough = head
+    }
+
+    /// The longest payload of an entry: 16 MiB, in small segments a quarter of the segment.
+    package var payloadLimit: Int {
+        let segment = options.segmentLength ?? Self.leastSegment
+        return min(FrameFormat.payloadLimit, max(segment, manifest.largestSegment) / 4)
+    }
+
+    package var clock: Clock { options.clock }
+
+    /// A group is written once it has so many bytes.
+    package var groupLimit: Int { min(options.groupLimit, (options.segmentLength ?? .max) / 2) }
+
+    /// Begins a group with room for at least `bytes`, in a new segment where this one is full.
+    package mutating func beginGroup(
+        roomFor bytes: Int
+    ) throws(JournalError) -> GroupBuilder {
+        if let poison { throw .poisoned(poison) }
+        let needed = GroupHeader.frameLength + bytes + Self.trailerLength
+        if isSealed || head.advanced(byBytes: needed) > limit {
+            try beginSegment(roomFor: bytes)
+        }
+        let room = limit.bytes(since: head) - Self.trailerLength
+        var group = GroupBuilder(at: head, room: room, salt: salt, totals: totals)
+        if needsPreamble {
+            let preamble = preamble
+            group.append(.preamble) { $0.append(preamble) }
+        }
+        return group
+    }
+
+    /// Writes a group. On a failure the group is not part of the journal, now or ever.
+    package mutating func write(_ group: consuming GroupBuilder) throws(JournalError) {
+        if let poison { throw .poisoned(poison) }
+        precondition(group.base == head, "groups are written in order")
+        var group = group
+        group.finish(epoch: manifest.epoch, durableThrough: durableThrough, chain: chain)
+        do {
+            try file.append(group.frames.bytes.span, at: position(of: head))
+        } catch {
+            try retract()
+            throw .storage(error)
+        }
+        head = group.end
+        chain = Chain.after(chain, payloadChecksums: group.payloadChecksums)
+        totals = group.totals
+        needsPreamble = false
+    }
+
+    /// Everything written so far is durable when this returns.
+    package mutating func sync() throws(JournalError) {
+        if let poison { throw .poisoned(poison) }
+        guard durableThrough < head else { return }
+        let file = file
+        try poisoning { () throws(StorageError) in try file.sync() }
+        durableThrough = head
+    }
+
+    /// Writes an empty group, which tells readers up to where the journal is durable.
+    package mutating func writeIdleGroup() throws(JournalError) {
+        let needed = GroupHeader.frameLength + Self.trailerLength
+        // Not worth a new segment: its first group will say it.
+        guard !isSealed, !needsPreamble, head.advanced(byBytes: needed) <= limit else { return }
+        try write(try beginGroup(roomFor: 0))
+    }
+
+    /// Writes the closing mark: the next opening finds nothing to decide.
+    package mutating func close() throws(JournalError) {
+        try sync()
+        if !isSealed {
+            let needed = Self.closingLength + Self.trailerLength
+            if head.advanced(byBytes: needed) <= limit {
+                let time = clock.now()
+                try write(with: .closingMark) { $0.int64(time) }
+            } else {
+                try seal()
+            }
+            try sync()
+        }
+        storage.close()
+    }
+
+    private var active: Manifest.Segment { manifest.segments[manifest.segments.count - 1] }
+    private var limit: JournalOffset { active.limit }
+    private var salt: UInt64 { active.salt }
+
+    private func position(of offset: JournalOffset) -> Int { offset.bytes(since: active.base) }
+
+    /// Writes a group that holds one frame of the journal's own.
+    private mutating func write(
+        with kind: EntryKind, payload: (inout ByteWriter) -> Void
+    ) throws(JournalError) {
+        var group = GroupBuilder(
+            at: head, room: limit.bytes(since: head), salt: salt, totals: totals)
+        group.append(kind, payload: payload)
+        try write(group)
+    }
+
+    private mutating func seal() throws(JournalError) {
+        let trailer = Trailer(
+            chainAtStart: active.chainAtStart, chainAtEnd: chain, entryCount: totals.entryCount,
+            commitCount: totals.commitCount, leastTime: totals.leastTime,
+            greatestTime: totals.greatestTime)
+        try write(with: .trailer) { trailer.write(to: &$0) }
+        isSealed = true
+    }
+
+    /// Takes back what a failed write may have left, so that no later opening finds it: the
+    /// frames behind a group frame that is not whole belong to nothing.
+    private mutating func retract() throws(JournalError) {
+        let zeros = [UInt8](repeating: 0, count: GroupHeader.frameLength)
+        let position = position(of: head)
+        let file = file
+        try poisoning { () throws(StorageError) in
+            try file.append(zeros.span, at: position)
+            try file.sync()
+        }
+    }
+
+    /// A failure of `body` leaves it open what is on the medium.
+    private mutating func poisoning(
+        _ body: () throws(StorageError) -> Void
+    ) throws(JournalError) {
+        do {
+            try body()
+        } catch {
+            poison = error
+            throw .poisoned(error)
+        }
+    }
+}
+
+extension JournalWriter {
+    package static let leastSegment = 1 << 20
+    package static let greatestSegment = 64 << 20
+
+    /// Begins a new segment. In this order, so that a crash anywhere leaves either journal whole:
+    /// the new file is durable, then the old segment's trailer, then the manifest that names both.
+    private mutating func beginSegment(roomFor bytes: Int) throws(JournalError) {
+        let base = limit
+        let length = segmentLength(roomFor: bytes)
+        let header = SegmentHeader(
+            storeID: manifest.storeID, base: base, lengthInBytes: length,
+            salt: options.randomness.next(), epoch: manifest.epoch,
+            predecessorBase: active.base, predecessorEnd: head, chain: chain,
+            created: clock.now())
+        // The trailer comes first in the chain that the new header continues.
+        if !isSealed {
+            try seal()
+            try sync()
+            return try beginSegment(roomFor: bytes)
+        }
+        let new = try createSegment(header)
+        do {
+            try list(header)
+        } catch {
+            // Before the next try, which makes the file again; after a failed sync there is none.
+            if case .storage = error { _ = try? storage.delete(header.fileName) }
+            throw error
+        }
+        view.endLast(at: head)
+        view.add(header.manifestSegment, file: new)
+        file = new
+        head = header.firstGroup
+        durableThrough = head
+        totals = SegmentTotals()
+        isSealed = false
+        needsPreamble = !preamble.isEmpty
+    }
+
+    /// Makes the manifest that lists a new segment.
+    private mutating func list(_ header: SegmentHeader) throws(JournalError) {
+        var next = manifest
+        next.generation += 1
+        next.segments[next.segments.count - 1].state = .sealed
+        next.segments[next.segments.count - 1].end = head
+        next.segments[next.segments.count - 1].chainAtEnd = chain
+        next.segments.append(header.manifestSegment)
+        try put(next)
+    }
+
+    private mutating func createSegment(
+        _ header: SegmentHeader
+    ) throws(JournalError) -> any StorageFile {
+        do {
+            return try header.create(in: storage)
+        } catch {
+            // Nothing refers to the file yet, whatever state it is in.
+            _ = try? storage.delete(header.fileName)
+            guard error.kind == .syncFailed else { throw .storage(error) }
+            poison = error
+            throw .poisoned(error)
+        }
+    }
+
+    private mutating func put(_ next: Manifest) throws(JournalError) {
+        let name = next.fileName
+        do {
+            try storage.put(name, next.encoded())
+        } catch {
+            // A full disk shows before the name is there. Whatever else fails, the new generation
+            // may or may not last; that it exists already means that somebody else writes.
+            guard error.kind == .noSpace else {
+                poison = error
+                throw .poisoned(error)
+            }
+            throw .storage(error)
+        }
+        pinnedManifests.append(manifest.fileName)
+        manifest = next
+        pinnedManifests.removeAll { (try? storage.delete($0)) ?? false }
+    }
+
+    private func segmentLength(roomFor bytes: Int) -> Int {
+        // Whatever the size of the store, a preamble takes at most a quarter of a segment, and the
+        // group that asks for room fits.
+        let overhead = SegmentHeader.length + 2 * GroupHeader.frameLength + Self.trailerLength
+        let least = max(
+            4 * FrameFormat.frameLength(payload: preamble.count),
+            bytes + FrameFormat.frameLength(payload: preamble.count) + overhead)
+        var length = options.segmentLength ?? Self.leastSegment
+        let share = manifest.lengthInBytes / 16
+        while length < least
+            || (options.segmentLength == nil && length * 2 <= share
+                && length < Self.greatestSegment)
+        {
+            length *= 2
+        }
+        return length
+    }
+}
+
+extension SegmentHeader {
+    /// Where the segment's first group begins.
+    var firstGroup: JournalOffset { base.advanced(byBytes: Self.length) }
+
+    /// The segment as a manifest lists it before anything is written into it.
+    var manifestSegment: Manifest.Segment {
+        Manifest.Segment(
+            base: base, lengthInBytes: lengthInBytes, salt: salt, state: .active,
+            end: firstGroup, chainAtStart: chain, chainAtEnd: chain)
+    }
+
+    /// Makes the segment's file, durable with its header.
+    func create(in storage: any Storage) throws(StorageError) -> any StorageFile {
+        let file = try storage.create(fileName, length: lengthInBytes)
+        try file.append(encoded().span, at: 0)
+        try file.sync()
+        return file
+    }
+}
+
+extension Manifest {
+    /// Of all segments together.
+    var lengthInBytes: Int { segments.reduce(0) { $0 + $1.lengthInBytes } }
+    var largestSegment: Int { segments.reduce(0) { max($0, $1.lengthInBytes) } }
+}

@@ -1,0 +1,158 @@
+internal import StratusBytes
+
+/// What a store consists of: small, written whole, a file of its own for each generation.
+///
+/// Layout and rules: `Formats/Manifest.md`.
+package struct Manifest: Equatable, Sendable {
+    package enum SegmentState: UInt8, Sendable {
+        /// The last one, to which the writer appends.
+        case active = 1
+        /// Full; ends with a trailer.
+        case sealed = 2
+        /// Ended by a recovery at a stated offset; what lies behind is not part of the store.
+        case ended = 3
+    }
+
+    package struct Segment: Equatable, Sendable {
+        package var base: JournalOffset
+        package var lengthInBytes: Int
+        package var salt: UInt64
+        package var state: SegmentState
+        /// Where the segment's part of the store ends; of the active one, up to where it was
+        /// durable when the manifest was written.
+        package var end: JournalOffset
+        /// The chain before the segment's first group, and after its last one before `end`.
+        package var chainAtStart: UInt64
+        package var chainAtEnd: UInt64
+
+        package var fileName: String { SegmentHeader.fileName(base: base) }
+        /// The end of the range of offsets that is the segment's own.
+        package var limit: JournalOffset { base.advanced(byBytes: lengthInBytes) }
+        package var firstGroup: JournalOffset { base.advanced(byBytes: SegmentHeader.length) }
+        /// A recovery found that nothing in it belongs to the store.
+        package var isEmpty: Bool { state == .ended && end == firstGroup }
+    }
+
+    package var generation: UInt64
+    package var storeID: StoreID
+    /// Seeds the hashes of names, so that nobody outside can make them collide.
+    package var secret: UInt64
+    /// Higher in each restored copy of a store, so that copies share no tags.
+    package var incarnation: UInt16
+    /// How often the store was opened for writing.
+    package var epoch: UInt32
+    /// When the store was made, in microseconds since 1970.
+    package var created: Int64
+    /// In order of their offsets; together they cover the journal.
+    package var segments: [Segment]
+
+    package static let filePrefix = "manifest-"
+    static let magic: [UInt8] = [0x89, 0x53, 0x54, 0x4d, 0x0d, 0x0a, 0x1a, 0x0a]
+    private static let segmentLength = 56
+    private static let fixedLength = 72
+    /// A million segments: more than 64 TiB.
+    private static let segmentLimit = 1 << 20
+
+    package static func fileName(generation: UInt64) -> String {
+        filePrefix + Hex.encode(generation)
+    }
+
+    /// The generation that a file's name states, or nil where it is no manifest's name.
+    package static func generation(ofFile name: String) -> UInt64? {
+        guard name.hasPrefix(filePrefix), let bytes = Hex.decode(name.dropFirst(filePrefix.count)),
+            bytes.count == 8
+        else { return nil }
+        return bytes.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    package var fileName: String { Self.fileName(generation: generation) }
+
+    package func encoded() -> [UInt8] {
+        var writer = ByteWriter(
+            capacity: Self.fixedLength + segments.count * Self.segmentLength + 8)
+        writer.append(Self.magic)
+        writer.uint16(JournalVersion.current)
+        writer.uint16(JournalVersion.current)
+        writer.uint32(UInt32(segments.count))
+        writer.uint64(generation)
+        writer.uint64(storeID.high)
+        writer.uint64(storeID.low)
+        writer.uint64(secret)
+        writer.uint16(incarnation)
+        writer.uint16(0)
+        writer.uint32(epoch)
+        writer.int64(created)
+        writer.uint64(0)
+        for segment in segments {
+            writer.uint64(segment.base.rawValue)
+            writer.uint64(UInt64(segment.lengthInBytes) << 8 | UInt64(segment.state.rawValue))
+            writer.uint64(segment.salt)
+            writer.uint64(segment.end.rawValue)
+            writer.uint64(segment.chainAtStart)
+            writer.uint64(segment.chainAtEnd)
+            writer.uint64(0)
+        }
+        writer.uint64(Checksum.xxh3(writer.bytes.span, seed: generation))
+        return writer.bytes
+    }
+}
+
+extension Manifest {
+    /// Decodes and verifies the file `name`.
+    package init(_ bytes: [UInt8], file name: String) throws(JournalDamage) {
+        let span = bytes.span
+        func damage(_ field: StaticString, _ byte: Int = 0) -> JournalDamage {
+            JournalDamage(.manifest(field), file: name, byte: byte)
+        }
+        guard let stated = Self.generation(ofFile: name) else { throw damage("name") }
+        guard bytes.count >= Self.fixedLength + 8 else { throw damage("length", bytes.count) }
+        guard Array(bytes[0..<8]) == Self.magic else { throw damage("magic") }
+        let end = bytes.count - 8
+        guard Checksum.xxh3(span, in: 0..<end, seed: stated) == span.uint64(at: end) else {
+            throw damage("checksum")
+        }
+        guard span.uint16(at: 10) <= JournalVersion.current else {
+            throw JournalDamage(.newerFormat(span.uint16(at: 10)), file: name, byte: 10)
+        }
+        let count = Int(span.uint32(at: 12))
+        guard count <= Self.segmentLimit, end == Self.fixedLength + count * Self.segmentLength
+        else { throw damage("length", 12) }
+        generation = span.uint64(at: 16)
+        guard generation == stated else { throw damage("generation", 16) }
+        storeID = StoreID(high: span.uint64(at: 24), low: span.uint64(at: 32))
+        secret = span.uint64(at: 40)
+        incarnation = span.uint16(at: 48)
+        epoch = span.uint32(at: 52)
+        created = span.uint64(at: 56).asInt64
+        guard span.uint16(at: 50) == 0, span.uint64(at: 64) == 0 else {
+            throw damage("reserved", 50)
+        }
+        segments = []
+        for index in 0..<count {
+            let place = Self.fixedLength + index * Self.segmentLength
+            guard let segment = Segment(span, at: place) else { throw damage("segment", place) }
+            let isLast = index == count - 1
+            guard segment.state != .active || isLast,
+                segments.last.map({ $0.limit <= segment.base }) ?? true
+            else { throw damage("order", place) }
+            segments.append(segment)
+        }
+    }
+}
+
+extension Manifest.Segment {
+    fileprivate init?(_ span: Span<UInt8>, at place: Int) {
+        let length = span.uint64(at: place + 8)
+        guard let state = Manifest.SegmentState(rawValue: UInt8(length & 0xff)),
+            length >> 8 <= 1 << 32, span.uint64(at: place) < JournalOffset.limit,
+            span.uint64(at: place + 48) == 0
+        else { return nil }
+        self.init(
+            base: JournalOffset(rawValue: span.uint64(at: place)),
+            lengthInBytes: Int(length >> 8), salt: span.uint64(at: place + 16), state: state,
+            end: JournalOffset(rawValue: span.uint64(at: place + 24)),
+            chainAtStart: span.uint64(at: place + 32),
+            chainAtEnd: span.uint64(at: place + 40))
+        guard base <= end, end <= limit else { return nil }
+    }
+}

@@ -1,0 +1,132 @@
+internal import StratusBytes
+
+/// Which store: drawn at random when it is made.
+package struct StoreID: Hashable, Sendable {
+    package var high: UInt64
+    package var low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+}
+
+extension StoreID: CustomStringConvertible {
+    /// 32 hexadecimal digits.
+    package var description: String { Hex.encode(high) + Hex.encode(low) }
+}
+
+/// Versions of the formats of journal and manifest.
+package enum JournalVersion {
+    /// What this code writes, and the newest it reads.
+    package static let current: UInt16 = 1
+}
+
+/// The first 4,096 bytes of a segment: `Formats/Journal.md`, "Segments".
+package struct SegmentHeader: Equatable, Sendable {
+    package var storeID: StoreID
+    /// Where the segment begins, this header included.
+    package var base: JournalOffset
+    /// Of the file, and of the range of offsets that is the segment's own.
+    package var lengthInBytes: Int
+    /// Drawn for each life of a file: frames of another one are not taken for frames of this.
+    package var salt: UInt64
+    package var epoch: UInt32
+    /// The segment before: where it begins and where it ended; equal offsets for the first one.
+    package var predecessorBase: JournalOffset
+    package var predecessorEnd: JournalOffset
+    /// The chain over all groups of the segments before.
+    package var chain: UInt64
+    /// Microseconds since 1970.
+    package var created: Int64
+
+    /// The header fills what a file system writes at once, so that no later write touches it.
+    package static let length = 4096
+    private static let checksumPlace = length - 8
+    /// A changed first byte or line ending shows that a file was treated as text.
+    static let magic: [UInt8] = [0x89, 0x53, 0x54, 0x4a, 0x0d, 0x0a, 0x1a, 0x0a]
+
+    package static func fileName(base: JournalOffset) -> String {
+        "journal-" + Hex.encode(base.rawValue)
+    }
+
+    package var fileName: String { Self.fileName(base: base) }
+
+    func encoded() -> [UInt8] {
+        var writer = ByteWriter(capacity: Self.length)
+        writer.append(Self.magic)
+        writer.uint16(JournalVersion.current)
+        writer.uint16(JournalVersion.current)
+        writer.uint32(UInt32(Self.length))
+        writer.uint64(storeID.high)
+        writer.uint64(storeID.low)
+        writer.uint64(base.rawValue)
+        writer.uint64(UInt64(lengthInBytes))
+        writer.uint64(salt)
+        writer.uint32(epoch)
+        writer.uint32(0)
+        writer.uint64(predecessorBase.rawValue)
+        writer.uint64(predecessorEnd.rawValue)
+        writer.uint64(chain)
+        writer.int64(created)
+        writer.zeros(Self.checksumPlace - writer.count)
+        writer.uint64(Checksum.xxh3(writer.bytes.span))
+        return writer.bytes
+    }
+
+    /// Decodes and verifies the first 4,096 bytes of the file `name`.
+    package init(_ bytes: [UInt8], file name: String) throws(JournalDamage) {
+        let span = bytes.span
+        func damage(_ kind: JournalDamage.Kind, _ byte: Int) -> JournalDamage {
+            JournalDamage(kind, file: name, byte: byte)
+        }
+        guard bytes.count == Self.length else {
+            throw damage(.segmentHeader("length"), bytes.count)
+        }
+        guard Array(bytes[0..<8]) == Self.magic else { throw damage(.segmentHeader("magic"), 0) }
+        let checked = Checksum.xxh3(span, in: 0..<Self.checksumPlace)
+        guard checked == span.uint64(at: Self.checksumPlace) else {
+            throw damage(.segmentHeader("checksum"), 0)
+        }
+        guard span.uint16(at: 10) <= JournalVersion.current else {
+            throw damage(.newerFormat(span.uint16(at: 10)), 10)
+        }
+        storeID = StoreID(high: span.uint64(at: 16), low: span.uint64(at: 24))
+        base = JournalOffset(rawValue: span.uint64(at: 32))
+        let length = span.uint64(at: 40)
+        guard length >= 16 << 10, length <= 1 << 32, length % 4096 == 0 else {
+            throw damage(.segmentHeader("size"), 40)
+        }
+        lengthInBytes = Int(length)
+        salt = span.uint64(at: 48)
+        epoch = span.uint32(at: 56)
+        predecessorBase = JournalOffset(rawValue: span.uint64(at: 64))
+        predecessorEnd = JournalOffset(rawValue: span.uint64(at: 72))
+        chain = span.uint64(at: 80)
+        created = span.uint64(at: 88).asInt64
+        guard base.rawValue < JournalOffset.limit, span.uint32(at: 12) == UInt32(Self.length),
+            span.uint32(at: 60) == 0, span.isZero(in: 96..<Self.checksumPlace)
+        else { throw damage(.segmentHeader("reserved"), 96) }
+    }
+
+    package init(
+        storeID: StoreID, base: JournalOffset, lengthInBytes: Int, salt: UInt64, epoch: UInt32,
+        predecessorBase: JournalOffset, predecessorEnd: JournalOffset, chain: UInt64,
+        created: Int64
+    ) {
+        self.storeID = storeID
+        self.base = base
+        self.lengthInBytes = lengthInBytes
+        self.salt = salt
+        self.epoch = epoch
+        self.predecessorBase = predecessorBase
+        self.predecessorEnd = predecessorEnd
+        self.chain = chain
+        self.created = created
+    }
+}
+
+extension UInt64 {
+    /// The same bits as a signed number.
+    var asInt64: Int64 { Int64(bitPattern: self) }
+}

@@ -1,0 +1,83 @@
+/// Where a commit is open while groups are read.
+struct OpenCommit {
+    var nextOrdinal: UInt32
+    /// Of the commit's first entry.
+    var start: JournalOffset
+    /// The segment it lies in.
+    var segment: Int
+    /// The chain if the journal ended before it; known once its first group has been read.
+    var chainAtStart: UInt64
+}
+
+/// Reads groups in order and hands their commits to a fold.
+struct SegmentScan<Fold: JournalFold> {
+    var fold: Fold
+    var open: OpenCommit?
+    /// The number of the segment being read.
+    var segment = 0
+    var totals = SegmentTotals()
+    var commitCount: UInt64 = 0
+    private(set) var lastFrameKind: EntryKind?
+
+    init(_ fold: Fold) { self.fold = fold }
+
+    /// Takes the frames of `group` that lie before `end`.
+    mutating func take(
+        _ group: JournalGroup, before end: JournalOffset, in segment: Manifest.Segment
+    ) throws(JournalDamage) {
+        lastFrameKind = .group
+        let frames = group.frames.prefix { $0.offset < end }
+        // Where the last commit that ends in this group does; what begins later may stay open.
+        let lastEnd = frames.last { $0.header.isLast }?.offset ?? .zero
+        for frame in frames {
+            do {
+                if frame.header.ordinal == 0, frame.kind.isEntry {
+                    begin(at: frame.offset, mayStayOpen: frame.offset > lastEnd)
+                }
+                try take(frame)
+            } catch {
+                throw JournalDamage(
+                    error, file: segment.fileName, byte: frame.offset.bytes(since: segment.base),
+                    offset: frame.offset)
+            }
+            lastFrameKind = frame.kind
+        }
+        if let start = open?.start, start > group.offset {
+            let before = group.frames.count { $0.offset < start }
+            open?.chainAtStart = Chain.after(
+                group.header.chain, payloadChecksums: Array(group.payloadChecksums[0...before]))
+        }
+    }
+
+    private mutating func begin(at offset: JournalOffset, mayStayOpen: Bool) {
+        // A commit that another one follows before its last entry failed while it was written.
+        if open != nil { fold.abandon() }
+        if mayStayOpen { fold.mark() }
+        open = OpenCommit(nextOrdinal: 0, start: offset, segment: segment, chainAtStart: 0)
+    }
+
+    private mutating func take(_ frame: JournalEntry) throws(JournalDamage.Kind) {
+        guard frame.kind.isEntry else {
+            if frame.kind == .preamble {
+                try frame.withPayload { payload throws(JournalDamage.Kind) in
+                    try fold.apply(frame.header, at: frame.offset, payload: payload)
+                }
+            } else if ![.trailer, .closingMark].contains(frame.kind), !frame.kind.mayBeIgnored {
+                throw .unknownKind(frame.kind.rawValue)
+            }
+            return
+        }
+        totals.count(entries: 1)
+        guard open?.nextOrdinal == frame.header.ordinal else { throw .commit }
+        try frame.withPayload { payload throws(JournalDamage.Kind) in
+            try fold.apply(frame.header, at: frame.offset, payload: payload)
+        }
+        open?.nextOrdinal += 1
+        if let time = frame.commitTime {
+            fold.complete(end: frame.offset.advanced(byBytes: frame.header.frameLength), time: time)
+            totals.countCommit(at: time)
+            commitCount += 1
+            open = nil
+        }
+    }
+}
