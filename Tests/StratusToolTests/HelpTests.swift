@@ -1,0 +1,96 @@
+import StratusTool
+import Testing
+
+struct HelpTests {
+    private let table = CommandTable.stratus
+
+    @Test func `the page of a command`() throws {
+        let command = try #require(table.command(named: "follow"))
+        let page = Help.page(of: command, table, columns: 80).map(\.text).joined(separator: "\n")
+        #expect(page == Self.followPage)
+    }
+
+    private static let followPage = """
+        stratus follow
+          keep a second store equal to a store.
+
+        Usage
+          stratus follow STORE --into OTHER [options]
+
+        Examples
+          stratus follow ./store --into ./copy
+              Keeps ./copy equal until stopped.
+          stratus follow ./store --into ./copy --once
+              Brings ./copy up to date and ends.
+
+        Description
+          Reads the changes of STORE and applies them to the store OTHER, which is made
+          where there is none. Goes on until it is stopped; with --once, until OTHER has
+          all that STORE had. Started again it goes on where it ended.
+
+        Arguments
+          STORE  the directory of the store
+
+        Options
+          --into OTHER   the store to keep equal; required
+          --since TOKEN  begin after TOKEN
+          --once         end when there is nothing more to read
+
+        Common options
+          --json               write one JSON object per line
+          -o, --output FILE|-  write to FILE instead of standard output (-)
+          --header             begin with a line that names what follows
+          -q, --quiet          write data and errors only
+          --progress WHEN      show progress on standard error (default: auto); one of
+                               auto, always, never, json
+          --no-color           write without colors, as with NO_COLOR or TERM=dumb set
+          --no-input           never ask
+          --database WHICH     the database meant (default: private); one of private,
+                               public
+          --as USER            the user who asks (default: local)
+          -h, --help           show the help of the command
+          --version            show the version of the tool
+        """
+
+    @Test(arguments: [10, 40, 79, 80, 300])
+    func `a page fits the terminal where it can`(columns: Int) {
+        let pages =
+            [Help.overview(table, columns: columns)]
+            + table.commands.map { Help.page(of: $0, table, columns: columns) }
+        for line in pages.joined() where !line.text.contains("  stratus ") {
+            #expect(line.text.count <= min(max(columns, 40), 100))
+        }
+    }
+
+    @Test func `the overview names every command and exit code`() {
+        let lines = Help.overview(table, columns: 80).map(\.text)
+        for command in table.commands {
+            #expect(lines.contains { $0.hasPrefix("  \(command.name) ") })
+        }
+        for code in ExitCode.published {
+            #expect(lines.contains { $0.hasPrefix("  \(code.number) ") })
+        }
+    }
+
+    @Test(arguments: ["help --json", "--json", "-h --json"])
+    func `help as JSON has the tool and each command`(line: String) async throws {
+        let capture = Capture()
+        let output = capture.output { $0.isJSON = true }
+        #expect(await Tool.stratus.perform(try parse(line), output) == .ok)
+        let lines = capture.results.split(separator: "\n")
+        #expect(lines.first?.hasPrefix(#"{"type":"tool","name":"stratus","#) == true)
+        let commands = table.commands.map { #"{"type":"command","name":"\#($0.name)","# }
+        #expect(zip(lines.dropFirst(), commands).allSatisfy { $0.hasPrefix($1) })
+        #expect(lines.count == commands.count + 1)
+    }
+
+    @Test func `help as JSON of a command has all that is declared`() throws {
+        let command = try #require(table.command(named: "records"))
+        let line = JSONWriter.line(type: "command", Help.object(of: command, table))
+        let limit = """
+            {"name":"limit","summary":"at most N records","isRequired":false,\
+            "isRepeatable":false,"value":"N","content":"number"}
+            """
+        #expect(line.contains(limit))
+    }
+}

@@ -1,0 +1,264 @@
+extension CommandTable {
+    /// What `stratus` can be asked to do, common things first.
+    package static let stratus = CommandTable(
+        tool: "stratus",
+        summary: "looks into Stratus stores, fills them and compares them",
+        commands: [
+            .importDirectory, .follow, .info, .zones, .records, .show, .log, .changes, .verify,
+            .hash, .help, .completion, .version,
+        ],
+        commonOptions: optionsOfEveryCommand)
+}
+
+extension Command.Argument {
+    fileprivate static let store = Self("STORE", "the directory of the store", .path)
+}
+
+/// An option of one name is the same in every command that has it.
+extension Command.Option {
+    fileprivate static func zone(_ summary: String, isRequired: Bool = false) -> Self {
+        Self("zone", taking: .init("NAME"), summary, isRequired: isRequired)
+    }
+
+    fileprivate static func since(_ summary: String) -> Self {
+        Self("since", taking: .init("TOKEN"), summary)
+    }
+
+    fileprivate static func limit(_ summary: String) -> Self {
+        Self("limit", taking: .init("N", .number), summary)
+    }
+
+    fileprivate static func follow(_ summary: String) -> Self {
+        Self("follow", summary)
+    }
+}
+
+/// Commands that write to a store.
+extension Command {
+    fileprivate static let importDirectory = Command(
+        "import", "bring a directory into a zone, a record for each entry",
+        details: """
+            Makes a Folder, File or Link record for each entry of DIR and saves them in batches; \
+            STORE is made where there is none. Run again it saves only what has changed since, and \
+            deletes the records of entries that are gone.
+
+            Entries of other kinds and files that cannot be read are skipped, counted and named; \
+            the exit code is then 3.
+            """,
+        arguments: [
+            Argument("DIR", "the directory to bring in", .path),
+            .store,
+        ],
+        options: [
+            .zone("the zone to import into", isRequired: true),
+            Option("checksum", "compare contents, not size, time and mode alone"),
+            Option(
+                "durability", taking: .init("WHEN", .oneOf(["full", "interval", "none"])),
+                "what a commit waits for (default: full)"),
+        ],
+        examples: [
+            Example(
+                "stratus import ./photos ./store --zone photos",
+                "Brings ./photos into the zone photos, or brings the zone up to date."),
+            Example(
+                "stratus import ./photos ./store --zone photos --checksum",
+                "Also notices files that have changed under the same size and time."),
+            Example(
+                "stratus import / ./store --zone system --durability none --progress json",
+                "Lets the system choose when to write, and reports progress as JSON."),
+        ])
+
+    fileprivate static let follow = Command(
+        "follow", "keep a second store equal to a store",
+        details: """
+            Reads the changes of STORE and applies them to the store OTHER, which is made where \
+            there is none. Goes on until it is stopped; with --once, until OTHER has all that \
+            STORE had. Started again it goes on where it ended.
+            """,
+        arguments: [.store],
+        options: [
+            Option(
+                "into", taking: .init("OTHER", .path), "the store to keep equal",
+                isRequired: true),
+            .since("begin after TOKEN"),
+            Option("once", "end when there is nothing more to read"),
+        ],
+        examples: [
+            Example(
+                "stratus follow ./store --into ./copy", "Keeps ./copy equal until stopped."),
+            Example(
+                "stratus follow ./store --into ./copy --once",
+                "Brings ./copy up to date and ends."),
+        ])
+}
+
+/// Commands that show what is in a store.
+extension Command {
+    fileprivate static let info = Command(
+        "info", "show on one page what a store is and holds",
+        details: """
+            Shows where the store is, its format, how many zones and records it has, its offsets \
+            and sizes, who writes to it, and how it was closed.
+            """,
+        arguments: [.store],
+        examples: [
+            Example("stratus info ./store", "Shows what ./store is and holds."),
+            Example("stratus info ./store --json", "Writes the same as one JSON object."),
+        ])
+
+    fileprivate static let zones = Command(
+        "zones", "list the zones of a database",
+        details: "Lists the zones by name, with the number of their records.",
+        arguments: [.store],
+        examples: [
+            Example("stratus zones ./store", "Lists the zones of the private database."),
+            Example(
+                "stratus zones ./store --database public",
+                "Lists the zones of the public database."),
+            Example(
+                "stratus zones ./store --as anna", "Lists the zones of Anna's private database."),
+        ])
+
+    fileprivate static let records = Command(
+        "records", "list the records of a zone",
+        details: "Lists the records of a zone by name, with their types and change tags.",
+        arguments: [.store],
+        options: [
+            .zone("the zone to list", isRequired: true),
+            Option("type", taking: .init("TYPE"), "only records of TYPE"),
+            .limit("at most N records"),
+        ],
+        examples: [
+            Example(
+                "stratus records ./store --zone photos --limit 20",
+                "Lists the first twenty records of the zone photos."),
+            Example(
+                "stratus records ./store --zone photos --type File --json",
+                "Writes the records of type File, one JSON object a line."),
+        ])
+
+    fileprivate static let show = Command(
+        "show", "show a record",
+        details: "Shows the system fields and the fields of one record.",
+        arguments: [.store, Argument("RECORD", "the name of the record")],
+        options: [.zone("the zone the record is in", isRequired: true)],
+        examples: [
+            Example("stratus show ./store note-1 --zone notes", "Shows the record note-1."),
+            Example(
+                "stratus show ./store note-1 --zone notes --json",
+                "Writes it as one JSON object, bytes as base64."),
+        ])
+
+    fileprivate static let log = Command(
+        "log", "show the entries of the journal",
+        details: """
+            Shows the entries of the journal in the order they were written, each with its offset, \
+            its place in a file and its commit. An offset shown can be given to --from.
+            """,
+        arguments: [.store],
+        options: [
+            Option("from", taking: .init("OFFSET", .number), "begin at OFFSET"),
+            Option("to", taking: .init("OFFSET", .number), "end before OFFSET"),
+            .follow("wait for new entries at the end, until stopped"),
+        ],
+        examples: [
+            Example("stratus log ./store", "Shows the whole journal."),
+            Example(
+                "stratus log ./store --from 4096 --to 65536", "Shows a part of the journal."),
+            Example(
+                "stratus log ./store --follow --json",
+                "Goes on with what is written, one JSON object a line."),
+        ])
+
+    fileprivate static let changes = Command(
+        "changes", "show what has changed since a token",
+        details: """
+            Shows what a client that synchronizes would be given: the changed zones of the \
+            database or, with --zone, the changed records of a zone. The last line has the token \
+            to go on with.
+            """,
+        arguments: [.store],
+        options: [
+            .zone("the changes of this zone"),
+            .since("only what changed after TOKEN"),
+            .limit("at most N changes"),
+        ],
+        examples: [
+            Example("stratus changes ./store", "Shows the zones that have changed."),
+            Example(
+                "stratus changes ./store --zone photos --limit 100 --json",
+                "Writes the first hundred changes of the zone photos, and the next token."),
+        ])
+}
+
+/// Commands that prove something about a store.
+extension Command {
+    fileprivate static let verify = Command(
+        "verify", "check every byte of a store",
+        details: """
+            Reads the whole store, changes nothing, and names each damage with its file, byte and \
+            kind. The exit code is 1 where there is any, 13 where the store cannot be opened.
+            """,
+        arguments: [.store],
+        examples: [
+            Example("stratus verify ./store", "Checks the store."),
+            Example(
+                "stratus verify ./store --json -o findings.ndjson",
+                "Writes what is found to a file, one JSON object a line."),
+        ])
+
+    fileprivate static let hash = Command(
+        "hash", "write the hash of what a store holds",
+        details: """
+            Two databases with the same zones and records have the same hash, however they came \
+            to be. Zones, record names, types, fields and parents count; change tags, dates and \
+            users only with --system.
+            """,
+        arguments: [.store],
+        options: [
+            .zone("only this zone"),
+            Option("system", "count change tags, dates and users too"),
+        ],
+        examples: [
+            Example("stratus hash ./store", "Writes the hash of the private database."),
+            Example(
+                "stratus hash ./copy --zone photos", "Writes the hash of one zone, to compare."),
+        ])
+}
+
+/// Commands that need no store.
+extension Command {
+    fileprivate static let help = Command(
+        "help", "show what the tool or a command can do",
+        details: """
+            Without COMMAND it lists the commands. With --json it writes the whole table of \
+            commands, for programs.
+            """,
+        arguments: [Argument("COMMAND", "the command meant", .command, isOptional: true)],
+        examples: [
+            Example("stratus help import", "Shows what import takes, with examples."),
+            Example("stratus help --json", "Writes all commands, one JSON object a line."),
+        ])
+
+    fileprivate static let completion = Command(
+        "completion", "write the completion script of a shell",
+        details: "The script is for the shell to read when it starts.",
+        arguments: [
+            Argument(
+                "SHELL", "the shell meant: bash, zsh or fish",
+                .oneOf(Completion.Shell.allCases.map(\.rawValue)))
+        ],
+        examples: [
+            Example("stratus completion bash", "Writes the script for bash."),
+            Example(
+                "stratus completion fish -o stratus.fish", "Writes the script for fish to a file."),
+        ])
+
+    fileprivate static let version = Command(
+        "version", "show the version of the tool",
+        details: "The version of a store's format is shown by info.",
+        examples: [
+            Example("stratus version", "Shows the version."),
+            Example("stratus version --json", "Writes it as a JSON object."),
+        ])
+}

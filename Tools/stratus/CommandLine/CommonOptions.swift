@@ -1,0 +1,24 @@
+extension CommandTable {
+    /// What every command takes. ``Invocation`` has a property for each.
+    package static let optionsOfEveryCommand: [Command.Option] = [
+        .init("json", "write one JSON object per line"),
+        .init(
+            "output", letter: "o", taking: .init("FILE|-", .path),
+            "write to FILE instead of standard output (-)"),
+        .init("header", "begin with a line that names what follows"),
+        .init("quiet", letter: "q", "write data and errors only"),
+        .init(
+            "progress", taking: .init("WHEN", .oneOf(Progress.Mode.allCases.map(\.rawValue))),
+            "show progress on standard error (default: auto)"),
+        .init("no-color", "write without colors, as with NO_COLOR or TERM=dumb set"),
+        .init("no-input", "never ask"),
+        .init(
+            "database", taking: .init("WHICH", .oneOf(DatabaseChoice.allCases.map(\.rawValue))),
+            "the database meant (default: private)"),
+        .init(
+            "as", taking: .init("USER"), "the user who asks (default: \(Invocation.defaultUser))"
+        ),
+        .init("help", letter: "h", "show the help of the command"),
+        .init("version", "show the version of the tool"),
+    ]
+}

@@ -1,0 +1,210 @@
+internal import Synchronization
+
+/// Where a command's results and messages go: results to standard output or to a file, messages,
+/// errors and progress to standard error; as lines of text, or as one JSON object per line.
+///
+/// A command says both, and ``line(_:_:)`` does nothing under `--json`, ``object(_:_:)`` nothing
+/// without it. Results leave in whole lines: at once on a terminal, else when 64 KiB have gathered;
+/// a command that waits for something calls ``flush()`` first. Of one instance all tasks may write.
+package final class Output: Sendable {
+    package enum Channel: Sendable {
+        case results
+        case messages
+    }
+
+    /// How it shall look.
+    package struct Settings: Sendable {
+        package var isJSON = false
+        package var isQuiet = false
+        package var hasHeader = false
+        package var resultsAreOnTerminal = false
+        package var messagesAreOnTerminal = false
+        package var isStyled = false
+        /// Whether a line of the terminal on standard error can be written over.
+        package var isAnimated = false
+        package var columns = 80
+
+        package init() {}
+    }
+
+    /// Nobody reads the results any longer. Not a failure: the process ends without a word.
+    package struct Closed: Error {}
+
+    /// Writes all the bytes; false where their reader has gone.
+    package typealias Write = @Sendable ([UInt8], Channel) throws -> Bool
+
+    package enum Style: String, Sendable {
+        case plain = ""
+        case bold = "1"
+        case dim = "2"
+        case red = "31"
+        case yellow = "33"
+    }
+
+    private struct State {
+        var gathered: [UInt8] = []
+        /// What is to be erased before anything else appears on the terminal.
+        var showsProgress = false
+    }
+
+    private static let gatheringLimit = 65_536
+
+    package let settings: Settings
+    private let write: Write
+    private let state = Mutex(State())
+
+    package init(_ settings: Settings, write: @escaping Write) {
+        self.settings = settings
+        self.write = write
+    }
+
+    /// Whether objects are written rather than lines.
+    package var isJSON: Bool { settings.isJSON }
+}
+
+/// Results.
+extension Output {
+    /// A line of text. Data in it goes through ``escaped(_:)`` first; what then is still hazardous
+    /// is escaped here.
+    package func line(_ text: String = "", _ style: Style = .plain) throws {
+        if isJSON { return }
+        let styled = settings.resultsAreOnTerminal && settings.isStyled
+        try gather(Self.styled(text.harmless, styled ? style : .plain))
+    }
+
+    /// An object, as a line. Its first member is `type`; the others follow as given.
+    package func object(_ type: String, _ object: @autoclosure () -> JSONObject) throws {
+        guard isJSON else { return }
+        try gather(JSONWriter.line(type: type, object()))
+    }
+
+    /// A result in both forms, of which only the wanted one is made.
+    package func result(
+        _ type: String, _ object: @autoclosure () -> JSONObject, text: @autoclosure () -> String
+    ) throws {
+        if isJSON { try self.object(type, object()) } else { try line(text()) }
+    }
+
+    /// The first line, where `--header` asks for one: the schema, such as `stratus.log/1`, or the
+    /// names of the columns.
+    package func header(schema: String, columns: String? = nil) throws {
+        guard settings.hasHeader else { return }
+        try object("header", ["schema": .string(schema)])
+        if let columns { try line(columns, .bold) }
+    }
+
+    /// The last line: what was done. As text it is left out under `--quiet`.
+    package func summary(_ object: @autoclosure () -> JSONObject, text: String? = nil) throws {
+        try self.object("summary", object())
+        if let text, !settings.isQuiet { try line(text) }
+    }
+
+    /// Text for another program, written as it is, in either mode.
+    package func verbatim(_ text: String) throws {
+        try gather(text, end: "")
+    }
+
+    /// Sends off what has gathered.
+    package func flush() throws {
+        try state.withLock { state in try send(&state) }
+    }
+
+    private func gather(_ line: String, end: String = "\n") throws {
+        try state.withLock { state in
+            state.gathered += line.utf8
+            state.gathered += end.utf8
+            if settings.resultsAreOnTerminal || state.gathered.count >= Self.gatheringLimit {
+                try send(&state)
+            }
+        }
+    }
+
+    private func send(_ state: inout State) throws {
+        guard !state.gathered.isEmpty else { return }
+        if settings.resultsAreOnTerminal { erase(&state) }
+        // Emptied first: what failed once is not tried again at the end of the process.
+        let bytes = state.gathered
+        state.gathered.removeAll(keepingCapacity: true)
+        guard try write(bytes, .results) else { throw Closed() }
+    }
+}
+
+/// Messages. A failure to write one is not reported: there is nowhere left to report it.
+extension Output {
+    /// What a person may like to know, and `--quiet` leaves out.
+    package func message(_ text: String) {
+        if settings.isQuiet { return }
+        if isJSON {
+            say(JSONWriter.line(type: "message", ["message": .string(text)]))
+        } else {
+            say(text.harmless)
+        }
+    }
+
+    /// Something was left out or looks wrong, and the command goes on.
+    package func warning(_ id: String, _ message: String, file: String? = nil) {
+        if isJSON {
+            var object: JSONObject = ["id": .string(id), "message": .string(message)]
+            object.append("file", file.map(JSONValue.string))
+            say(JSONWriter.line(type: "warning", object))
+        } else {
+            let place = file.map { Self.escaped($0) + ": " } ?? ""
+            say(marked("stratus:", .yellow) + " \(place)\(Self.escaped(message))")
+        }
+    }
+
+    /// Why the command ends.
+    package func report(_ error: ToolError) {
+        // What was found before the error comes before it where both are on one terminal.
+        try? flush()
+        if isJSON {
+            say(JSONWriter.line(type: "error", error.json))
+            return
+        }
+        let text = Self.escaped(error.message + error.place)
+        say(marked("stratus:", .red) + " " + text)
+        if let hint = error.hint, !settings.isQuiet {
+            say(marked("hint:", .dim) + " " + Self.escaped(hint))
+        }
+    }
+
+    /// A line of our own on standard error, already harmless.
+    func say(_ line: String) {
+        state.withLock { state in
+            erase(&state)
+            _ = try? write(Array(line.utf8) + [UInt8(ascii: "\n")], .messages)
+        }
+    }
+
+    private func marked(_ text: String, _ style: Style) -> String {
+        let styled = settings.messagesAreOnTerminal && settings.isStyled
+        return Self.styled(text, styled ? style : .plain)
+    }
+
+    private static func styled(_ text: String, _ style: Style) -> String {
+        style == .plain ? text : "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m"
+    }
+}
+
+/// The line of progress, which ``Progress`` makes.
+extension Output {
+    private static let eraseLine = "\r\u{1B}[K"
+
+    /// Puts `line` in the place of the one before.
+    func showProgress(_ line: String) {
+        state.withLock { state in
+            state.showsProgress = true
+            _ = try? write(Array((Self.eraseLine + line).utf8), .messages)
+        }
+    }
+
+    func eraseProgress() {
+        state.withLock { state in erase(&state) }
+    }
+
+    private func erase(_ state: inout State) {
+        guard state.showsProgress else { return }
+        state.showsProgress = false
+        _ = try? write(Array(Self.eraseLine.utf8), .messages)
+    }
+}

@@ -1,0 +1,39 @@
+/// Numbers as people read them. Only for text: JSON has plain numbers.
+package enum Quantities {
+    /// `999`, `1,234`.
+    package static func count(_ value: UInt64) -> String {
+        var digits = Array(String(value).utf8)
+        var place = digits.count - 3
+        while place > 0 {
+            digits.insert(UInt8(ascii: ","), at: place)
+            place -= 3
+        }
+        return String(decoding: digits, as: UTF8.self)
+    }
+
+    /// `999 B`, `1.2 KiB`, `34 MiB`: two digits or three, cut rather than rounded, so that nothing
+    /// looks larger than it is.
+    package static func size(_ bytes: UInt64) -> String {
+        let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+        guard bytes >= 1_024 else { return "\(bytes) B" }
+        let power = (63 - bytes.leadingZeroBitCount) / 10
+        let unit = UInt64(1) << UInt64(power * 10)
+        let whole = bytes / unit
+        guard whole < 10 else { return "\(whole) \(units[power - 1])" }
+        // In whole numbers, and the remainder times ten has room below 2^64: it is below 2^60.
+        let tenth = bytes % unit * 10 / unit
+        return "\(whole).\(tenth) \(units[power - 1])"
+    }
+
+    /// `12 s`, `3 min 20 s`, `5 h 12 min`.
+    package static func duration(seconds: Double) -> String {
+        // Longer than any answer is worth, and than an integer holds.
+        guard seconds < 1e9 else { return "very long" }
+        let whole = Int(max(0, seconds).rounded(.up))
+        return switch whole {
+        case ..<60: "\(whole) s"
+        case ..<3_600: "\(whole / 60) min \(whole % 60) s"
+        default: "\(whole / 3_600) h \(whole % 3_600 / 60) min"
+        }
+    }
+}

@@ -1,0 +1,79 @@
+internal import StratusFiles
+
+/// What a command does. It writes to the output, says by its code how that went, and throws what
+/// stopped it; ``ToolError/init(describing:)`` turns that into words and a code.
+package typealias Handler = @Sendable (Invocation, Output) async throws -> ExitCode
+
+/// The tool: a table of commands, and what each of them does.
+package struct Tool: Sendable {
+    package let table: CommandTable
+    /// By the names of the commands.
+    package let handlers: [String: Handler]
+
+    package init(_ table: CommandTable, _ handlers: [String: Handler]) {
+        self.table = table
+        self.handlers = handlers
+    }
+
+    /// Does what the words of a command line ask for, on the process's streams. A word of nil is
+    /// one that is not UTF-8.
+    ///
+    /// Never on the main actor: a command may block its thread.
+    @concurrent
+    package func run(_ words: [String?], _ surroundings: Surroundings) async -> ExitCode {
+        let invocation: Invocation
+        do {
+            invocation = try parse(words)
+        } catch {
+            var settings = Output.Settings(surroundings)
+            settings.isJSON = ArgumentParser.wantsJSON(words.compactMap(\.self))
+            Output(settings).report(error)
+            return error.code
+        }
+        let settings = Output.Settings(invocation, surroundings)
+        guard let path = invocation.outputPath else {
+            return await perform(invocation, Output(settings))
+        }
+        do {
+            let file = try Terminal.open(path)
+            let code = await perform(invocation, Output(settings, file: file))
+            try Terminal.close(file)
+            return code
+        } catch {
+            let error = ToolError(error, writingTo: path)
+            Output(settings).report(error)
+            return error.code
+        }
+    }
+
+    /// Runs one command and reports what it throws.
+    package func perform(_ invocation: Invocation, _ output: Output) async -> ExitCode {
+        do {
+            guard let handler = handlers[invocation.command.name] else {
+                throw ToolError(
+                    .internal, id: "tool.no-handler",
+                    "\(invocation.command.name) is declared, but not built in")
+            }
+            let code = try await handler(invocation, output)
+            try output.flush()
+            return code
+        } catch is Output.Closed {
+            return .brokenPipe
+        } catch {
+            let error = ToolError(describing: error)
+            output.report(error)
+            return error.code
+        }
+    }
+
+    private func parse(_ words: [String?]) throws(ToolError) -> Invocation {
+        var known: [String] = []
+        for (place, word) in words.enumerated() {
+            guard let word else {
+                throw .usage("not-utf8", "argument \(place + 1) is not UTF-8")
+            }
+            known.append(word)
+        }
+        return try ArgumentParser.parse(known, table)
+    }
+}

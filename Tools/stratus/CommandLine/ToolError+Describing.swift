@@ -1,0 +1,30 @@
+internal import StratusFiles
+
+extension ToolError {
+    /// What any error that a command throws means to the tool's user.
+    package init(describing error: any Error) {
+        switch error {
+        case let error as ToolError: self = error
+        case let error as SystemError: self.init(error)
+        default: self.init(.internal, id: "tool.internal", "\(error)")
+        }
+    }
+
+    /// What it means that the file of `--output` cannot be opened or closed.
+    init(_ error: SystemError, writingTo path: String) {
+        self.init(error)
+        message = "cannot write the output: \(error)"
+        file = path
+        // A path that cannot be is a slip of the command line, not a failure of the tool.
+        if code == .internal, error.code != .inputOutput { code = .usage }
+    }
+
+    private init(_ error: SystemError) {
+        let message = error.description
+        switch error.code {
+        case .noSpace: self.init(.noSpace, id: "system.no-space", message)
+        case .permission: self.init(.permission, id: "system.permission", message)
+        default: self.init(.internal, id: "system." + error.call.description, message)
+        }
+    }
+}

@@ -1,0 +1,7 @@
+extension Tool {
+    /// The tool as it is built: what the table declares, and what does it.
+    package static let stratus = Tool(.stratus, handlers)
+
+    /// By the names of the commands. Each command that opens a store adds a line here.
+    private static let handlers: [String: Handler] = informing(about: .stratus)
+}
