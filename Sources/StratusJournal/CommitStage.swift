@@ -6,7 +6,7 @@
 package struct CommitStage<Fold: JournalFold> {
     package internal(set) var writer: JournalWriter
     package var fold: Fold
-    var group: GroupBuilder?
+    package internal(set) var group: GroupBuilder?
     /// Of the long commit that has begun; 0 where none has.
     private var nextOrdinal = 0
 
@@ -20,11 +20,6 @@ package struct CommitStage<Fold: JournalFold> {
 
     /// The longest commit that is appended in one piece.
     package var pieceLimit: Int { writer.groupLimit }
-
-    /// The entry at `offset` where it was staged and not yet written.
-    package func stagedEntry(at offset: JournalOffset) -> JournalEntry? {
-        group?.entry(at: offset)
-    }
 
     /// Adds a piece of a commit, at most ``pieceLimit`` long, and gives it to the fold. With
     /// `isLast` the commit is complete. Returns where the piece begins.

@@ -163,8 +163,14 @@ extension Committer.State {
             } catch {
                 return error
             }
-        case .interval:
-            unsyncedSince = unsyncedSince ?? Clock.monotonicNanoseconds
+        case .interval(let milliseconds):
+            let now = Clock.monotonicNanoseconds
+            let since = unsyncedSince ?? now
+            unsyncedSince = since
+            // While commits come without a pause nobody is idle.
+            guard now - since >= UInt64(milliseconds) * 1_000_000 else { break }
+            unsyncedSince = nil
+            try? stage.writer.sync()
         case .none:
             needsIdleGroup = false
         }

@@ -3,7 +3,7 @@ internal import StratusBytes
 /// A group under construction at a known place of a segment.
 ///
 /// Frames get their offsets, and with them their versions and checksums, as they are added.
-package struct GroupBuilder {
+package struct GroupBuilder: Sendable {
     /// Where the group begins.
     package let base: JournalOffset
     /// The most bytes the group may take.

@@ -9,28 +9,30 @@ package enum Journal {
         package var report: RecoveryReport
     }
 
-    /// Opens the journal in `storage`, which holds the writer's lock, and reads all of it into
-    /// `fold`. With `creating`, a journal is made where there is none.
+    /// The manifest of the journal in `storage`. With `creating`, by whoever holds the writer's
+    /// lock, a journal is made where there is none.
+    package static func manifest(
+        in storage: any Storage, creating: Bool, options: JournalOptions
+    ) throws -> Manifest {
+        if let newest = try newestManifest(in: storage) { return newest }
+        guard creating else { throw JournalError.noStore }
+        return try create(in: storage, options: options)
+    }
+
+    /// Opens the journal that `manifest` describes in `storage`, which holds the writer's lock, and
+    /// reads all of it into `fold`.
     package static func open<Fold: JournalFold>(
-        in storage: any Storage, creating: Bool, options: JournalOptions, fold: Fold
+        in storage: any Storage, _ manifest: Manifest, options: JournalOptions, fold: Fold
     ) throws -> Opened<Fold> {
         do {
-            let manifest: Manifest
-            if let newest = try newestManifest(in: storage) {
-                manifest = newest
-            } else if creating {
-                manifest = try create(in: storage, options: options)
-            } else {
-                throw JournalError.noStore
-            }
-            var recovery = JournalReader(manifest, in: storage, fold: fold)
-            try recovery.read(.toTheEnd)
-            recovery.dropOpenCommit()
+            var reader = JournalReader(manifest, in: storage, fold: fold)
+            try reader.read(.toTheEnd)
+            reader.dropOpenCommit()
             let discarded = try discardStrays(in: storage, beside: manifest)
-            let writer = try resume(&recovery, in: storage, options: options)
-            var report = recovery.report
+            let writer = try resume(&reader, in: storage, options: options)
+            var report = reader.report
             report.discardedFiles = discarded
-            return Opened(writer: writer, fold: recovery.fold, report: report)
+            return Opened(writer: writer, fold: reader.fold, report: report)
         } catch let error as StorageError {
             throw JournalError.storage(error)
         } catch let damage as JournalDamage {
@@ -114,29 +116,29 @@ package enum Journal {
     /// Makes the manifest of this opening, which fences out every earlier one, and begins a new
     /// segment unless the last one was closed.
     private static func resume<Fold>(
-        _ recovery: inout JournalReader<Fold>, in storage: any Storage, options: JournalOptions
+        _ reader: inout JournalReader<Fold>, in storage: any Storage, options: JournalOptions
     ) throws -> JournalWriter {
-        var manifest = recovery.manifest
+        var manifest = reader.manifest
         let previous = manifest.fileName
         manifest.generation += 1
         manifest.epoch += 1
-        let isClosed = recovery.report.wasClean && recovery.lastFrameKind != .trailer
-        var files = recovery.files
+        let isClosed = reader.report.wasClean && reader.lastFrameKind != .trailer
+        var files = reader.files
         // What is only in the page cache of a writer that died becomes part of the store now.
-        for file in files[recovery.endSegment...] { try file.sync() }
+        for file in files[reader.endSegment...] { try file.sync() }
         let last = manifest.segments.count - 1
         if isClosed {
-            manifest.segments[last].end = recovery.report.end
-            manifest.segments[last].chainAtEnd = recovery.chain
+            manifest.segments[last].end = reader.report.end
+            manifest.segments[last].chainAtEnd = reader.chain
         } else {
-            recovery.end(&manifest)
+            reader.end(&manifest)
             let header = SegmentHeader(
                 storeID: manifest.storeID, base: manifest.segments[last].limit,
                 lengthInBytes: options.segmentLength ?? JournalWriter.leastSegment,
                 salt: options.randomness.next(), epoch: manifest.epoch,
                 predecessorBase: manifest.segments[last].base,
                 predecessorEnd: manifest.segments[last].end,
-                chain: recovery.chain, created: options.clock.now())
+                chain: reader.chain, created: options.clock.now())
             // A crash of an earlier try may have left the file.
             _ = try storage.delete(header.fileName)
             files.append(try header.create(in: storage))
@@ -150,7 +152,7 @@ package enum Journal {
         return JournalWriter(
             manifest, view: view, file: files[files.count - 1], head: active.end,
             chain: active.chainAtEnd,
-            totals: isClosed ? recovery.scan.totals : SegmentTotals(), needsPreamble: !isClosed,
+            totals: isClosed ? reader.scan.totals : SegmentTotals(), needsPreamble: !isClosed,
             in: storage, options: options)
     }
 }

@@ -34,6 +34,8 @@ package struct JournalReader<Fold: JournalFold> {
     /// The number of the segment being read, and its reader once it has been opened.
     private var current = 0
     private var reader: GroupReader?
+    /// What ended the journal when that was last judged.
+    private var judged: JournalDamage?
 
     package init(_ manifest: Manifest, in storage: any Storage, fold: Fold) {
         self.manifest = manifest
@@ -152,6 +154,9 @@ package struct JournalReader<Fold: JournalFold> {
                 try take(group, before: group.end)
             } catch let fault as GroupFault {
                 if case .durable = tail { throw JournalError(fault.damage) }
+                // Whoever reads along comes here again and again until somebody writes.
+                if judged == fault.damage { return }
+                judged = fault.damage
                 if let part = fault.part {
                     try take(part, before: fault.damage.offset ?? part.offset)
                 }

@@ -63,16 +63,17 @@ package struct JournalWriter {
         durableThrough = head
     }
 
-    /// The longest payload of an entry: 16 MiB, in small segments a quarter of the segment.
+    /// The longest payload of an entry: 16 MiB; where segments have a fixed length, a quarter of it.
     package var payloadLimit: Int {
-        let segment = options.segmentLength ?? Self.leastSegment
-        return min(FrameFormat.payloadLimit, max(segment, manifest.largestSegment) / 4)
+        min(FrameFormat.payloadLimit, (options.segmentLength ?? .max) / 4)
     }
 
     package var clock: Clock { options.clock }
 
     /// A group is written once it has so many bytes.
-    package var groupLimit: Int { min(options.groupLimit, (options.segmentLength ?? .max) / 2) }
+    package var groupLimit: Int {
+        min(options.groupLimit, (options.segmentLength ?? Self.leastSegment) / 2)
+    }
 
     /// Begins a group with room for at least `bytes`, in a new segment where this one is full.
     package mutating func beginGroup(
@@ -316,5 +317,4 @@ extension SegmentHeader {
 extension Manifest {
     /// Of all segments together.
     var lengthInBytes: Int { segments.reduce(0) { $0 + $1.lengthInBytes } }
-    var largestSegment: Int { segments.reduce(0) { max($0, $1.lengthInBytes) } }
 }

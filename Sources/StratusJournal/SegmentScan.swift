@@ -18,6 +18,8 @@ struct SegmentScan<Fold: JournalFold> {
     var totals = SegmentTotals()
     var commitCount: UInt64 = 0
     private(set) var lastFrameKind: EntryKind?
+    /// A group that was not whole may be read again; nothing of it is taken twice.
+    private var takenThrough = JournalOffset.zero
 
     init(_ fold: Fold) { self.fold = fold }
 
@@ -26,7 +28,8 @@ struct SegmentScan<Fold: JournalFold> {
         _ group: JournalGroup, before end: JournalOffset, in segment: Manifest.Segment
     ) throws(JournalDamage) {
         lastFrameKind = .group
-        let frames = group.frames.prefix { $0.offset < end }
+        let taken = takenThrough
+        let frames = group.frames.prefix { $0.offset < end }.drop { $0.offset < taken }
         // Where the last commit that ends in this group does; what begins later may stay open.
         let lastEnd = frames.last { $0.header.isLast }?.offset ?? .zero
         for frame in frames {
@@ -41,6 +44,7 @@ struct SegmentScan<Fold: JournalFold> {
                     offset: frame.offset)
             }
             lastFrameKind = frame.kind
+            takenThrough = frame.offset.advanced(byBytes: frame.header.frameLength)
         }
         if let start = open?.start, start > group.offset {
             let before = group.frames.count { $0.offset < start }

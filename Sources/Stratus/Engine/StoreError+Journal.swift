@@ -40,6 +40,8 @@ extension StoreError {
         }
     }
 
+    static let closed = StoreError(JournalError.closed)
+
     init(_ error: StorageError) {
         let call = error.cause.map { " (\($0))" } ?? ""
         switch error.kind {

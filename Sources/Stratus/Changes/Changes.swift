@@ -1,0 +1,52 @@
+/// A page of what changed in a zone since a token.
+public struct RecordZoneChanges: Sendable {
+    /// A record that is gone.
+    public struct Deletion: Hashable, Sendable {
+        /// Which record.
+        public var recordID: Record.ID
+        /// Of which type it was.
+        public var recordType: String
+    }
+
+    /// Records as they are now, each once, in order of their last change.
+    public internal(set) var modifications: [Record] = []
+    /// Records that are gone, in order of their deletion; each is reported at least once to whoever
+    /// may know it.
+    public internal(set) var deletions: [Deletion] = []
+    /// From where the next page, or the next fetch, goes on.
+    public internal(set) var changeToken: ChangeToken
+    /// Whether there is more already.
+    public internal(set) var moreComing = false
+    /// Whether this is the first page for no token: what is not in it and its successors does not
+    /// exist.
+    public internal(set) var isFullSnapshot = false
+}
+
+/// A page of the zones of a database that changed since a token.
+public struct DatabaseChanges: Sendable {
+    /// A zone that is gone.
+    public struct Deletion: Hashable, Sendable {
+        /// Why a zone is gone.
+        public enum Reason: Int, Hashable, Sendable {
+            /// It was deleted.
+            case deleted = 0
+            /// The user's data were removed as a whole.
+            case purged = 1
+        }
+
+        /// Which zone.
+        public var zoneID: RecordZone.ID
+        /// Why.
+        public var reason: Reason
+    }
+
+    /// Zones that are new or in which something changed, each once.
+    public internal(set) var modifications: [RecordZone.ID] = []
+    /// Zones that are gone. One that was made again since is among the modifications only; its old
+    /// tokens are expired.
+    public internal(set) var deletions: [Deletion] = []
+    /// From where the next page, or the next fetch, goes on.
+    public internal(set) var changeToken: ChangeToken
+    /// Whether there is more already.
+    public internal(set) var moreComing = false
+}

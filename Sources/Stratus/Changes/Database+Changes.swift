@@ -1,0 +1,214 @@
+internal import StratusBytes
+internal import StratusIndex
+internal import StratusJournal
+
+extension Database {
+    /// What changed in a zone since `token`; without one, all that is in it. A caller's own changes
+    /// come back.
+    ///
+    /// - Parameter resultsLimit: the most changes in the page; the store may stop earlier.
+    /// - Throws: ``StoreError`` with `changeTokenExpired` where the token is not, or no longer, one
+    ///   of this zone's history, `invalidArguments` where it is a database's, or the zone has no
+    ///   feed, `zoneNotFound`.
+    public nonisolated(nonsending) func recordZoneChanges(
+        inZoneWith id: RecordZone.ID, since token: ChangeToken? = nil,
+        desiredKeys: [String]? = nil, resultsLimit: Int? = nil
+    ) async throws(StoreError) -> RecordZoneChanges {
+        let reading = container.reading
+        let zone = try zone(id, reading)
+        guard zone.capabilities.contains(.fetchChanges) else {
+            throw StoreError(.invalidArguments, "this zone has no change feed").with(id)
+        }
+        if let token { try check(token, zone, reading) }
+        let since = token.map { Version(rawValue: $0.position) } ?? .none
+        var changes = RecordZoneChanges(
+            changeToken: token ?? ChangeToken(zone: zone, at: .none, of: reading.identity))
+        changes.isFullSnapshot = token == nil
+        let page = reading.feed(of: zone, since: since, Page(resultsLimit))
+        changes.moreComing = page.moreComing
+        for place in page.places {
+            changes.changeToken.position = place.version.rawValue
+            if place.isDeleted {
+                if token == nil { continue }
+                changes.deletions.append(try reading.deletion(place, in: id))
+            } else {
+                changes.modifications.append(
+                    try reading.record(place, in: id).showing(desiredKeys))
+            }
+        }
+        return changes
+    }
+
+    /// Which zones changed since `token`; without one, which there are.
+    ///
+    /// - Throws: ``StoreError`` with `changeTokenExpired`, `invalidArguments` where the token is a
+    ///   zone's, `badDatabase` in the public database, which has no feed.
+    public nonisolated(nonsending) func databaseChanges(
+        since token: ChangeToken? = nil, resultsLimit: Int? = nil
+    ) async throws(StoreError) -> DatabaseChanges {
+        guard case .private = scope else {
+            throw StoreError(.badDatabase, "the public database has no change feed")
+        }
+        let reading = container.reading
+        let database = reading.database(scope) ?? 0
+        if let token { try check(token, database, reading) }
+        var changes = DatabaseChanges(
+            changeToken: token
+                ?? ChangeToken(database: database, at: .zero, of: reading.identity))
+        // A token of nobody's database, from before its owner first wrote, begins at the beginning.
+        changes.changeToken.database = database
+        let since = JournalOffset(rawValue: token?.position ?? 0)
+        let page = reading.databaseFeed(of: database, since: since, Page(resultsLimit))
+        changes.moreComing = page.moreComing
+        for (offset, place) in page.zones {
+            changes.changeToken.position = offset.rawValue
+            let zoneID = RecordZone.ID(zoneName: try reading.zoneEntry(place).name)
+            if place.isAlive {
+                if place.capabilities.contains(.fetchChanges) {
+                    changes.modifications.append(zoneID)
+                }
+            } else if token != nil, !reading.isAlive(zoneID, in: database) {
+                changes.deletions.append(
+                    DatabaseChanges.Deletion(
+                        zoneID: zoneID, reason: place.state == .purged ? .purged : .deleted))
+            }
+        }
+        return changes
+    }
+
+    /// The token of a zone from where whoever has a database token goes on: everything in the zone
+    /// up to that moment was seen. Beyond CloudKit.
+    public nonisolated(nonsending) func zoneToken(
+        for id: RecordZone.ID, asOf token: ChangeToken
+    ) async throws(StoreError) -> ChangeToken {
+        let reading = container.reading
+        let zone = try zone(id, reading)
+        try check(token, reading.database(scope) ?? 0, reading)
+        let offset = JournalOffset(rawValue: token.position)
+        return ChangeToken(
+            zone: zone, at: Version(incarnation: zone.incarnation, offset: offset),
+            of: reading.identity)
+    }
+
+    private func check(
+        _ token: ChangeToken, _ zone: ZonePlace, _ reading: StoreReading
+    ) throws(StoreError) {
+        guard token.scope == .zone else {
+            throw StoreError(.invalidArguments, "the token of a database is none of a zone")
+        }
+        try check(token, ofDatabase: zone.database, reading)
+        guard token.zone == zone.number else {
+            throw StoreError.expired(
+                "the token is of another zone, or of one before it was deleted")
+        }
+        try check(Version(rawValue: token.position).offset, reading)
+    }
+
+    private func check(
+        _ token: ChangeToken, _ database: UInt32, _ reading: StoreReading
+    ) throws(StoreError) {
+        guard token.scope == .database else {
+            throw StoreError(.invalidArguments, "the token of a zone is none of a database")
+        }
+        if token.database == 0, token.position == 0, token.storeID == reading.identity.storeID {
+            return
+        }
+        try check(token, ofDatabase: database, reading)
+        try check(JournalOffset(rawValue: token.position), reading)
+    }
+
+    private func check(
+        _ token: ChangeToken, ofDatabase database: UInt32, _ reading: StoreReading
+    ) throws(StoreError) {
+        guard token.storeID == reading.identity.storeID else {
+            throw StoreError.expired("the token is of another store")
+        }
+        guard token.database == database else {
+            throw StoreError.expired("the token is of another user's database")
+        }
+    }
+
+    /// An offset that the journal never kept was handed out in a future that a crash took.
+    private func check(
+        _ offset: JournalOffset, _ reading: StoreReading
+    ) throws(StoreError) {
+        guard offset == .zero || (offset < reading.head && reading.view.segment(at: offset) != nil)
+        else { throw StoreError.expired("the token is from a future that was lost") }
+    }
+}
+
+/// How much goes into a page.
+struct Page {
+    static let usual = 1000
+    /// What the entries of a page may take together, in bytes.
+    static let lengthLimit = 8 << 20
+
+    var limit: Int
+
+    init(_ limit: Int?) { self.limit = max(1, min(limit ?? Self.usual, 10_000)) }
+}
+
+extension StoreReading {
+    fileprivate func feed(
+        of zone: ZonePlace, since version: Version, _ page: Page
+    ) -> (places: [EntryPlace], moreComing: Bool) {
+        let all = KeySpace.feed.range(zone: zone.number)
+        let first = IndexKey.feed(zone.number, Version(rawValue: version.rawValue + 1))
+        var places: [EntryPlace] = []
+        var length = 0
+        var moreComing = false
+        state.map.scan(first..<all.upperBound) { _, value in
+            let place = EntryPlace(value)
+            length += place.frameLength
+            guard places.count < page.limit, places.isEmpty || length <= Page.lengthLimit else {
+                moreComing = true
+                return false
+            }
+            places.append(place)
+            return true
+        }
+        return (places, moreComing)
+    }
+
+    fileprivate func deletion(
+        _ place: EntryPlace, in zoneID: RecordZone.ID
+    ) throws(StoreError) -> RecordZoneChanges.Deletion {
+        let tombstone = try entry(place).withPayload { try? Tombstone($0) }
+        guard let tombstone, let type = state.schema.name(tombstone.type) else {
+            throw StoreError(.damagedPayload(place.offset))
+        }
+        return RecordZoneChanges.Deletion(
+            recordID: Record.ID(recordName: tombstone.name, zoneID: zoneID), recordType: type)
+    }
+
+    fileprivate func databaseFeed(
+        of database: UInt32, since offset: JournalOffset, _ page: Page
+    ) -> (zones: [(JournalOffset, ZonePlace)], moreComing: Bool) {
+        let all = KeySpace.databaseFeed.key().appending(database).asPrefix
+        let first = IndexKey.databaseFeed(database, JournalOffset(rawValue: offset.rawValue + 1))
+        var zones: [(JournalOffset, ZonePlace)] = []
+        var moreComing = false
+        state.map.scan(first..<all.upperBound) { key, value in
+            guard zones.count < page.limit else {
+                moreComing = true
+                return false
+            }
+            if let place = zone(UInt32(truncatingIfNeeded: value.first)) {
+                zones.append((JournalOffset(rawValue: value.stamp), place))
+            }
+            return true
+        }
+        return (zones, moreComing)
+    }
+
+    fileprivate func isAlive(_ zoneID: RecordZone.ID, in database: UInt32) -> Bool {
+        state.map[.zone(database, hash(zoneID.zoneName))].flatMap { ZonePlace($0) }?.isAlive
+            ?? false
+    }
+}
+
+extension StoreError {
+    static func expired(_ reason: String) -> StoreError {
+        StoreError(.changeTokenExpired, reason)
+    }
+}

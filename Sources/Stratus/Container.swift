@@ -1,0 +1,205 @@
+package import StratusFiles
+package import StratusJournal
+
+/// An open store: a public database, and a private one for each user.
+///
+/// One process at a time opens a store for writing; any number read it meanwhile, and write nothing.
+/// All calls may come from any task.
+public final class Container: Sendable {
+    /// When a change is acknowledged.
+    public enum Durability: Hashable, Sendable {
+        /// Once it is on the medium. The default.
+        case full
+        /// At once; it is on the medium within so many milliseconds. A power loss may take the
+        /// latest changes, never earlier ones before them; the death of the process takes none.
+        case interval(milliseconds: Int)
+        /// At once; it is on the medium when the system writes it, at the latest when the container
+        /// is closed. Losses as with an interval.
+        case none
+    }
+
+    /// What an opening found and did.
+    public struct RecoveryReport: Hashable, Sendable {
+        /// The row of the recovery table of `Formats/Journal.md` that was decided on, A to K.
+        public var row: String
+        /// Whether the store had been closed cleanly.
+        public var wasClean: Bool
+        /// Whether something that had been acknowledged may be missing: only the very last group
+        /// can be concerned, where its bytes are damaged and nothing tells whether it was durable.
+        public var possibleLoss: Bool
+        /// Where the journal ended, as an offset.
+        public var end: UInt64
+        /// What was found behind the end.
+        public var damage: StoreError.Place?
+        /// How many commits were read.
+        public var replayedCommits: UInt64
+        /// How many bytes of commits that were never complete were passed over.
+        public var droppedBytes: Int
+        /// Files that a crash had left and nothing referred to.
+        public var discardedFiles: [String]
+    }
+
+    /// What the opening found and did.
+    public let recoveryReport: RecoveryReport
+    let access: Access
+
+    enum Access: Sendable {
+        case writing(Engine)
+        case reading(StoreFollower)
+    }
+
+    init(_ access: Access, _ report: StratusJournal.RecoveryReport) {
+        self.access = access
+        recoveryReport = RecoveryReport(report)
+    }
+
+    deinit {
+        if case .writing(let engine) = access { engine.abandon() }
+    }
+
+    /// Opens the store in the directory `path`.
+    ///
+    /// - Parameters:
+    ///   - creating: makes the store where there is none.
+    /// - Throws: ``StoreError`` with `badContainer` where there is no store, `serviceUnavailable`
+    ///   with the cause `locked` where another writer has it, `internalError` with the cause
+    ///   `damaged` and the place where bytes are not what was written.
+    public nonisolated(nonsending) static func open(
+        at path: String, creating: Bool = false, durability: Durability = .full
+    ) async throws(StoreError) -> Container {
+        try await Blocking.run {
+            let storage = try LocalStorage(at: path, .writing(creating: creating))
+            return try Container(
+                writing: storage, creating: creating, durability: durability,
+                options: JournalOptions(), driver: .thread)
+        }
+    }
+
+    /// Opens the store in the directory `path` for reading only: beside a writer, on a medium that
+    /// cannot be written, by a user who may not write.
+    ///
+    /// It shows the store as it was at the last ``refresh()``. Beside a living writer that is all
+    /// that is durable.
+    public nonisolated(nonsending) static func openReadOnly(
+        at path: String
+    ) async throws(StoreError) -> Container {
+        try await Blocking.run {
+            let storage = try LocalStorage(at: path, .reading)
+            return try Container(reading: storage)
+        }
+    }
+
+    /// A store in memory, gone with the container.
+    public static func inMemory() throws(StoreError) -> Container {
+        do {
+            return try Container(
+                writing: MemoryStorage(), creating: true, durability: .none,
+                options: JournalOptions(), driver: .thread)
+        } catch {
+            throw StoreError(translating: error)
+        }
+    }
+
+    package convenience init(
+        writing storage: any Storage, creating: Bool, durability: Durability,
+        options: JournalOptions, steppedByCaller: Bool
+    ) throws {
+        try self.init(
+            writing: storage, creating: creating, durability: durability, options: options,
+            driver: steppedByCaller ? .caller : .thread)
+    }
+
+    convenience init(
+        writing storage: any Storage, creating: Bool, durability: Durability,
+        options: JournalOptions, driver: EngineDriver
+    ) throws {
+        do {
+            // Names are hashed with a secret that lies in the manifest, read here for that alone.
+            let manifest = try Journal.manifest(
+                in: storage, creating: creating, options: options)
+            let opened = try Journal.open(
+                in: storage, manifest, options: options, fold: StoreFold(secret: manifest.secret))
+            let engine = Engine(
+                opened, durability: StratusJournal.Durability(durability), driver: driver)
+            self.init(.writing(engine), opened.report)
+        } catch {
+            storage.close()
+            throw error
+        }
+    }
+
+    package convenience init(reading storage: any Storage) throws {
+        let follower = try StoreFollower(storage)
+        self.init(.reading(follower), follower.report)
+    }
+
+    /// The database that everybody reads, asked by `user`; nil asks as nobody.
+    ///
+    /// A user is a user record name (`_` and 32 hexadecimal digits) or any other name, which then
+    /// always stands for the same user of this store.
+    public func publicDatabase(as user: String? = nil) -> Database {
+        Database(container: self, scope: .public, caller: user.map(userID))
+    }
+
+    /// The database that belongs to `user`.
+    public func privateDatabase(for user: String) -> Database {
+        let user = userID(user)
+        return Database(container: self, scope: .private(owner: user), caller: user)
+    }
+
+    /// The user record name that `user` stands for.
+    public func userRecordName(for user: String) -> String { userID(user).recordName }
+
+    /// Shows a store that was opened for reading as it is now; otherwise it always is so. Returns
+    /// whether anything is new.
+    @discardableResult
+    public nonisolated(nonsending) func refresh() async throws(StoreError) -> Bool {
+        guard case .reading(let follower) = access else { return false }
+        return try await Blocking.run { try follower.refresh() }
+    }
+
+    /// Commits what is on its way, and gives up the store. What is called afterwards fails with
+    /// `operationCancelled` and the cause `closed`.
+    public nonisolated(nonsending) func close() async throws(StoreError) {
+        if case .writing(let engine) = access { try await engine.close() }
+    }
+
+    var reading: StoreReading {
+        switch access {
+        case .writing(let engine): engine.published.current
+        case .reading(let follower): follower.current
+        }
+    }
+
+    func engine() throws(StoreError) -> Engine {
+        guard case .writing(let engine) = access else {
+            throw StoreError(.permissionFailure, "the store was opened for reading only")
+        }
+        return engine
+    }
+
+    private func userID(_ name: String) -> UserID {
+        UserID(name, storeID: reading.identity.idBits)
+    }
+}
+
+extension StratusJournal.Durability {
+    init(_ durability: Container.Durability) {
+        switch durability {
+        case .full: self = .full
+        case .interval(let milliseconds): self = .interval(milliseconds: milliseconds)
+        case .none: self = .none
+        }
+    }
+}
+
+extension Container.RecoveryReport {
+    init(_ report: StratusJournal.RecoveryReport) {
+        self.init(
+            row: report.row.rawValue, wasClean: report.wasClean,
+            possibleLoss: report.possibleLoss, end: report.end.rawValue,
+            damage: report.damage.map { StoreError.Place($0) },
+            replayedCommits: report.replayedCommits, droppedBytes: report.droppedBytes,
+            discardedFiles: report.discardedFiles)
+    }
+}

@@ -1,0 +1,197 @@
+internal import StratusIndex
+internal import StratusJournal
+
+/// One database of a container, as one user sees it: a value, made anew at no cost.
+public struct Database: Sendable {
+    let container: Container
+    let scope: DatabaseScope
+    /// Who asks; nil: nobody that is known.
+    let caller: UserID?
+
+    /// Saves one record and returns it as it is in the store now.
+    ///
+    /// - Throws: ``StoreError`` with `serverRecordChanged` and the three records where somebody
+    ///   else saved it since, `zoneNotFound`, `unknownItem` where it was deleted since,
+    ///   `invalidArguments`.
+    @discardableResult
+    public nonisolated(nonsending) func save(
+        _ record: Record, savePolicy: SavePolicy = .ifServerRecordUnchanged
+    ) async throws(StoreError) -> Record {
+        let results = try await commit(
+            [.save(record)], in: record.recordID.zoneID, savePolicy, isAtomic: false)
+        return try results[0].get() ?? record
+    }
+
+    /// Deletes one record. That it is not there is no error.
+    @discardableResult
+    public nonisolated(nonsending) func deleteRecord(
+        withID id: Record.ID
+    ) async throws(StoreError) -> Record.ID {
+        let results = try await commit(
+            [.delete(id)], in: id.zoneID, .ifServerRecordUnchanged, isAtomic: false)
+        _ = try results[0].get()
+        return id
+    }
+
+    /// Saves and deletes records; what lies in one zone is one commit.
+    ///
+    /// - Parameter atomically: whether in each zone all or nothing is done. Zones without the
+    ///   capability `atomic` do what they can.
+    /// - Returns: for each record what became of it.
+    /// - Throws: ``StoreError`` with `invalidArguments` where a record is named twice.
+    public nonisolated(nonsending) func modifyRecords(
+        saving records: [Record], deleting recordIDs: [Record.ID] = [],
+        savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
+    ) async throws(StoreError) -> ModifyRecordsResult {
+        var zones: [RecordZone.ID] = []
+        var items: [RecordZone.ID: [RecordBatch.Item]] = [:]
+        var seen: Set<Record.ID> = []
+        for item in records.map(RecordBatch.Item.save) + recordIDs.map(RecordBatch.Item.delete) {
+            guard seen.insert(item.recordID).inserted else {
+                throw StoreError(.invalidArguments, "a record is named twice in one call")
+                    .with(item.recordID)
+            }
+            let zone = item.recordID.zoneID
+            if items[zone, default: []].isEmpty { zones.append(zone) }
+            items[zone, default: []].append(item)
+        }
+        var result = ModifyRecordsResult()
+        for zone in zones {
+            let items = items[zone, default: []]
+            let results: [Result<Record?, StoreError>]
+            do {
+                results = try await commit(items, in: zone, savePolicy, isAtomic: atomically)
+            } catch {
+                results = items.map { .failure(error.with($0.recordID)) }
+            }
+            for (item, outcome) in zip(items, results) { result.add(item, outcome) }
+        }
+        return result
+    }
+
+    /// The record `id`.
+    ///
+    /// - Throws: ``StoreError`` with `unknownItem` or `zoneNotFound`.
+    public nonisolated(nonsending) func record(
+        for id: Record.ID, desiredKeys: [String]? = nil
+    ) async throws(StoreError) -> Record {
+        let reading = container.reading
+        let zone = try zone(id.zoneID, reading)
+        return try record(id, in: zone, reading).showing(desiredKeys)
+    }
+
+    /// The records of these identities: for each the record or why it cannot be had.
+    public nonisolated(nonsending) func records(
+        for ids: [Record.ID], desiredKeys: [String]? = nil
+    ) async -> [Record.ID: Result<Record, StoreError>] {
+        let reading = container.reading
+        var results: [Record.ID: Result<Record, StoreError>] = [:]
+        results.reserveCapacity(ids.count)
+        for id in ids {
+            do throws(StoreError) {
+                let zone = try zone(id.zoneID, reading)
+                results[id] = .success(
+                    try record(id, in: zone, reading).showing(desiredKeys))
+            } catch {
+                results[id] = .failure(error)
+            }
+        }
+        return results
+    }
+
+    private func record(
+        _ id: Record.ID, in zone: ZonePlace, _ reading: StoreReading
+    ) throws(StoreError) -> Record {
+        let value = reading.state.map[.record(zone.number, reading.hash(id.recordName))]
+        guard let place = value.map({ EntryPlace($0) }), !place.isDeleted else {
+            throw StoreError(.unknownItem, "there is no such record").with(id)
+        }
+        return try reading.record(place, in: id.zoneID, named: id.recordName)
+    }
+
+    /// The living zone `id` of this database.
+    func zone(
+        _ id: RecordZone.ID, _ reading: StoreReading
+    ) throws(StoreError) -> ZonePlace {
+        try check(id)
+        let value = reading.database(scope).flatMap {
+            reading.state.map[.zone($0, reading.hash(id.zoneName))]
+        }
+        if let place = value.flatMap({ ZonePlace($0) }), place.isAlive { return place }
+        throw StoreError.zoneNotFound(id)
+    }
+
+    /// A private database holds its owner's zones only.
+    func check(_ id: RecordZone.ID) throws(StoreError) {
+        guard caller != nil || scope == .public else {
+            throw StoreError(.notAuthenticated, "a private database needs a user")
+        }
+        guard id.ownerName == RecordZone.ID.currentUser || id.ownerName == caller?.recordName
+        else {
+            throw StoreError(
+                .invalidArguments, "this database holds no zones of another user"
+            ).with(id)
+        }
+    }
+
+    func writer() throws(StoreError) -> UserID {
+        guard let caller else {
+            throw StoreError(.notAuthenticated, "only a known user may change anything")
+        }
+        return caller
+    }
+
+    private nonisolated(nonsending) func commit(
+        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy, isAtomic: Bool
+    ) async throws(StoreError) -> [Result<Record?, StoreError>] {
+        let user = try writer()
+        try check(zoneID)
+        let batch = RecordBatch(
+            scope: scope, caller: user, zoneID: zoneID, items: items, policy: policy,
+            isAtomic: isAtomic && canBeAtomic(zoneID))
+        var committed = try await container.engine().commit(batch)
+        batch.resolve(&committed, container.reading)
+        return committed.preparation.results.map { result in
+            switch result {
+            case .saved(let record): .success(record)
+            case .failed(let error): .failure(error)
+            case .unchanged, .staged: .success(nil)
+            }
+        }
+    }
+
+    /// The default zone and the public database do what they can: `Formats/README.md`, "Batches".
+    private func canBeAtomic(_ id: RecordZone.ID) -> Bool { !id.isDefault && scope != .public }
+}
+
+/// What became of the records of a ``Database/modifyRecords(saving:deleting:savePolicy:atomically:)``.
+public struct ModifyRecordsResult: Sendable {
+    /// For each saved record what it is in the store now, or why it was not saved.
+    public internal(set) var saveResults: [Record.ID: Result<Record, StoreError>] = [:]
+    /// For each deleted record nothing, or why it was not deleted.
+    public internal(set) var deleteResults: [Record.ID: Result<Void, StoreError>] = [:]
+
+    /// Nil where everything was done, else an error of code `partialFailure` with one per record.
+    public var partialFailure: StoreError? {
+        var errors: [Record.ID: StoreError] = [:]
+        for (id, result) in saveResults {
+            if case .failure(let error) = result { errors[id] = error }
+        }
+        for (id, result) in deleteResults {
+            if case .failure(let error) = result { errors[id] = error }
+        }
+        if errors.isEmpty { return nil }
+        var failure = StoreError(.partialFailure, "some records could not be changed")
+        failure.partialErrors = errors
+        return failure
+    }
+
+    mutating func add(_ item: RecordBatch.Item, _ outcome: Result<Record?, StoreError>) {
+        switch item {
+        case .save(let record):
+            saveResults[item.recordID] = outcome.map { $0 ?? record }
+        case .delete:
+            deleteResults[item.recordID] = outcome.map { _ in }
+        }
+    }
+}

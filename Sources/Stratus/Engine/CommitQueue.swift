@@ -1,0 +1,115 @@
+internal import StratusFiles
+internal import StratusJournal
+internal import Synchronization
+
+/// The commits that wait for the committer, bounded: who comes when it is full waits before it
+/// prepares anything.
+final class CommitQueue: Sendable {
+    private struct State {
+        var pending: [PendingCommit] = []
+        /// Commits that were let in and are not finished.
+        var admitted = 0
+        var isClosed = false
+        var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
+        /// The waiters in order of their coming, with gaps where one was cancelled; those before
+        /// `next` have been let in.
+        var line: [UInt64] = []
+        var next = 0
+        var waiterCount: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+    private let limit: Int
+    let wakeUp = WakeUp()
+
+    init(limit: Int) { self.limit = limit }
+
+    /// Waits until there is room. Fails where the container is closed or the task cancelled.
+    nonisolated(nonsending) func admit() async throws(StoreError) {
+        let isOpen = state.withLock { state -> Bool? in
+            if state.isClosed { return false }
+            guard state.admitted < limit else { return nil }
+            state.admitted += 1
+            return true
+        }
+        let isAdmitted: Bool
+        if let isOpen { isAdmitted = isOpen } else { isAdmitted = await wait() }
+        guard isAdmitted else {
+            if Task.isCancelled {
+                throw StoreError(.operationCancelled, "cancelled before it was committed")
+            }
+            throw .closed
+        }
+    }
+
+    private nonisolated(nonsending) func wait() async -> Bool {
+        let number = state.withLock { state in
+            state.waiterCount += 1
+            return state.waiterCount
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state -> Bool? in
+                    if state.isClosed || Task.isCancelled { return false }
+                    if state.admitted < limit {
+                        state.admitted += 1
+                        return true
+                    }
+                    state.waiters[number] = continuation
+                    state.line.append(number)
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume(returning: false)
+        }
+    }
+
+    func submit(_ commit: PendingCommit) {
+        let isClosed = state.withLock { state in
+            if !state.isClosed { state.pending.append(commit) }
+            return state.isClosed
+        }
+        if isClosed { commit.finish(.closed) } else { wakeUp.signal() }
+    }
+
+    /// A commit that was let in is finished; the next who waits comes in.
+    func release() {
+        let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+            while state.next < state.line.count {
+                let number = state.line[state.next]
+                state.next += 1
+                // The place goes over to the waiter.
+                if let waiter = state.waiters.removeValue(forKey: number) { return waiter }
+            }
+            state.line.removeAll(keepingCapacity: true)
+            state.next = 0
+            state.admitted -= 1
+            return nil
+        }
+        next?.resume(returning: true)
+    }
+
+    /// Everything that waits for the committer.
+    func takeAll() -> [PendingCommit] {
+        state.withLock { state in
+            let pending = state.pending
+            state.pending = []
+            return pending
+        }
+    }
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// Lets nobody in any more; what was submitted before is still committed.
+    func close() {
+        let waiters = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume(returning: false) }
+        wakeUp.signal()
+    }
+}

@@ -1,0 +1,162 @@
+internal import StratusFiles
+internal import StratusJournal
+internal import Synchronization
+
+/// Who takes the steps of the engine.
+enum EngineDriver: Sendable {
+    /// A thread of the engine's own.
+    case thread
+    /// Whoever commits, one commit a group: the same calls then make the same store, byte for byte.
+    case caller
+}
+
+/// The writing side of an open store: the committer, its queue and its thread.
+final class Engine: Sendable {
+    let published: PublishedState
+    let payloadLimit: Int
+    let pieceLimit: Int
+    let clock: Clock
+    private let committer: Committer<StoreParticipant>
+    private let queue: CommitQueue
+    private let driver: EngineDriver
+    private let whenClosed = Mutex<ClosingState>(.open)
+
+    private enum ClosingState {
+        case open
+        case closing([CheckedContinuation<Result<Void, StoreError>, Never>])
+        case closed(Result<Void, StoreError>)
+    }
+
+    /// The most commits that are on their way at once.
+    static let queueLimit = 4096
+
+    init(
+        _ opened: consuming Journal.Opened<StoreFold>, durability: Durability,
+        driver: EngineDriver
+    ) {
+        let writer = opened.writer
+        let identity = StoreIdentity(writer.manifest)
+        published = PublishedState(
+            StoreReading(
+                state: opened.fold.state, view: writer.view, head: writer.head,
+                identity: identity))
+        payloadLimit = writer.payloadLimit
+        pieceLimit = writer.groupLimit
+        clock = writer.clock
+        let participant = StoreParticipant(
+            fold: opened.fold, identity: identity, published: published)
+        committer = Committer(writer, participant: participant, durability: durability)
+        queue = CommitQueue(limit: Self.queueLimit)
+        self.driver = driver
+        if driver == .thread { Thread.start { [self] in run() } }
+    }
+
+    /// Prepares and commits `request`, and returns what became of each item and the record it is.
+    nonisolated(nonsending) func commit(
+        _ request: any CommitRequest
+    ) async throws(StoreError) -> PendingCommit.Committed {
+        try await queue.admit()
+        defer { queue.release() }
+        let role = PreparingRole(
+            isCommitter: false, now: clock.now(), payloadLimit: payloadLimit,
+            pieceLimit: pieceLimit)
+        let preparation = try request.prepare(published.current, role) { _ throws(JournalError) in
+            preconditionFailure("only the committer writes pieces")
+        }
+        if !preparation.needsCommitter, preparation.buffer.isEmpty {
+            return PendingCommit.Committed(preparation: preparation, start: nil)
+        }
+        let commit = PendingCommit(request, preparation.needsCommitter ? nil : preparation)
+        let outcome = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                commit.whenDone { continuation.resume(returning: $0) }
+                switch driver {
+                case .thread: queue.submit(commit)
+                case .caller: committer.commit([commit])
+                }
+            }
+        } onCancel: {
+            commit.cancel()
+        }
+        return try outcome.get()
+    }
+
+    /// Commits what is on its way, writes the closing mark, and gives up the store. Called again,
+    /// it says the same.
+    nonisolated(nonsending) func close() async throws(StoreError) {
+        queue.close()
+        if driver == .caller { finishClosing() }
+        let result = await withCheckedContinuation { continuation in
+            let known = whenClosed.withLock { state -> Result<Void, StoreError>? in
+                switch state {
+                case .open: state = .closing([continuation])
+                case .closing(let others): state = .closing(others + [continuation])
+                case .closed(let result): return result
+                }
+                return nil
+            }
+            if let known { continuation.resume(returning: known) }
+        }
+        try result.get()
+    }
+
+    /// Writes the closing mark if nobody called ``close()``.
+    func abandon() { queue.close() }
+
+    private func run() {
+        var patience: UInt64?
+        while true {
+            let commits = queue.takeAll()
+            if !commits.isEmpty {
+                committer.commit(commits)
+                patience = Committer<StoreParticipant>.idleNanoseconds
+                continue
+            }
+            if queue.isClosed {
+                // What came between the look and the closing was submitted in time.
+                let rest = queue.takeAll()
+                if rest.isEmpty { break }
+                committer.commit(rest)
+                continue
+            }
+            if !queue.wakeUp.wait(nanoseconds: patience) {
+                patience = committer.idle(now: Clock.monotonicNanoseconds)
+            }
+        }
+        finishClosing()
+    }
+
+    private func finishClosing() {
+        for commit in queue.takeAll() { commit.finish(.closed) }
+        var result: Result<Void, StoreError> = .success(())
+        do {
+            try committer.close()
+        } catch {
+            result = .failure(StoreError(error))
+        }
+        let waiting = whenClosed.withLock { state in
+            defer { if case .closed = state {} else { state = .closed(result) } }
+            if case .closing(let waiting) = state { return waiting }
+            return []
+        }
+        for continuation in waiting { continuation.resume(returning: result) }
+    }
+}
+
+/// Work that blocks, off the cooperative pool.
+enum Blocking {
+    nonisolated(nonsending) static func run<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws(StoreError) -> Value {
+        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+            Thread.start {
+                do {
+                    continuation.resume(returning: .success(try body()))
+                } catch {
+                    continuation.resume(returning: .failure(StoreError(translating: error)))
+                }
+            }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,132 @@
+internal import StratusBytes
+internal import StratusIndex
+internal import StratusJournal
+
+/// The ordered maps of the index, all in one: a key begins with the zone and the map it is of, so
+/// that what belongs to one tenant lies together. Zone 0 is the store's own.
+enum KeySpace: UInt8 {
+    // In a zone.
+    case records = 1
+    case feed = 2
+    case types = 3
+    // In zone 0.
+    case zones = 16
+    case zoneNumbers = 17
+    case databaseFeed = 18
+    case activity = 19
+    case users = 20
+    case userNumbers = 21
+    case marks = 22
+
+    func key(zone: UInt32 = 0) -> IndexKey { IndexKey().appending(zone).appending(rawValue) }
+
+    /// All keys of the map, which belongs to `zone`.
+    func range(zone: UInt32 = 0) -> Range<IndexKey> { key(zone: zone).asPrefix }
+}
+
+extension IndexKey {
+    func appending(_ hash: Hash128) -> IndexKey { appending(hash.high).appending(hash.low) }
+
+    /// All keys that begin with this one.
+    var asPrefix: Range<IndexKey> { self..<afterPrefix }
+
+    /// The keys of an entry that is found by name.
+    static func record(_ zone: UInt32, _ name: Hash128) -> IndexKey {
+        KeySpace.records.key(zone: zone).appending(name)
+    }
+    static func feed(_ zone: UInt32, _ version: Version) -> IndexKey {
+        KeySpace.feed.key(zone: zone).appending(version.rawValue)
+    }
+    static func type(_ zone: UInt32, _ type: UInt32, _ name: Hash128) -> IndexKey {
+        KeySpace.types.key(zone: zone).appending(type).appending(name)
+    }
+    static func zone(_ database: UInt32, _ name: Hash128) -> IndexKey {
+        KeySpace.zones.key().appending(database).appending(name)
+    }
+    static func zoneNumber(_ zone: UInt32) -> IndexKey {
+        KeySpace.zoneNumbers.key().appending(zone)
+    }
+    static func databaseFeed(_ database: UInt32, _ offset: JournalOffset) -> IndexKey {
+        KeySpace.databaseFeed.key().appending(database).appending(offset.rawValue)
+    }
+    static func activity(_ zone: UInt32) -> IndexKey {
+        KeySpace.activity.key().appending(zone)
+    }
+    static func user(_ name: Hash128) -> IndexKey { KeySpace.users.key().appending(name) }
+    static func userNumber(_ user: UInt32) -> IndexKey {
+        KeySpace.userNumbers.key().appending(user)
+    }
+    static func mark(_ offset: JournalOffset) -> IndexKey {
+        KeySpace.marks.key().appending(offset.rawValue)
+    }
+}
+
+/// Where an entry lies, as the index keeps it.
+struct EntryPlace: Equatable, Sendable {
+    var offset: JournalOffset
+    var version: Version
+    var frameLength: Int
+    /// Of a record: the entry is its tombstone. Of a zone: it was deleted.
+    var isDeleted: Bool
+
+    init(_ header: FrameHeader, at offset: JournalOffset, isDeleted: Bool) {
+        self.offset = offset
+        version = header.version
+        frameLength = header.frameLength
+        self.isDeleted = isDeleted
+    }
+
+    init(_ value: IndexValue) {
+        offset = JournalOffset(rawValue: value.stamp)
+        version = Version(rawValue: value.first)
+        frameLength = Int(value.second >> 1)
+        isDeleted = value.second & 1 != 0
+    }
+
+    var value: IndexValue {
+        IndexValue(
+            stamp: offset.rawValue, first: version.rawValue,
+            second: UInt64(frameLength) << 1 | (isDeleted ? 1 : 0))
+    }
+}
+
+/// What the index says of a zone.
+struct ZonePlace: Equatable, Sendable {
+    var number: UInt32
+    var database: UInt32
+    var capabilities: RecordZone.Capabilities
+    var state: ZoneState
+    var incarnation: UInt16
+    var offset: JournalOffset
+
+    init(_ entry: ZoneEntry, at offset: JournalOffset) {
+        number = entry.number
+        database = entry.database
+        capabilities = entry.capabilities
+        state = entry.state
+        incarnation = entry.incarnation
+        self.offset = offset
+    }
+
+    init?(_ value: IndexValue) {
+        guard let state = ZoneState(rawValue: UInt8(truncatingIfNeeded: value.second)) else {
+            return nil
+        }
+        self.state = state
+        number = UInt32(truncatingIfNeeded: value.first)
+        database = UInt32(truncatingIfNeeded: value.first >> 32)
+        capabilities = RecordZone.Capabilities(
+            rawValue: UInt8(truncatingIfNeeded: value.second >> 8))
+        incarnation = UInt16(truncatingIfNeeded: value.second >> 16)
+        offset = JournalOffset(rawValue: value.stamp)
+    }
+
+    var value: IndexValue {
+        IndexValue(
+            stamp: offset.rawValue, first: UInt64(database) << 32 | UInt64(number),
+            second: UInt64(incarnation) << 16 | UInt64(capabilities.rawValue) << 8
+                | UInt64(state.rawValue))
+    }
+
+    var isAlive: Bool { state == .alive }
+}

@@ -1,0 +1,151 @@
+internal import StratusIndex
+internal import StratusJournal
+
+/// Finds the numbers of users, zones, types and fields, and assigns new ones.
+///
+/// Only the committer can assign; for anybody else a missing number means that the committer must
+/// prepare the commit. What is assigned is written at the head of the same commit.
+struct NumberAssignment {
+    private let reading: StoreReading
+    private let role: PreparingRole
+    private var newUsers: [UserEntry] = []
+    private var newZone: ZoneEntry?
+    private var addition: SchemaAddition
+    private var newNumbers: [String: UInt32] = [:]
+
+    init(_ reading: StoreReading, _ role: PreparingRole) {
+        self.reading = reading
+        self.role = role
+        addition = SchemaAddition(firstNumber: UInt32(reading.state.schema.names.count))
+    }
+
+    mutating func user(_ user: UserID, in preparation: inout Preparation) -> UInt32? {
+        if let number = reading.user(user) { return number }
+        if let new = newUsers.first(where: { $0.bits == user.bits }) { return new.number }
+        guard role.isCommitter else {
+            preparation.needsCommitter = true
+            return nil
+        }
+        let number = reading.state.userCount + 1 + UInt32(newUsers.count)
+        newUsers.append(UserEntry(number: number, bits: user.bits))
+        return number
+    }
+
+    /// The zone, which must be there; the default zone is made when it is first needed.
+    mutating func zone(
+        _ id: RecordZone.ID, in database: UInt32?, _ preparation: inout Preparation
+    ) throws(StoreError) -> ZonePlace? {
+        if let database {
+            let key = IndexKey.zone(database, reading.hash(id.zoneName))
+            let value = reading.state.map[key]
+            preparation.expect(key, value)
+            if let place = value.flatMap({ ZonePlace($0) }), place.isAlive { return place }
+        }
+        guard id.isDefault else { throw StoreError.zoneNotFound(id) }
+        guard role.isCommitter, let database else {
+            preparation.needsCommitter = true
+            return nil
+        }
+        let zone = ZoneEntry(
+            number: reading.state.zoneCount + 1, database: database, state: .alive,
+            capabilities: [], incarnation: reading.identity.incarnation, name: id.zoneName)
+        newZone = zone
+        return ZonePlace(zone, at: .zero)
+    }
+
+    mutating func name(
+        _ name: String, in preparation: inout Preparation
+    ) throws(StoreError) -> UInt32? {
+        if let number = reading.state.schema.numbers[name] ?? newNumbers[name] { return number }
+        guard role.isCommitter else {
+            preparation.needsCommitter = true
+            return nil
+        }
+        let number = addition.firstNumber + UInt32(addition.names.count)
+        guard number < Schema.nameLimit else {
+            throw StoreError(
+                .limitExceeded, "a store has at most 65,536 names of types and fields")
+        }
+        addition.names.append(name)
+        newNumbers[name] = number
+        return number
+    }
+
+    /// Makes sure that a field may hold a value of `kind`: the first save fixes it.
+    mutating func fix(
+        _ kind: FieldKind, of column: Schema.Column, _ name: String,
+        in preparation: inout Preparation
+    ) throws(StoreError) {
+        let known =
+            reading.state.schema.columns[column]
+            ?? addition.columns.first { $0.0 == column }?.1
+        if let known {
+            guard kind == known || (kind == .emptyList && known.isList) else {
+                throw StoreError(
+                    .invalidArguments,
+                    "invalid attempt to set value type \(kind.name) for field '\(name)', "
+                        + "defined to be: \(known.name)")
+            }
+            return
+        }
+        // An empty list does not say what its elements are.
+        if kind == .emptyList { return }
+        guard role.isCommitter else {
+            preparation.needsCommitter = true
+            return
+        }
+        addition.columns.append((column, kind))
+    }
+
+    /// Assigns all that an item needs, or nothing where it cannot be saved.
+    mutating func assign(
+        _ item: RecordBatch.Item, _ policy: SavePolicy, _ zoneID: RecordZone.ID,
+        _ preparation: inout Preparation
+    ) throws(StoreError) {
+        guard case .save(let record) = item else { return }
+        let before = addition
+        do throws(StoreError) {
+            let type = try name(record.recordType, in: &preparation) ?? 0
+            for (key, value) in record.sent(policy, isInsert: true).sorted(by: { $0.key < $1.key })
+            {
+                guard let field = try name(key, in: &preparation), let value else { continue }
+                try fix(
+                    RecordEncoder.kind(of: value, key, in: zoneID),
+                    of: Schema.Column(type: type, field: field), key, in: &preparation)
+            }
+        } catch {
+            for name in addition.names.dropFirst(before.names.count) { newNumbers[name] = nil }
+            addition = before
+            throw error
+        }
+    }
+
+    /// Writes what was assigned since the last call, and makes `preparation` know the names.
+    mutating func write(to preparation: inout Preparation) throws(StoreError) {
+        do throws(FrameFault) {
+            for user in newUsers {
+                try preparation.buffer.append(.user, zone: 0) { user.write(to: &$0) }
+            }
+            if let newZone {
+                try preparation.buffer.append(.zone, zone: newZone.number) {
+                    newZone.write(to: &$0)
+                }
+            }
+            if !addition.isEmpty {
+                let addition = addition
+                try preparation.buffer.append(.names, zone: 0, limit: role.payloadLimit) {
+                    addition.write(to: &$0)
+                }
+                preparation.schema = reading.state.schema.adding(addition)
+            }
+        } catch {
+            throw StoreError(JournalError.entryTooLong)
+        }
+    }
+}
+
+extension StoreError {
+    static func zoneNotFound(_ id: RecordZone.ID) -> StoreError {
+        StoreError(.zoneNotFound, "there is no such zone").with(id)
+    }
+}

@@ -1,0 +1,194 @@
+internal import StratusBytes
+internal import StratusIndex
+internal import StratusJournal
+
+/// Saves and deletes in one zone: one commit.
+struct RecordBatch: CommitRequest {
+    enum Item: Sendable {
+        case save(Record)
+        case delete(Record.ID)
+
+        var recordID: Record.ID {
+            switch self {
+            case .save(let record): record.recordID
+            case .delete(let id): id
+            }
+        }
+    }
+
+    /// What is to be done with an item that passed its checks.
+    enum Plan: Sendable {
+        case nothing
+        case insert(previous: Version)
+        case update(EntryPlace, JournalEntry?)
+        case delete(EntryPlace, JournalEntry?)
+    }
+
+    let scope: DatabaseScope
+    let caller: UserID
+    let zoneID: RecordZone.ID
+    let items: [Item]
+    let policy: SavePolicy
+    /// Whether one item's failure is that of all.
+    let isAtomic: Bool
+
+    func prepare(
+        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+    ) throws(StoreError) -> Preparation {
+        var preparation = Preparation(reading)
+        var numbers = NumberAssignment(reading, role)
+        let user = numbers.user(caller, in: &preparation)
+        let owner: UInt32? =
+            switch scope {
+            case .public: 0
+            case .private(let owner): numbers.user(owner, in: &preparation)
+            }
+        let zone = try numbers.zone(zoneID, in: owner, &preparation)
+        guard let user, let zone, !preparation.needsCommitter else { return preparation }
+        preparation.user = user
+        preparation.zone = zone
+
+        var plans: [Plan] = []
+        plans.reserveCapacity(items.count)
+        for item in items {
+            do throws(StoreError) {
+                let plan = try plan(item, in: zone.number, reading, &preparation)
+                if role.isCommitter { try numbers.assign(item, policy, zoneID, &preparation) }
+                plans.append(plan)
+                preparation.results.append(.unchanged)
+            } catch {
+                plans.append(.nothing)
+                preparation.results.append(.failed(error.with(item.recordID)))
+            }
+        }
+        if isAtomic { failInnocents(&preparation, &plans) }
+        var encoder = RecordEncoder(
+            reading: reading, role: role, zone: zone, zoneID: zoneID, user: user, caller: caller,
+            policy: policy, numbers: numbers)
+        do {
+            try encoder.encode(
+                items, plans, into: &preparation, failsTogether: isAtomic, sink: sink)
+        } catch {
+            // What is too long shows only now; nothing of an atomic batch is kept.
+            failInnocents(&preparation, &plans)
+            preparation.buffer = CommitBuffer()
+        }
+        return preparation
+    }
+
+    /// Makes the records of a commit that was acknowledged, in the caller's own task.
+    func resolve(_ committed: inout PendingCommit.Committed, _ reading: StoreReading) {
+        guard let start = committed.start else { return }
+        committed.preparation.resolve(
+            committed.preparation.results.indices, from: start, zoneID, reading, caller)
+    }
+
+    /// In an atomic batch the items that could have been written fail with those that cannot.
+    private func failInnocents(_ preparation: inout Preparation, _ plans: inout [Plan]) {
+        let hasFailed = preparation.results.contains {
+            if case .failed = $0 { true } else { false }
+        }
+        guard hasFailed else { return }
+        for (index, result) in preparation.results.enumerated() {
+            if case .failed = result { continue }
+            preparation.results[index] = .failed(
+                StoreError.batchRequestFailed.with(items[index].recordID))
+            plans[index] = .nothing
+        }
+    }
+
+    /// The checks of an item, each with its error: `Formats/README.md`, "Order of checks".
+    private func plan(
+        _ item: Item, in zone: UInt32, _ reading: StoreReading, _ preparation: inout Preparation
+    ) throws(StoreError) -> Plan {
+        let key = IndexKey.record(zone, reading.hash(item.recordID.recordName))
+        let value = reading.state.map[key]
+        preparation.expect(key, value)
+        let place = value.map { EntryPlace($0) }
+        switch item {
+        case .delete:
+            guard let place, !place.isDeleted else { return .nothing }
+            return .delete(place, try reading.entry(place))
+        case .save(let record):
+            try Self.checkNames(of: record)
+            return try plan(record, place, reading)
+        }
+    }
+
+    /// The logic of change tags: `Formats/README.md`, "Saving".
+    private func plan(
+        _ record: Record, _ place: EntryPlace?, _ reading: StoreReading
+    ) throws(StoreError) -> Plan {
+        guard let place, !place.isDeleted else {
+            if policy == .ifServerRecordUnchanged, record.system != nil {
+                throw StoreError(
+                    .unknownItem, "recordChangeTag specified, but record not found")
+            }
+            return .insert(previous: place?.version ?? .none)
+        }
+        if policy == .ifServerRecordUnchanged, record.system?.version != place.version.rawValue {
+            throw try conflict(record, place, reading)
+        }
+        let entry = try reading.entry(place)
+        guard try Self.type(of: entry, reading) == record.recordType else {
+            throw StoreError(
+                .invalidArguments, "a record of this name has another record type")
+        }
+        return .update(place, entry)
+    }
+
+    private func conflict(
+        _ record: Record, _ place: EntryPlace, _ reading: StoreReading
+    ) throws(StoreError) -> StoreError {
+        var error = StoreError(
+            .serverRecordChanged,
+            record.system == nil
+                ? "record to insert already exists" : "client oplock error updating record")
+        error.clientRecord = record
+        error.serverRecord = try reading.record(
+            place, in: zoneID, named: record.recordID.recordName)
+        error.ancestorRecord = record.ancestor
+        return error
+    }
+
+    private static func checkNames(of record: Record) throws(StoreError) {
+        guard NameRules.isItemName(record.recordID.recordName) else {
+            throw StoreError(
+                .invalidArguments,
+                "a record name is 1 to 255 ASCII characters and does not begin with _")
+        }
+        guard NameRules.isTypeName(record.recordType) else {
+            throw StoreError(
+                .invalidArguments,
+                "a record type is letters, digits and _, beginning with a letter")
+        }
+        for key in record.edits.keys where !NameRules.isFieldName(key) {
+            throw StoreError(
+                .invalidArguments,
+                "a field name is letters, digits and _, beginning with a letter, and no property")
+        }
+        if let parent = record.parent {
+            guard parent.recordID.zoneID == record.recordID.zoneID, parent.action == .none else {
+                throw StoreError(
+                    .invalidArguments,
+                    "a parent is a reference without action to a record of the same zone")
+            }
+        }
+    }
+
+    private static func type(
+        of entry: JournalEntry, _ reading: StoreReading
+    ) throws(StoreError) -> String? {
+        let head = entry.withPayload { bytes in
+            var cursor = ByteCursor()
+            return try? RecordHead(bytes, &cursor)
+        }
+        guard let head else { throw StoreError(.damagedPayload(entry.offset)) }
+        return reading.state.schema.name(head.type)
+    }
+}
+
+extension StoreError {
+    static let batchRequestFailed = StoreError(
+        .batchRequestFailed, "another item of the same atomic batch failed")
+}

@@ -1,0 +1,294 @@
+internal import StratusBytes
+internal import StratusIndex
+internal import StratusJournal
+
+/// Turns the items of a batch into entries.
+struct RecordEncoder {
+    let reading: StoreReading
+    let role: PreparingRole
+    let zone: ZonePlace
+    let zoneID: RecordZone.ID
+    let user: UInt32
+    let caller: UserID
+    let policy: SavePolicy
+    var numbers: NumberAssignment
+
+    /// Where the value of a field comes from.
+    private enum Source {
+        /// The bytes of the version that is replaced.
+        case stored(Range<Int>)
+        case value(RecordValue)
+    }
+
+    private struct Field {
+        var number: UInt32
+        var kind: FieldKind
+        var source: Source
+    }
+
+    /// The next item whose entry has not gone through the sink.
+    private var firstOfPiece = 0
+
+    init(
+        reading: StoreReading, role: PreparingRole, zone: ZonePlace, zoneID: RecordZone.ID,
+        user: UInt32, caller: UserID, policy: SavePolicy, numbers: NumberAssignment
+    ) {
+        self.reading = reading
+        self.role = role
+        self.zone = zone
+        self.zoneID = zoneID
+        self.user = user
+        self.caller = caller
+        self.policy = policy
+        self.numbers = numbers
+    }
+
+    /// Adds the entries of all items that have a plan. With `failsTogether` the first item that
+    /// cannot be encoded fails the call.
+    mutating func encode(
+        _ items: [RecordBatch.Item], _ plans: [RecordBatch.Plan],
+        into preparation: inout Preparation, failsTogether: Bool, sink: PieceSink
+    ) throws(StoreError) {
+        try numbers.write(to: &preparation)
+        for (index, plan) in plans.enumerated() {
+            if case .nothing = plan { continue }
+            do throws(StoreError) {
+                let place = try encode(items[index], plan, &preparation)
+                preparation.results[index] = .staged(place: place)
+            } catch {
+                preparation.results[index] = .failed(error.with(items[index].recordID))
+                if failsTogether { throw error }
+            }
+            if preparation.needsCommitter { return }
+            if preparation.buffer.lengthInBytes > role.pieceLimit * 3 / 4 {
+                try emit(&preparation, before: index + 1, of: plans, sink)
+                if preparation.needsCommitter { return }
+            }
+        }
+    }
+
+    /// Sends off what is encoded, unless nothing would be left for the last piece.
+    private mutating func emit(
+        _ preparation: inout Preparation, before next: Int, of plans: [RecordBatch.Plan],
+        _ sink: PieceSink
+    ) throws(StoreError) {
+        let hasMore = plans[next...].contains { if case .nothing = $0 { false } else { true } }
+        guard hasMore else { return }
+        guard role.isCommitter else {
+            preparation.needsCommitter = true
+            return
+        }
+        let start: JournalOffset
+        do {
+            start = try sink(preparation.buffer)
+        } catch {
+            throw StoreError(error)
+        }
+        preparation.resolve(firstOfPiece..<next, from: start, zoneID, reading, caller)
+        firstOfPiece = next
+        preparation.buffer = CommitBuffer(capacity: role.pieceLimit)
+    }
+
+    private mutating func encode(
+        _ item: RecordBatch.Item, _ plan: RecordBatch.Plan, _ preparation: inout Preparation
+    ) throws(StoreError) -> Int {
+        let place = preparation.buffer.count
+        switch (item, plan) {
+        case (.save(let record), .insert(let previous)):
+            let fields = try fields(of: record, over: nil, &preparation)
+            let now = role.now / 1000
+            let head = RecordHead(
+                type: try type(of: record, &preparation), name: record.recordID.recordName,
+                modified: now, modifier: user, created: now, creator: user, previous: previous,
+                parent: record.parent?.recordID.recordName, isUpdate: false)
+            try append(head, fields, from: [], to: &preparation)
+        case (.save(let record), .update(let replaced, let held)):
+            let entry = try entry(replaced, held)
+            let (old, stored) = try decode(entry)
+            let fields = try fields(of: record, over: stored, &preparation)
+            let changesParent = policy == .allKeys || record.parent != record.storedParent
+            let head = RecordHead(
+                type: old.type, name: old.name, modified: max(role.now / 1000, old.modified + 1),
+                modifier: user, created: old.created, creator: old.creator,
+                previous: replaced.version,
+                parent: changesParent ? record.parent?.recordID.recordName : old.parent,
+                isUpdate: true)
+            try append(head, fields, from: entry.bytes, to: &preparation)
+        case (.delete, .delete(let replaced, let held)):
+            let (old, _) = try decode(try entry(replaced, held))
+            let tombstone = Tombstone(
+                type: old.type, name: old.name, previous: replaced.version, deleter: user,
+                deleted: max(role.now / 1000, old.modified + 1))
+            try append(.tombstone, to: &preparation) { tombstone.write(to: &$0) }
+        default:
+            preconditionFailure("a plan fits its item")
+        }
+        return place
+    }
+
+    private func entry(
+        _ place: EntryPlace, _ held: JournalEntry?
+    ) throws(StoreError) -> JournalEntry {
+        if let held { return held }
+        return try reading.entry(place)
+    }
+
+    private func decode(
+        _ entry: JournalEntry
+    ) throws(StoreError) -> (RecordHead, StoredFields) {
+        do throws(FormatError) {
+            let range = entry.payloadRange
+            var cursor = ByteCursor(at: range.lowerBound)
+            let head = try RecordHead(
+                entry.bytes.span.extracting(0..<range.upperBound), &cursor)
+            return (
+                head,
+                try StoredFields(
+                    entry.bytes, at: cursor, end: range.upperBound,
+                    schema: reading.state.schema)
+            )
+        } catch {
+            throw StoreError(.damagedPayload(entry.offset))
+        }
+    }
+
+    /// The fields to write, in order of their numbers: what the caller sends over what there is.
+    private mutating func fields(
+        of record: Record, over stored: StoredFields?, _ preparation: inout Preparation
+    ) throws(StoreError) -> [Field] {
+        var fields: [Field] = []
+        let type = try type(of: record, &preparation)
+        var replaced: Set<UInt32> = []
+        for (name, value) in record.sent(policy, isInsert: stored == nil) {
+            guard let number = try numbers.name(name, in: &preparation) else { continue }
+            if stored != nil { replaced.insert(number) }
+            guard let value else { continue }
+            let kind = try Self.kind(of: value, name, in: zoneID)
+            try numbers.fix(
+                kind, of: Schema.Column(type: type, field: number), name, in: &preparation)
+            fields.append(Field(number: number, kind: kind, source: .value(value)))
+        }
+        stored?.forEach { field in
+            if !replaced.contains(field.number) {
+                fields.append(
+                    Field(number: field.number, kind: field.kind, source: .stored(field.range)))
+            }
+            return true
+        }
+        fields.sort { $0.number < $1.number }
+        return fields
+    }
+
+    private mutating func type(
+        of record: Record, _ preparation: inout Preparation
+    ) throws(StoreError) -> UInt32 {
+        try numbers.name(record.recordType, in: &preparation) ?? 0
+    }
+
+    static func kind(
+        of value: RecordValue, _ name: String, in zone: RecordZone.ID
+    ) throws(StoreError) -> FieldKind {
+        let references: [Reference] =
+            switch value {
+            case .reference(let reference): [reference]
+            case .list(let values): values.compactMap(\.referenceValue)
+            default: []
+            }
+        guard references.allSatisfy({ $0.recordID.zoneID.zoneName == zone.zoneName }) else {
+            throw StoreError(.invalidArguments, "a reference points into its own zone only")
+        }
+        do {
+            return try ValueFormat.kind(of: value)
+        } catch {
+            throw StoreError(
+                .invalidArguments, "a list holds values of one kind, and no list")
+        }
+    }
+
+    private func append(
+        _ head: RecordHead, _ fields: [Field], from bytes: [UInt8],
+        to preparation: inout Preparation
+    ) throws(StoreError) {
+        var values = ByteWriter(capacity: 512)
+        var ends: [Int] = []
+        ends.reserveCapacity(fields.count)
+        for field in fields {
+            switch field.source {
+            case .stored(let range): values.append(bytes.span.extracting(range))
+            case .value(let value): ValueFormat.write(value, to: &values)
+            }
+            ends.append(values.count)
+        }
+        try append(.record, to: &preparation) { writer in
+            head.write(to: &writer)
+            writer.varint(fields.count)
+            var start = 0
+            for (field, end) in zip(fields, ends) {
+                FieldTable.write(
+                    number: field.number, kind: field.kind, length: end - start, to: &writer)
+                start = end
+            }
+            writer.append(values.bytes)
+        }
+    }
+
+    private func append(
+        _ kind: EntryKind, to preparation: inout Preparation, payload: (inout ByteWriter) -> Void
+    ) throws(StoreError) {
+        do {
+            try preparation.buffer.append(
+                kind, zone: zone.number, incarnation: zone.incarnation, limit: role.payloadLimit,
+                payload: payload)
+        } catch {
+            throw StoreError(JournalError.entryTooLong)
+        }
+    }
+}
+
+extension Preparation {
+    /// Turns staged items into the records they have become, now that it is known where the
+    /// entries begin.
+    mutating func resolve(
+        _ items: Range<Int>, from start: JournalOffset, _ zoneID: RecordZone.ID,
+        _ reading: StoreReading, _ caller: UserID
+    ) {
+        let incarnation = zone?.incarnation ?? 0
+        for index in items {
+            guard case .staged(let place) = results[index] else { continue }
+            guard let (kind, bytes) = buffer.entry(at: place), kind == .record else {
+                results[index] = .unchanged
+                continue
+            }
+            let offset = start.advanced(byBytes: place)
+            do {
+                results[index] = .saved(
+                    try Record(
+                        bytes, 0..<bytes.count,
+                        version: Version(incarnation: incarnation, offset: offset),
+                        in: zoneID, schema: schema
+                    ) { $0 == user ? caller : reading.user($0) })
+            } catch {
+                results[index] = .failed(error)
+            }
+        }
+    }
+}
+
+extension Record {
+    /// What a save sends, under `policy`: values, and nil for fields to be removed.
+    func sent(_ policy: SavePolicy, isInsert: Bool) -> [String: RecordValue?] {
+        guard policy == .allKeys || isInsert, stored.count > 0 else { return edits }
+        var sent: [String: RecordValue?] = [:]
+        for key in allKeys { sent[key] = self[key] }
+        for (key, value) in edits where value == nil { sent[key] = .some(nil) }
+        return sent
+    }
+
+    /// The record as it was before the caller's edits, where all of it is here.
+    var ancestor: Record? {
+        guard let system, stored.visible == nil else { return nil }
+        return Record(
+            recordType: recordType, recordID: recordID, system: system, parent: storedParent,
+            stored: stored)
+    }
+}

@@ -1,0 +1,100 @@
+internal import StratusFiles
+internal import StratusJournal
+internal import Synchronization
+
+/// The state of the store that readers see.
+final class PublishedState: Sendable {
+    private let reading: Mutex<StoreReading>
+
+    init(_ reading: StoreReading) { self.reading = Mutex(reading) }
+
+    var current: StoreReading { reading.withLock { $0 } }
+
+    func publish(_ state: StoreFold.State, _ view: JournalView, head: JournalOffset) {
+        reading.withLock {
+            $0.state = state
+            $0.view = view
+            $0.head = head
+        }
+    }
+}
+
+/// The committer's view of the store: checks commits against everything staged before them.
+struct StoreParticipant: CommitParticipant {
+    var fold: StoreFold
+    let identity: StoreIdentity
+    let published: PublishedState
+
+    static func stage(
+        _ commit: PendingCommit, in stage: inout CommitStage<StoreParticipant>
+    ) throws(JournalError) {
+        let (isWanted, prepared) = commit.take()
+        guard isWanted else { return }
+        let time = stage.writer.clock.now()
+        if let prepared, prepared.holds(in: stage.fold.fold.state.map) {
+            let start = try stage.append(prepared.buffer, isLast: true, time: time)
+            commit.staged(prepared, at: start)
+            return
+        }
+        // Somebody else was faster, or numbers are needed. Nobody can be faster now.
+        var failure: JournalError?
+        var pieceCount = 0
+        let reading = stage.reading
+        let role = PreparingRole(
+            isCommitter: true, now: time, payloadLimit: stage.writer.payloadLimit,
+            pieceLimit: stage.pieceLimit)
+        let preparation: Preparation
+        do throws(StoreError) {
+            preparation = try commit.request.prepare(reading, role) { piece throws(JournalError) in
+                do throws(JournalError) {
+                    pieceCount += 1
+                    return try stage.append(piece, isLast: false, time: time)
+                } catch {
+                    failure = error
+                    throw error
+                }
+            }
+        } catch {
+            if let failure { throw failure }
+            stage.abandon()
+            return commit.refused(error)
+        }
+        if let failure { throw failure }
+        guard !preparation.buffer.isEmpty else {
+            if pieceCount > 0 { stage.abandon() }
+            return commit.staged(preparation, at: nil)
+        }
+        let start = try stage.append(preparation.buffer, isLast: true, time: time)
+        commit.staged(preparation, at: start)
+    }
+
+    var preamble: [UInt8] { fold.preamble }
+
+    mutating func apply(
+        _ header: FrameHeader, at offset: JournalOffset, payload: Span<UInt8>
+    ) throws(JournalDamage.Kind) {
+        try fold.apply(header, at: offset, payload: payload)
+    }
+
+    mutating func complete(end: JournalOffset, time: Int64) { fold.complete(end: end, time: time) }
+    mutating func mark() { fold.mark() }
+    mutating func abandon() { fold.abandon() }
+
+    mutating func publish(_ view: JournalView, head: JournalOffset) {
+        published.publish(fold.state, view, head: head)
+    }
+
+    mutating func finish(_ commit: PendingCommit, failure: JournalError?) {
+        commit.finish(failure)
+    }
+}
+
+extension CommitStage<StoreParticipant> {
+    /// The store as it is with everything staged.
+    fileprivate var reading: StoreReading {
+        let group = group
+        return StoreReading(
+            state: fold.fold.state, view: writer.view, head: head, identity: fold.identity
+        ) { group?.entry(at: $0) }
+    }
+}

@@ -1,0 +1,88 @@
+internal import StratusBytes
+internal import StratusIndex
+internal import StratusJournal
+
+/// A page of the records of a zone.
+public struct RecordPage: Sendable {
+    /// Where the next page begins.
+    public struct Cursor: Hashable, Sendable {
+        var zone: UInt32
+        var high: UInt64
+        var low: UInt64
+    }
+
+    /// In an order of the store's own.
+    public internal(set) var records: [Record] = []
+    /// Nil at the end. Records that are saved meanwhile may or may not appear.
+    public internal(set) var cursor: Cursor?
+}
+
+extension Database {
+    /// The records of a zone, or those of one type, a page at a time.
+    ///
+    /// - Parameter resultsLimit: the most records in the page; the store may stop earlier.
+    /// - Throws: ``StoreError`` with `zoneNotFound`, `invalidArguments` where the cursor is another
+    ///   zone's.
+    public nonisolated(nonsending) func records(
+        inZoneWith id: RecordZone.ID, type: String? = nil, desiredKeys: [String]? = nil,
+        resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil
+    ) async throws(StoreError) -> RecordPage {
+        let reading = container.reading
+        let zone: ZonePlace
+        do throws(StoreError) {
+            zone = try self.zone(id, reading)
+        } catch {
+            // The default zone is there before anything was saved in it.
+            if id.isDefault, error.code == .zoneNotFound { return RecordPage() }
+            throw error
+        }
+        guard cursor.map({ $0.zone == zone.number }) ?? true else {
+            throw StoreError(.invalidArguments, "the cursor is of another zone")
+        }
+        let prefix: IndexKey
+        if let type {
+            guard let number = reading.state.schema.numbers[type] else { return RecordPage() }
+            prefix = KeySpace.types.key(zone: zone.number).appending(number)
+        } else {
+            prefix = KeySpace.records.key(zone: zone.number)
+        }
+        let limit = Page(resultsLimit).limit
+        let (places, next) = reading.places(prefix, zone.number, from: cursor, limit)
+        var page = RecordPage(cursor: next)
+        for place in places {
+            page.records.append(try reading.record(place, in: id).showing(desiredKeys))
+        }
+        return page
+    }
+}
+
+extension StoreReading {
+    /// Living records whose keys begin with `prefix`, which ends before the hash of the name.
+    fileprivate func places(
+        _ prefix: IndexKey, _ zone: UInt32, from cursor: RecordPage.Cursor?, _ limit: Int
+    ) -> (places: [EntryPlace], next: RecordPage.Cursor?) {
+        let range = prefix.asPrefix
+        let first = cursor.map { prefix.appending($0.high).appending($0.low) } ?? range.lowerBound
+        var places: [EntryPlace] = []
+        var length = 0
+        var next: RecordPage.Cursor?
+        state.map.scan(first..<range.upperBound) { key, value in
+            let name = Hash128(
+                high: key.uint64(at: prefix.count), low: key.uint64(at: prefix.count + 8))
+            let isRecord = key.uint32(at: 0) == zone && prefix.count == 5
+            guard
+                let place = isRecord
+                    ? EntryPlace(value) : state.map[.record(zone, name)].map({ EntryPlace($0) }),
+                !place.isDeleted
+            else { return true }
+            length += place.frameLength
+            guard places.count < limit, places.isEmpty || length <= Page.lengthLimit else {
+                next = RecordPage.Cursor(zone: zone, high: name.high, low: name.low)
+                return false
+            }
+            places.append(place)
+            return true
+        }
+        return (places, next)
+    }
+}

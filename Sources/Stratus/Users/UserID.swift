@@ -1,0 +1,60 @@
+internal import StratusBytes
+
+/// A user as the store knows one: 128 bits, written as `_` and 32 hexadecimal digits.
+struct UserID: Hashable, Sendable {
+    var bits: Hash128
+
+    /// The user of that record name, or the one that `name` stands for in this store: a plain name
+    /// is accepted and always stands for the same user.
+    init(_ name: String, storeID: Hash128) {
+        if let bits = Self.bits(of: name) {
+            self.bits = bits
+            return
+        }
+        var writer = ByteWriter()
+        writer.uint64(storeID.high)
+        writer.uint64(storeID.low)
+        writer.text(name)
+        let hash = SHA256.hash(writer.bytes).span
+        bits = Hash128(high: hash.uint64(at: 0), low: hash.uint64(at: 8))
+    }
+
+    init(bits: Hash128) { self.bits = bits }
+
+    var recordName: String { "_" + Hex.encode(bits.high) + Hex.encode(bits.low) }
+
+    private static func bits(of name: String) -> Hash128? {
+        guard name.utf8.count == 33, name.utf8.first == UInt8(ascii: "_"),
+            let bytes = Hex.decode(name.dropFirst())
+        else { return nil }
+        let word = { (range: Range<Int>) in bytes[range].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        }
+        return Hash128(high: word(0..<8), low: word(8..<16))
+    }
+}
+
+/// The entry of a user: `Formats/Record.md`, "User".
+struct UserEntry: Equatable, Sendable {
+    /// From 1 on; the number of the user's private database too. 0 is the public database.
+    var number: UInt32
+    var bits: Hash128
+
+    func write(to writer: inout ByteWriter) {
+        writer.varint(number)
+        writer.uint64(bits.high)
+        writer.uint64(bits.low)
+    }
+
+    init(number: UInt32, bits: Hash128) {
+        self.number = number
+        self.bits = bits
+    }
+
+    init(_ bytes: Span<UInt8>) throws(FormatError) {
+        var cursor = ByteCursor()
+        number = try cursor.varint(bytes, as: UInt32.self)
+        bits = Hash128(high: try cursor.uint64(bytes), low: try cursor.uint64(bytes))
+        guard number > 0 else { throw .value("number") }
+        try cursor.end(bytes)
+    }
+}

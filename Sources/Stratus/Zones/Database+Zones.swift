@@ -1,0 +1,72 @@
+internal import StratusIndex
+internal import StratusJournal
+
+extension Database {
+    /// Makes a zone, or changes nothing where it is there already.
+    ///
+    /// - Throws: ``StoreError`` with `badDatabase` in the public database, `invalidArguments`.
+    @discardableResult
+    public nonisolated(nonsending) func save(
+        _ zone: RecordZone
+    ) async throws(StoreError) -> RecordZone {
+        try await modifyZone(.save(zone.zoneID), zone.zoneID)
+        return try await recordZone(for: zone.zoneID)
+    }
+
+    /// Deletes a zone and every record in it, for good.
+    ///
+    /// - Throws: ``StoreError`` with `zoneNotFound`, `invalidArguments` for the default zone.
+    @discardableResult
+    public nonisolated(nonsending) func deleteRecordZone(
+        withID id: RecordZone.ID
+    ) async throws(StoreError) -> RecordZone.ID {
+        try await modifyZone(.delete(id), id)
+        return id
+    }
+
+    /// The zone `id`, with what it can do.
+    public nonisolated(nonsending) func recordZone(
+        for id: RecordZone.ID
+    ) async throws(StoreError) -> RecordZone {
+        let reading = container.reading
+        do throws(StoreError) {
+            return RecordZone(zoneID: id, capabilities: try zone(id, reading).capabilities)
+        } catch {
+            // Every database has a default zone, whether or not anything was ever saved in it.
+            if id.isDefault, error.code == .zoneNotFound { return RecordZone(zoneID: id) }
+            throw error
+        }
+    }
+
+    /// All zones of this database, the default zone first, the others sorted by name.
+    public nonisolated(nonsending) func allRecordZones() async throws(StoreError) -> [RecordZone] {
+        let reading = container.reading
+        var places: [ZonePlace] = []
+        if let database = reading.database(scope) {
+            let range = KeySpace.zones.key().appending(database).asPrefix
+            reading.state.map.scan(range) { _, value in
+                if let place = ZonePlace(value), place.isAlive { places.append(place) }
+                return true
+            }
+        }
+        var zones: [RecordZone] = []
+        for place in places {
+            let id = RecordZone.ID(zoneName: try reading.zoneEntry(place).name)
+            if !id.isDefault {
+                zones.append(RecordZone(zoneID: id, capabilities: place.capabilities))
+            }
+        }
+        zones.sort { $0.zoneID.zoneName < $1.zoneID.zoneName }
+        return [RecordZone(zoneID: .default)] + zones
+    }
+
+    private nonisolated(nonsending) func modifyZone(
+        _ item: ZoneBatch.Item, _ id: RecordZone.ID
+    ) async throws(StoreError) {
+        let user = try writer()
+        try check(id)
+        let batch = ZoneBatch(scope: scope, caller: user, items: [item])
+        let committed = try await container.engine().commit(batch)
+        if case .failed(let error)? = committed.preparation.results.first { throw error }
+    }
+}

@@ -1,0 +1,100 @@
+internal import StratusIndex
+internal import StratusJournal
+
+/// Saves and deletes of zones of one database: one commit.
+struct ZoneBatch: CommitRequest {
+    enum Item: Sendable {
+        case save(RecordZone.ID)
+        case delete(RecordZone.ID)
+    }
+
+    let scope: DatabaseScope
+    let caller: UserID
+    let items: [Item]
+
+    func prepare(
+        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+    ) throws(StoreError) -> Preparation {
+        var preparation = Preparation(reading)
+        guard case .private(let owner) = scope else {
+            throw StoreError(.badDatabase, "the public database has the default zone only")
+        }
+        var numbers = NumberAssignment(reading, role)
+        guard let database = numbers.user(owner, in: &preparation) else { return preparation }
+        try numbers.write(to: &preparation)
+        var number = reading.state.zoneCount
+        for item in items {
+            do throws(StoreError) {
+                guard
+                    let entry = try entry(
+                        for: item, in: database, after: number, reading, &preparation)
+                else {
+                    preparation.results.append(.unchanged)
+                    continue
+                }
+                // A new zone needs a number, which only the committer gives.
+                if entry.number > reading.state.zoneCount {
+                    guard role.isCommitter else {
+                        preparation.needsCommitter = true
+                        return preparation
+                    }
+                    number = entry.number
+                }
+                let place = preparation.buffer.count
+                do {
+                    try preparation.buffer.append(.zone, zone: entry.number) {
+                        entry.write(to: &$0)
+                    }
+                } catch {
+                    throw StoreError(JournalError.entryTooLong)
+                }
+                preparation.results.append(.staged(place: place))
+            } catch {
+                preparation.results.append(.failed(error))
+            }
+        }
+        // Without a zone there is no need of a user either.
+        if preparation.results.allSatisfy({ if case .staged = $0 { false } else { true } }) {
+            preparation.buffer = CommitBuffer()
+        }
+        return preparation
+    }
+
+    private func entry(
+        for item: Item, in database: UInt32, after number: UInt32, _ reading: StoreReading,
+        _ preparation: inout Preparation
+    ) throws(StoreError) -> ZoneEntry? {
+        let id =
+            switch item {
+            case .save(let id), .delete(let id): id
+            }
+        let key = IndexKey.zone(database, reading.hash(id.zoneName))
+        let value = reading.state.map[key]
+        preparation.expect(key, value)
+        let place = value.flatMap { ZonePlace($0) }
+        switch item {
+        case .save:
+            // Saving a zone that is there changes nothing.
+            if let place, place.isAlive { return nil }
+            guard id.isDefault || NameRules.isItemName(id.zoneName) else {
+                throw StoreError(
+                    .invalidArguments,
+                    "a zone name is 1 to 255 ASCII characters and does not begin with _"
+                ).with(id)
+            }
+            return ZoneEntry(
+                number: number + 1, database: database, state: .alive,
+                capabilities: id.isDefault ? [] : .custom,
+                incarnation: reading.identity.incarnation, name: id.zoneName)
+        case .delete:
+            guard !id.isDefault else {
+                throw StoreError(.invalidArguments, "the default zone cannot be deleted").with(id)
+            }
+            guard let place, place.isAlive else { throw StoreError.zoneNotFound(id) }
+            return ZoneEntry(
+                number: place.number, database: database, state: .deleted,
+                capabilities: place.capabilities, incarnation: place.incarnation,
+                name: id.zoneName)
+        }
+    }
+}

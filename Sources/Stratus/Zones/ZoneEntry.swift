@@ -1,0 +1,56 @@
+internal import StratusBytes
+
+/// What has become of a zone.
+enum ZoneState: UInt8, Sendable {
+    case alive = 1
+    case deleted = 2
+    /// The user's data were removed as a whole.
+    case purged = 3
+}
+
+/// The entry of a zone: `Formats/Record.md`, "Zone".
+struct ZoneEntry: Equatable, Sendable {
+    /// Never used again, also when a zone of the same name is made anew.
+    var number: UInt32
+    var database: UInt32
+    var state: ZoneState
+    var capabilities: RecordZone.Capabilities
+    var incarnation: UInt16
+    var name: String
+
+    func write(to writer: inout ByteWriter) {
+        writer.varint(number)
+        writer.varint(database)
+        writer.uint8(state.rawValue)
+        writer.uint8(capabilities.rawValue)
+        writer.uint16(incarnation)
+        writer.countedText(name)
+    }
+
+    init(
+        number: UInt32, database: UInt32, state: ZoneState,
+        capabilities: RecordZone.Capabilities, incarnation: UInt16, name: String
+    ) {
+        self.number = number
+        self.database = database
+        self.state = state
+        self.capabilities = capabilities
+        self.incarnation = incarnation
+        self.name = name
+    }
+
+    init(_ bytes: Span<UInt8>) throws(FormatError) {
+        var cursor = ByteCursor()
+        number = try cursor.varint(bytes, as: UInt32.self)
+        database = try cursor.varint(bytes, as: UInt32.self)
+        guard let state = ZoneState(rawValue: try cursor.uint8(bytes)) else {
+            throw .value("state")
+        }
+        self.state = state
+        capabilities = RecordZone.Capabilities(rawValue: try cursor.uint8(bytes))
+        incarnation = try cursor.uint16(bytes)
+        name = try cursor.text(bytes, upTo: 255)
+        guard number > 0, !name.isEmpty, incarnation < 1 << 12 else { throw .value("zone") }
+        try cursor.end(bytes)
+    }
+}
