@@ -8,12 +8,12 @@
 #include <sys/random.h>
 #include <sys/uio.h>
 
-int clinux_openat(int directory, const char *name, int flags, mode_t mode) {
+int clinux_openat(int directory, const char *name, int flags, uint32_t mode) {
     int result = openat(directory, name, flags, mode);
     return result < 0 ? -errno : result;
 }
 
-int clinux_allocate(int file, off_t offset, off_t length) {
+int clinux_allocate(int file, int64_t offset, int64_t length) {
     return fallocate(file, FALLOC_FL_KEEP_SIZE, offset, length) < 0 ? -errno : 0;
 }
 
@@ -21,13 +21,13 @@ int clinux_rename_exclusive(int directory, const char *from, const char *to) {
     return renameat2(directory, from, directory, to, RENAME_NOREPLACE) < 0 ? -errno : 0;
 }
 
-ssize_t clinux_read_nowait(int file, void *bytes, size_t count, off_t offset) {
+int64_t clinux_read_nowait(int file, void *bytes, size_t count, int64_t offset) {
     struct iovec part = {.iov_base = bytes, .iov_len = count};
-    ssize_t result = preadv2(file, &part, 1, offset, RWF_NOWAIT);
+    int64_t result = preadv2(file, &part, 1, offset, RWF_NOWAIT);
     return result < 0 ? -errno : result;
 }
 
-ssize_t clinux_random(void *bytes, size_t count) {
-    ssize_t result = getrandom(bytes, count, 0);
+int64_t clinux_random(void *bytes, size_t count) {
+    int64_t result = getrandom(bytes, count, 0);
     return result < 0 ? -errno : result;
 }

@@ -72,7 +72,8 @@ package struct LinuxFileSystem: FileSystem {
     }
 
     package func allocate(_ file: FileDescriptor, _ range: Range<Int>) throws(SystemError) {
-        let result = clinux_allocate(file.rawValue, range.lowerBound, range.count)
+        let result = clinux_allocate(
+            file.rawValue, Int64(range.lowerBound), Int64(range.count))
         // A file system that cannot reserve says so; writing then finds its blocks itself.
         if result == -EOPNOTSUPP { return }
         if result < 0 { throw SystemError(number: -result, in: "fallocate") }

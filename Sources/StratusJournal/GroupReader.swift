@@ -95,6 +95,30 @@ package struct GroupReader {
         return end
     }
 
+    /// Goes on to the group that holds `offset`, or to the last one before it that is whole, without
+    /// reading what lies between.
+    mutating func skip(to offset: JournalOffset) throws {
+        while position.advanced(byBytes: GroupHeader.frameLength) <= limit {
+            let place = try load(GroupHeader.frameLength, at: position)
+            guard
+                let frame = try? frame(
+                    at: place, offset: position, limit: place + limit.bytes(since: position)),
+                frame.kind == .group, let header = groupHeader(at: place, of: frame)
+            else { return }
+            chain = header.chain
+            epoch = header.epoch
+            let end = position.advanced(byBytes: header.lengthInBytes)
+            if end > offset { return }
+            position = end
+        }
+    }
+
+    /// Goes on at the group that begins at `offset`, wherever that came from.
+    mutating func resume(at offset: JournalOffset, chain: UInt64) {
+        position = offset
+        self.chain = chain
+    }
+
     private func readFrames(of group: inout JournalGroup, from start: Int) throws {
         let groupStart = start - GroupHeader.frameLength
         let end = groupStart + group.header.lengthInBytes

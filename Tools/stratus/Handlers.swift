@@ -3,5 +3,17 @@ extension Tool {
     package static let stratus = Tool(.stratus, handlers)
 
     /// By the names of the commands. Each command that opens a store adds a line here.
-    private static let handlers: [String: Handler] = informing(about: .stratus)
+    private static let handlers: [String: Handler] =
+        informing(about: .stratus).merging([
+            "import": Import.run,
+            "follow": Follow.run,
+            "info": Show.info,
+            "zones": Show.zones,
+            "records": Show.records,
+            "show": Show.record,
+            "log": Log.run,
+            "changes": Show.changes,
+            "verify": Verify.run,
+            "hash": Hash.run,
+        ]) { first, _ in first }
 }

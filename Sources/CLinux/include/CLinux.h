@@ -1,25 +1,25 @@
 // Linux calls that Swift's Glibc module does not show. Each returns what the call returns, or the
-// negated errno, so that no other call can come between the failure and its reason.
+// negated errno, so that no other call can come between the failure and its reason. No header of
+// the system is included: its types would then belong to this module and not to Glibc.
 #ifndef CLINUX_H
 #define CLINUX_H
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 /// openat(2). `flags` and `mode` as there.
-int clinux_openat(int directory, const char *name, int flags, mode_t mode);
+int clinux_openat(int directory, const char *name, int flags, uint32_t mode);
 
 /// fallocate(2) without growing the file.
-int clinux_allocate(int file, off_t offset, off_t length);
+int clinux_allocate(int file, int64_t offset, int64_t length);
 
 /// renameat2(2) with RENAME_NOREPLACE: the new name must not exist.
 int clinux_rename_exclusive(int directory, const char *from, const char *to);
 
 /// preadv2(2) with RWF_NOWAIT: only what the page cache holds.
-ssize_t clinux_read_nowait(int file, void *bytes, size_t count, off_t offset);
+int64_t clinux_read_nowait(int file, void *bytes, size_t count, int64_t offset);
 
 /// getrandom(2).
-ssize_t clinux_random(void *bytes, size_t count);
+int64_t clinux_random(void *bytes, size_t count);
 
 #endif

@@ -1,10 +1,10 @@
 internal import StratusFiles
-internal import StratusJournal
+package import StratusJournal
 
 // The errors of the layers below, translated once.
 
 extension StoreError {
-    init(_ error: JournalError) {
+    package init(_ error: JournalError) {
         switch error {
         case .noStore:
             self.init(.badContainer, "there is no store here")

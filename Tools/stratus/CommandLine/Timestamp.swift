@@ -1,3 +1,5 @@
+internal import FoundationEssentials
+
 /// Moments as RFC 3339 writes them: UTC, the Gregorian calendar for all years, milliseconds.
 ///
 /// The formatter of FoundationEssentials cuts milliseconds where a sum in binary is a hair too
@@ -43,5 +45,12 @@ enum Timestamp {
     private static func digits(_ value: Int, _ count: Int) -> String {
         let text = String(value)
         return String(repeating: "0", count: count - text.count) + text
+    }
+}
+
+extension Timestamp {
+    /// For people and for JSON alike; outside the years 1 to 9999 the seconds since 1970.
+    static func text(_ date: Date) -> String {
+        text(secondsSince1970: date.timeIntervalSince1970) ?? "\(date.timeIntervalSince1970) s"
     }
 }

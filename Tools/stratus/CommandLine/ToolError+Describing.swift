@@ -1,3 +1,4 @@
+internal import Stratus
 internal import StratusFiles
 
 extension ToolError {
@@ -6,6 +7,7 @@ extension ToolError {
         switch error {
         case let error as ToolError: self = error
         case let error as SystemError: self.init(error)
+        case let error as StoreError: self.init(error)
         default: self.init(.internal, id: "tool.internal", "\(error)")
         }
     }

@@ -1,0 +1,212 @@
+public import FoundationEssentials
+internal import StratusBytes
+package import StratusFiles
+internal import StratusIndex
+package import StratusJournal
+
+// What the tool asks of a store beyond the model.
+
+/// What a store is and holds, on one page.
+public struct StoreInformation: Sendable {
+    /// 32 hexadecimal digits.
+    public var storeID: String
+    /// When the store was made.
+    public var created: Date
+    /// Of the journal and the manifest.
+    public var formatVersion: Int
+    /// Where the journal ends, as an offset.
+    public var head: UInt64
+    /// How many segments it has, and their bytes together.
+    public var segmentCount: Int
+    /// In bytes.
+    public var journalLength: Int
+    /// How many users have ever written.
+    public var userCount: Int
+    /// How many zones there are or were.
+    public var zoneCount: Int
+    /// How many names of types and fields.
+    public var nameCount: Int
+    /// When the last commit was made; nil where there is none.
+    public var lastCommit: Date?
+}
+
+extension Container {
+    /// What the store is and holds.
+    public var information: StoreInformation {
+        let reading = reading
+        let state = reading.state
+        let last = Double(state.lastTime) / 1_000_000
+        return StoreInformation(
+            storeID: reading.identity.storeID.description,
+            created: Date(timeIntervalSince1970: Double(reading.identity.created) / 1_000_000),
+            formatVersion: Int(JournalVersion.current), head: reading.head.rawValue,
+            segmentCount: reading.view.segments.count,
+            journalLength: reading.view.segments.reduce(0) { $0 + $1.limit.bytes(since: $1.base) },
+            userCount: Int(state.userCount), zoneCount: Int(state.zoneCount),
+            nameCount: state.schema.names.count,
+            lastCommit: state.lastTime == 0 ? nil : Date(timeIntervalSince1970: last))
+    }
+
+    /// The frames of the journal from `start` on, before `end`.
+    package func log(from start: UInt64 = 0, to end: UInt64? = nil) -> JournalLog {
+        let reading = reading
+        return JournalLog(
+            reading.view, from: JournalOffset(rawValue: start),
+            to: end.map { min(JournalOffset(rawValue: $0), reading.head) } ?? reading.head)
+    }
+
+    /// The database with that number, for messages: `public` or the owner's user record name.
+    package func databaseName(_ number: UInt32) -> String {
+        if number == 0 { return "public" }
+        return reading.user(number)?.recordName ?? "user \(number)"
+    }
+
+    /// The name of a zone, where the store knows it.
+    package func zoneName(_ number: UInt32) -> String? {
+        let reading = reading
+        return reading.zone(number).flatMap { try? reading.zoneEntry($0).name }
+    }
+}
+
+extension Database {
+    /// How many records a zone has.
+    public nonisolated(nonsending) func recordCount(
+        inZoneWith id: RecordZone.ID
+    ) async throws(StoreError) -> Int {
+        let reading = container.reading
+        var count = 0
+        if id.isDefault, (try? zone(id, reading)) == nil { return 0 }
+        let place = try zone(id, reading)
+        reading.state.map.scan(KeySpace.records.range(zone: place.number)) { _, value in
+            if !EntryPlace(value).isDeleted { count += 1 }
+            return true
+        }
+        return count
+    }
+
+    /// The token of a zone that has seen everything up to the save of `record`.
+    public func zoneToken(after record: Record) throws(StoreError) -> ChangeToken {
+        let reading = container.reading
+        guard let system = record.system else {
+            throw StoreError(.invalidArguments, "the record was never saved")
+        }
+        return ChangeToken(
+            zone: try zone(record.recordID.zoneID, reading), at: Version(rawValue: system.version),
+            of: reading.identity)
+    }
+}
+
+/// An entry in words, for the log.
+package struct EntryDescription: Sendable {
+    /// `record`, `tombstone`, `zone`, …
+    package var kind: String
+    package var recordName: String?
+    package var recordType: String?
+    /// Whatever else there is to say.
+    package var detail: String?
+}
+
+extension Container {
+    /// What `entry` says; where its payload has no meaning, its kind alone.
+    package func describe(_ entry: JournalEntry) -> EntryDescription {
+        description(of: entry) ?? EntryDescription(kind: "kind \(entry.kind.rawValue)")
+    }
+
+    private func description(of entry: JournalEntry) -> EntryDescription? {
+        let schema = reading.state.schema
+        return entry.withPayload { bytes -> EntryDescription? in
+            switch entry.kind {
+            case .record:
+                var cursor = ByteCursor()
+                guard let head = try? RecordHead(bytes, &cursor) else { return nil }
+                return EntryDescription(
+                    kind: "record", recordName: head.name, recordType: schema.name(head.type),
+                    detail: head.forcesUpdate ? "replaces \(head.previous)" : nil)
+            case .tombstone:
+                guard let tombstone = try? Tombstone(bytes) else { return nil }
+                return EntryDescription(
+                    kind: "tombstone", recordName: tombstone.name,
+                    recordType: schema.name(tombstone.type),
+                    detail: "deletes \(tombstone.previous)")
+            case .zone:
+                guard let zone = try? ZoneEntry(bytes) else { return nil }
+                return EntryDescription(kind: "zone", detail: "\(zone.name) \(zone.state)")
+            case .user:
+                guard let user = try? UserEntry(bytes) else { return nil }
+                return EntryDescription(
+                    kind: "user", detail: UserID(bits: user.bits).recordName)
+            case .names, .preamble:
+                guard let names = try? SchemaAddition(bytes) else { return nil }
+                return EntryDescription(
+                    kind: entry.kind == .names ? "names" : "preamble",
+                    detail: names.names.joined(separator: " "))
+            case .trailer: return EntryDescription(kind: "trailer")
+            case .closingMark: return EntryDescription(kind: "closing mark")
+            default: return nil
+            }
+        }
+    }
+}
+
+/// Checks every byte of a store without opening it.
+package struct StoreVerification: Sendable {
+    package var findings: [StoreError.Place] = []
+    package var segmentCount = 0
+    package var entryCount = 0
+    package var commitCount = 0
+    package var bytesRead = 0
+
+    /// Reads the store in the directory `path`, as far as its manifest can be read.
+    package nonisolated(nonsending) init(at path: String) async throws(StoreError) {
+        self = try await Blocking.run {
+            try StoreVerification(LocalStorage(at: path, .reading))
+        }
+    }
+
+    package init(_ storage: any Storage) throws {
+        guard let manifest = try Journal.newestManifest(in: storage) else {
+            throw JournalError.noStore
+        }
+        let pin = try storage.pin(manifest.fileName)
+        defer { withExtendedLifetime(pin) {} }
+        var verifier = JournalVerifier(manifest, in: storage)
+        try verifier.run(Self.check)
+        findings = verifier.findings.map { StoreError.Place($0) }
+        segmentCount = verifier.segmentCount
+        entryCount = verifier.entryCount
+        commitCount = verifier.commitCount
+        bytesRead = verifier.bytesRead
+    }
+
+    /// What is wrong with the payload of an entry whose frame is whole.
+    private static func check(_ entry: JournalEntry) -> StaticString? {
+        entry.withPayload { bytes -> StaticString? in
+            do throws(FormatError) {
+                switch entry.kind {
+                case .record:
+                    var cursor = ByteCursor(at: entry.payloadRange.lowerBound)
+                    _ = try RecordHead(
+                        entry.bytes.span.extracting(0..<entry.payloadRange.upperBound), &cursor)
+                    let fields = try StoredFields(
+                        entry.bytes, at: cursor, end: entry.payloadRange.upperBound,
+                        schema: .empty)
+                    var isWhole = true
+                    fields.forEach { field in
+                        isWhole = fields.value(field, in: .default) != nil
+                        return isWhole
+                    }
+                    return isWhole ? nil : "value"
+                case .tombstone: _ = try Tombstone(bytes)
+                case .zone: _ = try ZoneEntry(bytes)
+                case .user: _ = try UserEntry(bytes)
+                case .names, .preamble: _ = try SchemaAddition(bytes)
+                case .mark, .trailer, .closingMark: break
+                default: return entry.kind.mayBeIgnored ? nil : "kind"
+                }
+                return nil
+            } catch {
+                return "content"
+            }
+        }
+    }
+}

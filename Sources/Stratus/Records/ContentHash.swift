@@ -1,0 +1,133 @@
+internal import StratusBytes
+internal import StratusIndex
+internal import StratusJournal
+
+/// A hash of what a database or a zone holds, whatever way it came there: two with the same zones,
+/// records, fields and parents have the same hash. Definition: `Formats/Hash.md`.
+///
+/// It finds differences; it proves nothing against someone who wants two contents to look alike.
+public struct ContentHash: Hashable, Sendable, CustomStringConvertible {
+    let digest: [UInt8]
+    /// How many records it covers.
+    public let recordCount: Int
+
+    /// 64 hexadecimal digits.
+    public var description: String { Hex.encode(digest) }
+}
+
+extension Database {
+    /// The hash of a zone. With `includingSystem`, change tags, dates and users count too.
+    public nonisolated(nonsending) func contentHash(
+        of id: RecordZone.ID, includingSystem: Bool = false
+    ) async throws(StoreError) -> ContentHash {
+        let reading = container.reading
+        return try reading.contentHash(
+            of: try zone(id, reading), id, includingSystem: includingSystem)
+    }
+
+    /// The hash of all zones.
+    public nonisolated(nonsending) func contentHash(
+        includingSystem: Bool = false
+    ) async throws(StoreError) -> ContentHash {
+        let reading = container.reading
+        var hashes: [ContentHash] = []
+        let zones = try await allRecordZones().sorted {
+            Array($0.zoneID.zoneName.utf8).lexicographicallyPrecedes(Array($1.zoneID.zoneName.utf8))
+        }
+        for zone in zones {
+            guard let place = try? self.zone(zone.zoneID, reading) else { continue }
+            let hash = try reading.contentHash(
+                of: place, zone.zoneID, includingSystem: includingSystem)
+            if hash.recordCount > 0 || !zone.zoneID.isDefault { hashes.append(hash) }
+        }
+        var writer = ByteWriter()
+        writer.varint(hashes.count)
+        for hash in hashes { writer.append(hash.digest) }
+        return ContentHash(
+            digest: SHA256.hash(writer.bytes),
+            recordCount: hashes.reduce(0) { $0 + $1.recordCount })
+    }
+}
+
+extension StoreReading {
+    fileprivate func contentHash(
+        of zone: ZonePlace, _ id: RecordZone.ID, includingSystem: Bool
+    ) throws(StoreError) -> ContentHash {
+        var sum = Sum256()
+        var count = 0
+        var failure: StoreError?
+        state.map.scan(KeySpace.records.range(zone: zone.number)) { _, value in
+            let place = EntryPlace(value)
+            if place.isDeleted { return true }
+            do throws(StoreError) {
+                let record = try record(place, in: id)
+                sum.add(SHA256.hash(record.canonicalBytes(includingSystem: includingSystem)))
+                count += 1
+                return true
+            } catch {
+                failure = error
+                return false
+            }
+        }
+        if let failure { throw failure }
+        var writer = ByteWriter()
+        writer.countedText(id.zoneName)
+        writer.varint(count)
+        writer.append(sum.bytes)
+        return ContentHash(digest: SHA256.hash(writer.bytes), recordCount: count)
+    }
+}
+
+extension Record {
+    /// The record in the form that is hashed.
+    fileprivate func canonicalBytes(includingSystem: Bool) -> [UInt8] {
+        var writer = ByteWriter(capacity: 512)
+        writer.countedText(recordID.recordName)
+        writer.countedText(recordType)
+        writer.uint8(parent == nil ? 0 : 1)
+        if let parent { writer.countedText(parent.recordID.recordName) }
+        var fields: [(name: String, field: StoredFields.Field)] = []
+        stored.forEach { field in
+            if let name = stored.schema.name(field.number) { fields.append((name, field)) }
+            return true
+        }
+        fields.sort { Array($0.name.utf8).lexicographicallyPrecedes(Array($1.name.utf8)) }
+        writer.varint(fields.count)
+        for (name, field) in fields {
+            writer.countedText(name)
+            writer.uint8(field.kind.rawValue)
+            writer.varint(field.range.count)
+            writer.append(stored.bytes.span.extracting(field.range))
+        }
+        if includingSystem, let system {
+            writer.uint64(system.version)
+            writer.int64(system.created)
+            writer.int64(system.modified)
+            writer.countedText(system.creator)
+            writer.countedText(system.modifier)
+        }
+        return writer.bytes
+    }
+}
+
+/// A sum modulo 2^256: the order of what is added does not matter, and it takes no memory.
+private struct Sum256 {
+    private var words: [UInt64] = [0, 0, 0, 0]
+
+    mutating func add(_ digest: [UInt8]) {
+        var carry: UInt64 = 0
+        for index in 0..<4 {
+            let word = digest.span.uint64(at: index * 8)
+            let (first, over) = words[index].addingReportingOverflow(word)
+            let (second, overAgain) = first.addingReportingOverflow(carry)
+            words[index] = second
+            carry = over || overAgain ? 1 : 0
+        }
+    }
+
+    var bytes: [UInt8] {
+        var writer = ByteWriter()
+        for word in words { writer.uint64(word) }
+        return writer.bytes
+    }
+}

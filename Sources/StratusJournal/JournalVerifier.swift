@@ -1,0 +1,140 @@
+package import StratusFiles
+
+/// Reads everything that a manifest lists, whatever is damaged on the way, and names each damage.
+///
+/// It goes on behind a damaged place at the next whole group; so one place of damage is one
+/// finding, and what lies behind it is checked all the same.
+package struct JournalVerifier {
+    package private(set) var findings: [JournalDamage] = []
+    package private(set) var segmentCount = 0
+    package private(set) var groupCount = 0
+    package private(set) var entryCount = 0
+    package private(set) var commitCount = 0
+    /// Of whole groups.
+    package private(set) var bytesRead = 0
+
+    private let manifest: Manifest
+    private let storage: any Storage
+    private var openOrdinal: UInt32?
+
+    package init(_ manifest: Manifest, in storage: any Storage) {
+        self.manifest = manifest
+        self.storage = storage
+    }
+
+    /// Checks everything. `check` says what is wrong with an entry's payload, if anything.
+    package mutating func run(
+        _ check: (JournalEntry) -> StaticString?
+    ) throws(StorageError) {
+        var chain: UInt64?
+        for segment in manifest.segments where !segment.isEmpty {
+            segmentCount += 1
+            if let chain, chain != segment.chainAtStart {
+                findings.append(JournalDamage(.chain, file: segment.fileName, byte: 0))
+            }
+            do {
+                chain = try verify(segment, check)
+            } catch {
+                guard error.kind == .notFound else { throw error }
+                findings.append(JournalDamage(.missingFile, file: segment.fileName, byte: 0))
+                chain = nil
+            }
+        }
+        if openOrdinal != nil, let last = manifest.segments.last, last.state != .active {
+            findings.append(JournalDamage(.commit, file: last.fileName, byte: 0, offset: last.end))
+        }
+    }
+
+    private mutating func verify(
+        _ segment: Manifest.Segment, _ check: (JournalEntry) -> StaticString?
+    ) throws(StorageError) -> UInt64? {
+        let file = try storage.open(segment.fileName)
+        if file.length != segment.lengthInBytes {
+            findings.append(
+                JournalDamage(.fileLength, file: file.name, byte: file.length))
+        }
+        guard file.length >= SegmentHeader.length else { return nil }
+        do throws(JournalDamage) {
+            let bytes: [UInt8]
+            do {
+                bytes = try file.read(0..<SegmentHeader.length)
+            } catch {
+                throw JournalDamage(.fileLength, file: file.name, byte: 0)
+            }
+            _ = try SegmentHeader(bytes, file: file.name)
+        } catch {
+            findings.append(error)
+        }
+        let end = segment.state == .active ? segment.limit : segment.end
+        let limit = min(segment.limit, segment.base.advanced(byBytes: file.length & ~7))
+        var reader = GroupReader(
+            file, base: segment.base, salt: segment.salt, limit: limit, at: segment.firstGroup,
+            chain: segment.chainAtStart)
+        while reader.position < end {
+            do {
+                let group = try reader.next()
+                take(group, in: segment, before: end, check)
+            } catch let fault as GroupFault {
+                if let part = fault.part { take(part, in: segment, before: end, check) }
+                let place = fault.damage.offset ?? reader.position
+                if place >= end { break }
+                let next = try nextGroup(after: place, before: end, in: file, segment)
+                // The segment that is still written ends where nothing whole follows.
+                if next == nil, segment.state == .active, place >= segment.end { return nil }
+                findings.append(fault.damage)
+                openOrdinal = nil
+                guard let next else { return nil }
+                reader.resume(at: next.offset, chain: next.chain)
+            } catch {
+                throw (error as? StorageError) ?? StorageError(.inputOutput, file: file.name)
+            }
+        }
+        return segment.state == .sealed ? segment.chainAtEnd : nil
+    }
+
+    private mutating func take(
+        _ group: JournalGroup, in segment: Manifest.Segment, before end: JournalOffset,
+        _ check: (JournalEntry) -> StaticString?
+    ) {
+        groupCount += 1
+        bytesRead += group.header.lengthInBytes
+        for entry in group.frames.prefix(while: { $0.offset < end }) {
+            func finding(_ kind: JournalDamage.Kind) {
+                findings.append(
+                    JournalDamage(
+                        kind, file: segment.fileName,
+                        byte: entry.offset.bytes(since: segment.base), offset: entry.offset))
+            }
+            if let fault = check(entry) { finding(.payload(fault)) }
+            guard entry.kind.isEntry else { continue }
+            entryCount += 1
+            let ordinal = entry.header.ordinal
+            if ordinal != 0, let openOrdinal, ordinal != openOrdinal { finding(.commit) }
+            openOrdinal = entry.header.isLast ? nil : ordinal + 1
+            if entry.header.isLast { commitCount += 1 }
+        }
+    }
+
+    /// The first whole group behind a damaged place.
+    private func nextGroup(
+        after place: JournalOffset, before end: JournalOffset, in file: any StorageFile,
+        _ segment: Manifest.Segment
+    ) throws(StorageError) -> (offset: JournalOffset, chain: UInt64)? {
+        let start = place.bytes(since: segment.base)
+        let stop = min(end.bytes(since: segment.base), file.length)
+        guard start < stop else { return nil }
+        let bytes = try file.read(start..<stop)
+        for position in stride(from: JournalOffset.unit, to: bytes.count, by: JournalOffset.unit) {
+            let offset = place.advanced(byBytes: position)
+            guard
+                let frame = try? FrameHeader(
+                    bytes.span, at: position, end: bytes.count, offset: offset, salt: segment.salt),
+                frame.kind == .group, (try? frame.verifyPayload(bytes.span, at: position)) != nil
+            else { continue }
+            let payload = position + FrameFormat.headerLength
+            let span = bytes.span.extracting(payload..<payload + frame.payloadLength)
+            if let header = try? GroupHeader(span) { return (offset, header.chain) }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,192 @@
+import FoundationEssentials
+import Stratus
+import StratusFiles
+
+/// Keeps a second store equal to a store, through the same feed that every client has.
+enum Follow {
+    static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let source = try await invocation.openStore()
+        let target = try await Container.open(at: invocation.requiredValue("into"), creating: true)
+        do {
+            Terminal.catchStopSignals()
+            var follower = Follower(
+                source: invocation.database(of: source), target: invocation.database(of: target),
+                output: output,
+                progress: Progress(
+                    "following", .items("changes"), invocation.progress, to: output,
+                    at: Clock.monotonicNanoseconds))
+            let code = try await follower.run(
+                source, since: invocation.sinceToken(), once: invocation.has("once"))
+            try await target.close()
+            return code
+        } catch {
+            try? await target.close()
+            throw error
+        }
+    }
+}
+
+private struct Follower {
+    let source: Database
+    let target: Database
+    let output: Output
+    var progress: Progress
+    /// The tokens of zones that were followed before.
+    private var zoneTokens: [RecordZone.ID: ChangeToken] = [:]
+    private var changeCount: UInt64 = 0
+    private var deletionCount: UInt64 = 0
+    private let start = Clock.monotonicNanoseconds
+
+    init(source: Database, target: Database, output: Output, progress: Progress) {
+        self.source = source
+        self.target = target
+        self.output = output
+        self.progress = progress
+    }
+
+    mutating func run(
+        _ container: Container, since first: ChangeToken?, once: Bool
+    ) async throws -> ExitCode {
+        var token = first
+        if token == nil { try await deleteUnknownZones() }
+        while true {
+            let page = try await source.databaseChanges(since: token)
+            for deletion in page.deletions {
+                zoneTokens[deletion.zoneID] = nil
+                try await deleteZone(deletion.zoneID)
+            }
+            for zone in page.modifications { try await follow(zone, asOf: token) }
+            let isNew = page.changeToken != token
+            token = page.changeToken
+            if isNew {
+                // Whoever stops here goes on with this token, without a gap.
+                try output.result(
+                    "followed",
+                    [
+                        "token": .string(page.changeToken.description),
+                        "changes": .integer(Int(clamping: changeCount)),
+                    ], text: "followed to \(page.changeToken)")
+                try output.flush()
+            }
+            if page.moreComing { continue }
+            let stop = Terminal.requestedStop
+            if once && !isNew || stop != nil {
+                progress.finish(at: Clock.monotonicNanoseconds)
+                let seconds = Double(Clock.monotonicNanoseconds - start) / 1e9
+                try output.summary(
+                    [
+                        "token": .string(page.changeToken.description),
+                        "changes": .integer(Int(clamping: changeCount)),
+                        "deletions": .integer(Int(clamping: deletionCount)),
+                        "seconds": .double(seconds),
+                    ],
+                    text: "\(changeCount) changes and \(deletionCount) deletions applied in "
+                        + Quantities.duration(seconds: seconds))
+                return stop.map { .signal($0) } ?? .ok
+            }
+            if try await !container.refresh(), !isNew { Thread.pause(microseconds: 20_000) }
+        }
+    }
+
+    /// Applies what changed in a zone since the last time or, after a start, since the token of
+    /// the database.
+    private mutating func follow(_ zone: RecordZone.ID, asOf token: ChangeToken?) async throws {
+        var since = zoneTokens[zone]
+        let isKnown = try await target.allRecordZones().contains { $0.zoneID == zone }
+        if since == nil, isKnown, let token {
+            since = try await source.zoneToken(for: zone, asOf: token)
+        }
+        if !isKnown { try await target.save(RecordZone(zoneID: zone)) }
+        while true {
+            let page: RecordZoneChanges
+            do {
+                page = try await source.recordZoneChanges(inZoneWith: zone, since: since)
+            } catch {
+                switch error.code {
+                case .changeTokenExpired:
+                    // The zone was made anew: what is here belongs to the old one.
+                    since = nil
+                    continue
+                // Gone meanwhile: the next page of the database says so.
+                case .zoneNotFound: return
+                default: throw error
+                }
+            }
+            if page.isFullSnapshot { try await empty(zone) }
+            try await apply(page)
+            since = page.changeToken
+            zoneTokens[zone] = since
+            if !page.moreComing { return }
+        }
+    }
+
+    private mutating func apply(_ page: RecordZoneChanges) async throws {
+        let saves = page.modifications.map(\.copy)
+        let deletes = page.deletions.map(\.recordID)
+        if saves.isEmpty, deletes.isEmpty { return }
+        let stale = try await keysToRemove(saves)
+        let result = try await target.modifyRecords(
+            saving: saves.map { stale[$0.recordID] ?? $0 }, deleting: deletes,
+            savePolicy: .allKeys)
+        if let failure = result.partialFailure {
+            throw failure.partialErrors.values.first { $0.code != .batchRequestFailed } ?? failure
+        }
+        changeCount += UInt64(saves.count)
+        deletionCount += UInt64(deletes.count)
+        progress.update(changeCount + deletionCount, at: Clock.monotonicNanoseconds)
+    }
+
+    /// A save never removes fields that it does not name, so those that the source no longer has
+    /// are named.
+    private func keysToRemove(_ saves: [Record]) async throws -> [Record.ID: Record] {
+        var changed: [Record.ID: Record] = [:]
+        let held = await target.records(for: saves.map(\.recordID))
+        for record in saves {
+            guard case .success(let old) = held[record.recordID] else { continue }
+            var new = old
+            for key in old.allKeys where record[key] == nil { new[key] = nil }
+            for key in record.allKeys where old[key] != record[key] { new[key] = record[key] }
+            new.parent = record.parent
+            if old.recordType == record.recordType {
+                changed[record.recordID] = new
+            } else {
+                try await target.deleteRecord(withID: record.recordID)
+            }
+        }
+        return changed
+    }
+
+    /// What the first page of a full fetch does not bring is not there.
+    private func empty(_ zone: RecordZone.ID) async throws {
+        let page = try await target.records(inZoneWith: zone, desiredKeys: [], resultsLimit: 1)
+        if page.records.isEmpty { return }
+        try await target.deleteRecordZone(withID: zone)
+        try await target.save(RecordZone(zoneID: zone))
+    }
+
+    private func deleteZone(_ zone: RecordZone.ID) async throws {
+        do {
+            try await target.deleteRecordZone(withID: zone)
+        } catch {
+            if error.code != .zoneNotFound { throw error }
+        }
+    }
+
+    /// A start without a token makes the copy equal whatever it held.
+    private func deleteUnknownZones() async throws {
+        let known = Set(try await source.allRecordZones().map(\.zoneID))
+        for zone in try await target.allRecordZones() where !known.contains(zone.zoneID) {
+            try await deleteZone(zone.zoneID)
+        }
+    }
+}
+
+extension Record {
+    /// The same type, fields and parent, as a record that was never saved.
+    fileprivate var copy: Record {
+        var copy = Record(recordType: recordType, recordID: recordID)
+        for key in allKeys { copy[key] = self[key] }
+        copy.parent = parent
+        return copy
+    }
+}

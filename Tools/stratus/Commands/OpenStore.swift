@@ -1,0 +1,75 @@
+import Stratus
+
+extension Invocation {
+    /// The store that the command looks into; it is not changed.
+    func openStore() async throws -> Container {
+        try await Container.openReadOnly(at: argument("STORE"))
+    }
+
+    /// The database that `--database` and `--as` choose.
+    func database(of container: Container) -> Database {
+        switch database {
+        case .private: container.privateDatabase(for: user)
+        case .public: container.publicDatabase(as: user)
+        }
+    }
+
+    /// The zone that `--zone` names.
+    var zoneID: RecordZone.ID { RecordZone.ID(zoneName: requiredValue("zone")) }
+
+    /// The token that `--since` gives.
+    func sinceToken() throws -> ChangeToken? {
+        guard let text = value("since") else { return nil }
+        guard let token = ChangeToken(text) else {
+            throw ToolError.usage("token", "the value of --since is no change token")
+        }
+        return token
+    }
+}
+
+extension ToolError {
+    /// What an error of the store means to the tool's user.
+    init(_ error: StoreError) {
+        let (code, id) = Self.meaning(of: error)
+        self.init(code, id: id, error.reason)
+        if let place = error.place {
+            file = place.file.isEmpty ? nil : place.file
+            byte = UInt64(place.byte)
+            offset = place.offset
+            message += ": " + place.kind
+        }
+        if let recordID = error.recordID { message += ": " + recordID.recordName }
+        if let zoneID = error.zoneID { message += ": " + zoneID.zoneName }
+        if case .inputOutput(let text) = error.cause { message += ": " + text }
+        if case .notPermitted(let text) = error.cause { message += ": " + text }
+        hint = Self.hint(for: code)
+    }
+
+    private static func meaning(of error: StoreError) -> (ExitCode, String) {
+        switch (error.code, error.cause) {
+        case (_, .locked): (.locked, "store.locked")
+        case (_, .newerFormat): (.newerFormat, "store.newer-format")
+        case (_, .damaged): (.damaged, error.place.map { "damage." + $0.kind } ?? "damage")
+        case (_, .notPermitted): (.permission, "store.permission")
+        case (.badContainer, _): (.noStore, "store.none")
+        case (.unknownItem, _): (.notFound, "record.none")
+        case (.zoneNotFound, _): (.notFound, "zone.none")
+        case (.changeTokenExpired, _): (.tokenExpired, "token.expired")
+        case (.quotaExceeded, _): (.noSpace, "store.no-space")
+        case (.permissionFailure, _): (.permission, "store.permission")
+        case (.invalidArguments, _), (.badDatabase, _), (.notAuthenticated, _):
+            (.usage, "usage.request")
+        default: (.internal, "store.error-\(error.code.rawValue)")
+        }
+    }
+
+    private static func hint(for code: ExitCode) -> String? {
+        switch code {
+        case .damaged: "'stratus verify STORE' names every damaged place"
+        case .tokenExpired: "begin anew without --since"
+        case .newerFormat: "use the version of stratus that wrote the store, or a newer one"
+        case .noStore: "'stratus import DIR STORE --zone NAME' makes a store"
+        default: nil
+        }
+    }
+}

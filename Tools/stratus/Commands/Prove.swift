@@ -1,0 +1,66 @@
+import Stratus
+
+/// Reads every byte of a store and names what is damaged.
+enum Verify {
+    static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let path = invocation.argument("STORE")
+        let result = try await StoreVerification(at: path)
+        for place in result.findings {
+            var object: JSONObject = [
+                "id": .string(place.kind), "file": .string(place.file),
+                "byte": .integer(place.byte),
+            ]
+            object.append("offset", place.offset.map(JSONValue.offset))
+            try output.result(
+                "finding", object,
+                text: "\(place.file), byte \(place.byte): \(place.kind)")
+        }
+        var isUndecided = false
+        if result.findings.isEmpty {
+            // The end of the journal is judged as an opening would, and nothing is changed.
+            let report = try await Container.openReadOnly(at: path).recoveryReport
+            isUndecided = report.possibleLoss
+            if isUndecided, let damage = report.damage {
+                try output.result(
+                    "finding",
+                    [
+                        "id": "tail.lastGroup", "file": .string(damage.file),
+                        "byte": .integer(damage.byte),
+                    ],
+                    text: "\(damage.file), byte \(damage.byte): the last group is damaged; "
+                        + "it may have been acknowledged")
+            }
+        }
+        let count = result.findings.count + (isUndecided ? 1 : 0)
+        try output.summary(
+            [
+                "findings": .integer(count), "segments": .integer(result.segmentCount),
+                "commits": .integer(result.commitCount), "entries": .integer(result.entryCount),
+                "bytes": .integer(result.bytesRead),
+            ],
+            text: "\(count == 0 ? "no damage" : "\(count) findings") in "
+                + "\(Quantities.count(UInt64(result.entryCount))) entries of "
+                + "\(Quantities.count(UInt64(result.commitCount))) commits, "
+                + "\(Quantities.size(UInt64(result.bytesRead))) in \(result.segmentCount) segments")
+        return count == 0 ? .ok : .differences
+    }
+}
+
+/// Writes the hash of what a store holds.
+enum Hash {
+    static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let container = try await invocation.openStore()
+        let database = invocation.database(of: container)
+        let isSystem = invocation.has("system")
+        let hash =
+            if invocation.has("zone") {
+                try await database.contentHash(of: invocation.zoneID, includingSystem: isSystem)
+            } else {
+                try await database.contentHash(includingSystem: isSystem)
+            }
+        try output.result(
+            "hash", ["hash": .string(hash.description), "records": .integer(hash.recordCount)],
+            text: hash.description)
+        return .ok
+    }
+}
