@@ -43,21 +43,13 @@ public struct Database: Sendable {
         saving records: [Record], deleting recordIDs: [Record.ID] = [],
         savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
     ) async throws(StoreError) -> ModifyRecordsResult {
-        var zones: [RecordZone.ID] = []
-        var items: [RecordZone.ID: [RecordBatch.Item]] = [:]
-        var seen: Set<Record.ID> = []
-        for item in records.map(RecordBatch.Item.save) + recordIDs.map(RecordBatch.Item.delete) {
-            guard seen.insert(item.recordID).inserted else {
-                throw StoreError(.invalidArguments, "a record is named twice in one call")
-                    .with(item.recordID)
-            }
-            let zone = item.recordID.zoneID
-            if items[zone, default: []].isEmpty { zones.append(zone) }
-            items[zone, default: []].append(item)
-        }
+        let all = records.map(RecordBatch.Item.save) + recordIDs.map(RecordBatch.Item.delete)
+        let zones = Self.byZone(all)
+        for (_, items) in zones { try Self.checkThatNoneIsTwice(items) }
         var result = ModifyRecordsResult()
-        for zone in zones {
-            let items = items[zone, default: []]
+        result.saveResults.reserveCapacity(records.count)
+        result.deleteResults.reserveCapacity(recordIDs.count)
+        for (zone, items) in zones {
             let results: [Result<Record?, StoreError>]
             do {
                 results = try await commit(items, in: zone, savePolicy, isAtomic: atomically)
@@ -67,6 +59,37 @@ public struct Database: Sendable {
             for (item, outcome) in zip(items, results) { result.add(item, outcome) }
         }
         return result
+    }
+
+    private static func checkThatNoneIsTwice(
+        _ items: [RecordBatch.Item]
+    ) throws(StoreError) {
+        var names: Set<String> = []
+        names.reserveCapacity(items.count)
+        for item in items where !names.insert(item.recordID.recordName).inserted {
+            throw StoreError(.invalidArguments, "a record is named twice in one call")
+                .with(item.recordID)
+        }
+    }
+
+    /// The items of each zone, in order; the usual call has one zone.
+    private static func byZone(
+        _ items: [RecordBatch.Item]
+    ) -> [(RecordZone.ID, [RecordBatch.Item])] {
+        guard let first = items.first?.recordID.zoneID else { return [] }
+        if items.allSatisfy({ $0.recordID.zoneID == first }) { return [(first, items)] }
+        var zones: [(RecordZone.ID, [RecordBatch.Item])] = []
+        var places: [RecordZone.ID: Int] = [:]
+        for item in items {
+            let zone = item.recordID.zoneID
+            if let place = places[zone] {
+                zones[place].1.append(item)
+            } else {
+                places[zone] = zones.count
+                zones.append((zone, [item]))
+            }
+        }
+        return zones
     }
 
     /// The record `id`.

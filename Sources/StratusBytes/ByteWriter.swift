@@ -37,7 +37,21 @@ package struct ByteWriter {
         varint(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
     }
 
+    /// How many bytes ``varint(_:)`` writes.
+    package static func varintLength(_ value: UInt64) -> Int {
+        max(1, (70 - value.leadingZeroBitCount) / 7)
+    }
+
+    /// How many bytes ``signedVarint(_:)`` writes.
+    package static func signedVarintLength(_ value: Int64) -> Int {
+        varintLength(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
+    }
+
     package mutating func append(_ other: [UInt8]) { bytes.append(contentsOf: other) }
+
+    package mutating func append(contentsOf other: some Collection<UInt8>) {
+        bytes.append(contentsOf: other)
+    }
 
     package mutating func append(_ span: Span<UInt8>) {
         // Safe: the buffer is copied and not kept.

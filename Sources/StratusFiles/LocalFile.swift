@@ -52,6 +52,16 @@ final class LocalFile: StorageFile {
 
     func read(_ range: Range<Int>) throws(StorageError) -> [UInt8] { try file.read(range) }
 
+    /// Kept between fillings, which come every few thousand appends.
+    private static let zeroes = Mutex<[UInt8]>([])
+
+    private static func zeros(_ count: Int) -> [UInt8] {
+        zeroes.withLock { zeroes in
+            if zeroes.count != count { zeroes = [UInt8](repeating: 0, count: count) }
+            return zeroes
+        }
+    }
+
     private func prepare(
         _ prepared: inout Prepared, for range: Range<Int>
     ) throws(StorageError) {
@@ -70,8 +80,7 @@ final class LocalFile: StorageFile {
         let start = max(prepared.written, range.upperBound)
         let end = min(start + policy.zeroFill, prepared.reserved)
         if start < end {
-            let zeros = [UInt8](repeating: 0, count: end - start)
-            try file.write(zeros.span, at: start)
+            try file.write(Self.zeros(end - start).span, at: start)
             prepared.written = end
         }
     }

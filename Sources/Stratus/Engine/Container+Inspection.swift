@@ -121,7 +121,7 @@ extension Container {
                 guard let head = try? RecordHead(bytes, &cursor) else { return nil }
                 return EntryDescription(
                     kind: "record", recordName: head.name, recordType: schema.name(head.type),
-                    detail: head.forcesUpdate ? "replaces \(head.previous)" : nil)
+                    detail: head.isUpdate ? "replaces \(head.previous)" : nil)
             case .tombstone:
                 guard let tombstone = try? Tombstone(bytes) else { return nil }
                 return EntryDescription(

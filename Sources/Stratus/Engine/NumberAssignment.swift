@@ -77,7 +77,7 @@ struct NumberAssignment {
         in preparation: inout Preparation
     ) throws(StoreError) {
         let known =
-            reading.state.schema.columns[column]
+            reading.state.schema.kind(of: column)
             ?? addition.columns.first { $0.0 == column }?.1
         if let known {
             guard kind == known || (kind == .emptyList && known.isList) else {
@@ -106,9 +106,11 @@ struct NumberAssignment {
         let before = addition
         do throws(StoreError) {
             let type = try name(record.recordType, in: &preparation) ?? 0
-            for (key, value) in record.sent(policy, isInsert: true).sorted(by: { $0.key < $1.key })
-            {
-                guard let field = try name(key, in: &preparation), let value else { continue }
+            for edit in record.sent(policy, isInsert: true).sorted(by: { $0.key < $1.key }) {
+                let key = edit.key
+                guard let field = try name(key, in: &preparation), let value = edit.value else {
+                    continue
+                }
                 try fix(
                     RecordEncoder.kind(of: value, key, in: zoneID),
                     of: Schema.Column(type: type, field: field), key, in: &preparation)

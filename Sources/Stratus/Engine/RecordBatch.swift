@@ -36,6 +36,11 @@ struct RecordBatch: CommitRequest {
         _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
     ) throws(StoreError) -> Preparation {
         var preparation = Preparation(reading)
+        // Surely longer than a piece: checking it here as well would be lost work.
+        guard role.isCommitter || items.count <= role.pieceLimit / 128 else {
+            preparation.needsCommitter = true
+            return preparation
+        }
         var numbers = NumberAssignment(reading, role)
         let user = numbers.user(caller, in: &preparation)
         let owner: UInt32? =
@@ -162,7 +167,7 @@ struct RecordBatch: CommitRequest {
                 .invalidArguments,
                 "a record type is letters, digits and _, beginning with a letter")
         }
-        for key in record.edits.keys where !NameRules.isFieldName(key) {
+        for edit in record.edits.all where !NameRules.isFieldName(edit.key) {
             throw StoreError(
                 .invalidArguments,
                 "a field name is letters, digits and _, beginning with a letter, and no property")

@@ -23,6 +23,8 @@ struct RecordEncoder {
     private struct Field {
         var number: UInt32
         var kind: FieldKind
+        /// Of the encoded value, in bytes.
+        var length: Int
         var source: Source
     }
 
@@ -159,19 +161,26 @@ struct RecordEncoder {
         var fields: [Field] = []
         let type = try type(of: record, &preparation)
         var replaced: Set<UInt32> = []
-        for (name, value) in record.sent(policy, isInsert: stored == nil) {
-            guard let number = try numbers.name(name, in: &preparation) else { continue }
+        let sent = record.sent(policy, isInsert: stored == nil)
+        fields.reserveCapacity(sent.count + (stored?.count ?? 0))
+        for edit in sent {
+            guard let number = try numbers.name(edit.key, in: &preparation) else { continue }
             if stored != nil { replaced.insert(number) }
-            guard let value else { continue }
-            let kind = try Self.kind(of: value, name, in: zoneID)
+            guard let value = edit.value else { continue }
+            let kind = try Self.kind(of: value, edit.key, in: zoneID)
             try numbers.fix(
-                kind, of: Schema.Column(type: type, field: number), name, in: &preparation)
-            fields.append(Field(number: number, kind: kind, source: .value(value)))
+                kind, of: Schema.Column(type: type, field: number), edit.key, in: &preparation)
+            fields.append(
+                Field(
+                    number: number, kind: kind, length: ValueFormat.length(of: value),
+                    source: .value(value)))
         }
         stored?.forEach { field in
             if !replaced.contains(field.number) {
                 fields.append(
-                    Field(number: field.number, kind: field.kind, source: .stored(field.range)))
+                    Field(
+                        number: field.number, kind: field.kind, length: field.range.count,
+                        source: .stored(field.range)))
             }
             return true
         }
@@ -188,13 +197,13 @@ struct RecordEncoder {
     static func kind(
         of value: RecordValue, _ name: String, in zone: RecordZone.ID
     ) throws(StoreError) -> FieldKind {
-        let references: [Reference] =
+        let isInside =
             switch value {
-            case .reference(let reference): [reference]
-            case .list(let values): values.compactMap(\.referenceValue)
-            default: []
+            case .reference(let reference): reference.isInside(zone)
+            case .list(let values): values.allSatisfy { $0.referenceValue?.isInside(zone) ?? true }
+            default: true
             }
-        guard references.allSatisfy({ $0.recordID.zoneID.zoneName == zone.zoneName }) else {
+        guard isInside else {
             throw StoreError(.invalidArguments, "a reference points into its own zone only")
         }
         do {
@@ -209,26 +218,19 @@ struct RecordEncoder {
         _ head: RecordHead, _ fields: [Field], from bytes: [UInt8],
         to preparation: inout Preparation
     ) throws(StoreError) {
-        var values = ByteWriter(capacity: 512)
-        var ends: [Int] = []
-        ends.reserveCapacity(fields.count)
-        for field in fields {
-            switch field.source {
-            case .stored(let range): values.append(bytes.span.extracting(range))
-            case .value(let value): ValueFormat.write(value, to: &values)
-            }
-            ends.append(values.count)
-        }
         try append(.record, to: &preparation) { writer in
             head.write(to: &writer)
             writer.varint(fields.count)
-            var start = 0
-            for (field, end) in zip(fields, ends) {
+            for field in fields {
                 FieldTable.write(
-                    number: field.number, kind: field.kind, length: end - start, to: &writer)
-                start = end
+                    number: field.number, kind: field.kind, length: field.length, to: &writer)
             }
-            writer.append(values.bytes)
+            for field in fields {
+                switch field.source {
+                case .stored(let range): writer.append(bytes.span.extracting(range))
+                case .value(let value): ValueFormat.write(value, to: &writer)
+                }
+            }
         }
     }
 
@@ -276,12 +278,10 @@ extension Preparation {
 
 extension Record {
     /// What a save sends, under `policy`: values, and nil for fields to be removed.
-    func sent(_ policy: SavePolicy, isInsert: Bool) -> [String: RecordValue?] {
-        guard policy == .allKeys || isInsert, stored.count > 0 else { return edits }
-        var sent: [String: RecordValue?] = [:]
-        for key in allKeys { sent[key] = self[key] }
-        for (key, value) in edits where value == nil { sent[key] = .some(nil) }
-        return sent
+    func sent(_ policy: SavePolicy, isInsert: Bool) -> [FieldEdits.Edit] {
+        guard policy == .allKeys || isInsert, stored.count > 0 else { return edits.all }
+        return allKeys.map { FieldEdits.Edit(key: $0, value: self[$0]) }
+            + edits.all.filter { $0.value == nil }
     }
 
     /// The record as it was before the caller's edits, where all of it is here.
@@ -290,5 +290,11 @@ extension Record {
         return Record(
             recordType: recordType, recordID: recordID, system: system, parent: storedParent,
             stored: stored)
+    }
+}
+
+extension Reference {
+    fileprivate func isInside(_ zone: RecordZone.ID) -> Bool {
+        recordID.zoneID.zoneName == zone.zoneName
     }
 }

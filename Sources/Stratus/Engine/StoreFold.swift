@@ -88,14 +88,13 @@ struct StoreFold: JournalFold, Sendable {
     private mutating func applyRecord(
         _ header: FrameHeader, at offset: JournalOffset, _ payload: Span<UInt8>
     ) throws(FormatError) {
-        var cursor = ByteCursor()
-        let head = try RecordHead(payload, &cursor)
-        let name = Hash128(head.name, seed: secret)
+        let head = try RecordLink(payload)
+        let name = Hash128(payload.extracting(head.name), seed: secret)
         let place = EntryPlace(header, at: offset, isDeleted: false).value
         state.map.set(.record(header.zone, name), place)
         if head.previous != .none { state.map.remove(.feed(header.zone, head.previous)) }
         state.map.set(.feed(header.zone, header.version), place)
-        if !head.forcesUpdate {
+        if !head.isUpdate {
             state.map.set(
                 .type(header.zone, head.type, name), IndexValue(stamp: offset.rawValue))
         }

@@ -42,8 +42,8 @@ public struct Record: Sendable {
     let system: System?
     let storedParent: Reference?
     private(set) var stored: StoredFields
-    /// Edits: a value, or nil for a field to be removed.
-    private(set) var edits: [String: RecordValue?] = [:]
+    /// What lies over the stored fields.
+    private(set) var edits = FieldEdits()
 
     /// A new record with a random name in the default zone, unless an identity is given.
     public init(recordType: String, recordID: ID = ID(recordName: UUID().uuidString)) {
@@ -70,7 +70,7 @@ public struct Record: Sendable {
     /// save, if it came from the store.
     public subscript(key: String) -> RecordValue? {
         get {
-            if let edit = edits[key] { return edit }
+            if let edit = edits.edit(of: key) { return edit.value }
             guard let number = stored.schema.numbers[key], let field = stored.field(number) else {
                 return nil
             }
@@ -79,19 +79,19 @@ public struct Record: Sendable {
         set {
             // A field that was never stored and is taken away again was never there.
             if newValue == nil, system == nil {
-                edits[key] = nil
+                edits.forget(key)
             } else {
-                edits[key] = .some(newValue)
+                edits.set(key, newValue)
             }
         }
     }
 
     /// The fields that have a value, sorted.
     public var allKeys: [String] {
-        var keys = Set(edits.compactMap { $1 == nil ? nil : $0 })
+        var keys = edits.all.compactMap { $0.value == nil ? nil : $0.key }
         stored.forEach { field in
-            if let name = stored.schema.name(field.number), edits[name] == nil {
-                keys.insert(name)
+            if let name = stored.schema.name(field.number), edits.edit(of: name) == nil {
+                keys.append(name)
             }
             return true
         }
@@ -99,7 +99,7 @@ public struct Record: Sendable {
     }
 
     /// The fields that were set or removed since the record was fetched or saved, sorted.
-    public var changedKeys: [String] { edits.keys.sorted() }
+    public var changedKeys: [String] { edits.all.map(\.key).sorted() }
 
     /// Changes with every save; compared for equality only. Nil until saved.
     public var recordChangeTag: String? { system.map { String($0.version) } }

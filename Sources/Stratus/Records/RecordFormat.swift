@@ -13,7 +13,7 @@ extension EntryKind {
 
 /// What stands before the fields in the entry of a record: `Formats/Record.md`, "Record".
 struct RecordHead: Equatable, Sendable {
-    private enum Flag {
+    fileprivate enum Flag {
         static let hasPrevious: UInt8 = 1
         static let isUpdate: UInt8 = 2
         static let hasParent: UInt8 = 4
@@ -33,9 +33,7 @@ struct RecordHead: Equatable, Sendable {
     var parent: String?
 
     /// Whether the record lived when this version was saved.
-    var isUpdate: Bool { created != modified || creator != modifier || forcesUpdate }
-    /// Set by a decoder, and by a save over a living record.
-    var forcesUpdate = false
+    var isUpdate: Bool
 
     init(
         type: UInt32, name: String, modified: Int64, modifier: UInt32, created: Int64,
@@ -49,19 +47,19 @@ struct RecordHead: Equatable, Sendable {
         self.creator = creator
         self.previous = previous
         self.parent = parent
-        forcesUpdate = isUpdate
+        self.isUpdate = isUpdate
     }
 
     func write(to writer: inout ByteWriter) {
         var flags: UInt8 = 0
         if previous != .none { flags |= Flag.hasPrevious }
-        if forcesUpdate { flags |= Flag.isUpdate }
+        if isUpdate { flags |= Flag.isUpdate }
         if parent != nil { flags |= Flag.hasParent }
         writer.uint8(flags)
         writer.varint(type)
         writer.varint(modifier)
         writer.signedVarint(modified)
-        if forcesUpdate {
+        if isUpdate {
             writer.varint(creator)
             writer.signedVarint(created)
         }
@@ -77,10 +75,10 @@ struct RecordHead: Equatable, Sendable {
         type = try cursor.varint(bytes, as: UInt32.self)
         modifier = try cursor.varint(bytes, as: UInt32.self)
         modified = try cursor.signedVarint(bytes)
-        forcesUpdate = flags & Flag.isUpdate != 0
+        isUpdate = flags & Flag.isUpdate != 0
         creator = modifier
         created = modified
-        if forcesUpdate {
+        if isUpdate {
             creator = try cursor.varint(bytes, as: UInt32.self)
             created = try cursor.signedVarint(bytes)
         }
@@ -93,6 +91,37 @@ struct RecordHead: Equatable, Sendable {
         }
         name = try cursor.text(bytes, upTo: 255)
         if flags & Flag.hasParent != 0 { parent = try cursor.text(bytes, upTo: 255) }
+    }
+}
+
+/// The part of a record's head that the index is made of, read without making texts of it: every
+/// save and every opening passes here.
+struct RecordLink {
+    var type: UInt32
+    var isUpdate: Bool
+    var previous: Version
+    /// Where the name lies.
+    var name: Range<Int>
+
+    init(_ bytes: Span<UInt8>) throws(FormatError) {
+        var cursor = ByteCursor()
+        let flags = try cursor.uint8(bytes)
+        guard flags & ~RecordHead.Flag.known == 0 else { throw .value("flags") }
+        type = try cursor.varint(bytes, as: UInt32.self)
+        _ = try cursor.varint(bytes)
+        _ = try cursor.varint(bytes)
+        isUpdate = flags & RecordHead.Flag.isUpdate != 0
+        if isUpdate {
+            _ = try cursor.varint(bytes)
+            _ = try cursor.varint(bytes)
+        }
+        previous = .none
+        if flags & RecordHead.Flag.hasPrevious != 0 {
+            previous = Version(rawValue: try cursor.varint(bytes))
+        }
+        guard previous != .none || !isUpdate else { throw .value("previous") }
+        let count = try cursor.count(bytes, upTo: 255)
+        name = try cursor.range(bytes, count: count)
     }
 }
 

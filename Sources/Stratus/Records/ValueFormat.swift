@@ -32,25 +32,39 @@ enum ValueFormat {
         }
     }
 
+    /// How many bytes ``write(_:to:)`` will write.
+    static func length(of value: RecordValue) -> Int {
+        switch value {
+        case .string(let text): text.utf8.count
+        case .int64(let number): ByteWriter.signedVarintLength(number)
+        case .double, .date: 8
+        case .bytes(let data): data.count
+        case .location: 64
+        case .reference(let reference): 1 + reference.recordID.recordName.utf8.count
+        case .list(let elements):
+            elements.reduce(ByteWriter.varintLength(UInt64(elements.count))) { total, element in
+                let length = length(of: element)
+                return total + ByteWriter.varintLength(UInt64(length)) + length
+            }
+        }
+    }
+
     static func write(_ value: RecordValue, to writer: inout ByteWriter) {
         switch value {
         case .string(let text): writer.text(text)
         case .int64(let number): writer.signedVarint(number)
         case .double(let number): writer.double(number)
         case .date(let date): writer.double(date.timeIntervalSinceReferenceDate)
-        case .bytes(let data): writer.append([UInt8](data))
+        case .bytes(let data): writer.append(contentsOf: data)
         case .location(let location): write(location, to: &writer)
         case .reference(let reference):
             writer.uint8(reference.action.rawValue)
             writer.text(reference.recordID.recordName)
         case .list(let elements):
             writer.varint(elements.count)
-            var element = ByteWriter()
             for value in elements {
-                element.removeAll()
-                write(value, to: &element)
-                writer.varint(element.count)
-                writer.append(element.bytes)
+                writer.varint(length(of: value))
+                write(value, to: &writer)
             }
         }
     }

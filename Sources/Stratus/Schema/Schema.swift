@@ -67,6 +67,8 @@ final class Schema: Sendable {
     let names: [String]
     let numbers: [String: UInt32]
     let columns: [Column: FieldKind]
+    /// The same by type and field, 0 where the kind is not fixed, for the path of every save.
+    private let kinds: [[UInt8]]
     /// What all names take in a preamble.
     let lengthInBytes: Int
 
@@ -78,11 +80,26 @@ final class Schema: Sendable {
         self.columns = columns
         numbers = Dictionary(
             names.enumerated().map { ($1, UInt32($0)) }, uniquingKeysWith: { first, _ in first })
+        var kinds: [[UInt8]] = []
+        for (column, kind) in columns {
+            let (type, field) = (Int(column.type), Int(column.field))
+            while kinds.count <= type { kinds.append([]) }
+            while kinds[type].count <= field { kinds[type].append(0) }
+            kinds[type][field] = kind.rawValue
+        }
+        self.kinds = kinds
         lengthInBytes = names.reduce(8) { $0 + $1.utf8.count + 5 }
     }
 
     func name(_ number: UInt32) -> String? {
         number < names.count ? names[Int(number)] : nil
+    }
+
+    /// The kind of value that the first save fixed.
+    func kind(of column: Column) -> FieldKind? {
+        let (type, field) = (Int(column.type), Int(column.field))
+        guard type < kinds.count, field < kinds[type].count else { return nil }
+        return FieldKind(rawValue: kinds[type][field])
     }
 
     func adding(_ addition: SchemaAddition) -> Schema {
