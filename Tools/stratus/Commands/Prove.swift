@@ -15,23 +15,18 @@ enum Verify {
                 "finding", object,
                 text: "\(place.file), byte \(place.byte): \(place.kind)")
         }
-        var isUndecided = false
         if result.findings.isEmpty {
-            // The end of the journal is judged as an opening would, and nothing is changed.
+            // The end of the journal is judged as an opening would, and nothing is changed. A group
+            // that was being written when the writer died is no damage, but worth a word.
             let report = try await Container.openReadOnly(at: path).recoveryReport
-            isUndecided = report.possibleLoss
-            if isUndecided, let damage = report.damage {
-                try output.result(
-                    "finding",
-                    [
-                        "id": "tail.lastGroup", "file": .string(damage.file),
-                        "byte": .integer(damage.byte),
-                    ],
-                    text: "\(damage.file), byte \(damage.byte): the last group is damaged; "
-                        + "it may have been acknowledged")
+            if report.possibleLoss, let damage = report.damage {
+                output.warning(
+                    "tail.lastGroup",
+                    "the last group is not whole, from byte \(damage.byte) on; the next opening "
+                        + "for writing ends the journal there", file: damage.file)
             }
         }
-        let count = result.findings.count + (isUndecided ? 1 : 0)
+        let count = result.findings.count
         try output.summary(
             [
                 "findings": .integer(count), "segments": .integer(result.segmentCount),
