@@ -44,8 +44,8 @@ let package = Package(
             path: "Tools/stratus", swiftSettings: settings),
 
         .target(
-            name: "Support", dependencies: ["StratusFiles", "StratusBytes"], path: "Tests/Support",
-            swiftSettings: settings),
+            name: "Support", dependencies: ["StratusJournal", "StratusFiles", "StratusBytes"],
+            path: "Tests/Support", swiftSettings: settings),
         .testTarget(
             name: "StratusBytesTests", dependencies: ["StratusBytes", "Support"],
             swiftSettings: settings),
@@ -67,7 +67,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "SimulationTests",
-            dependencies: ["Stratus", "StratusJournal", "StratusFiles", "Support"],
+            dependencies: ["Stratus", "StratusJournal", "StratusFiles", "StratusBytes", "Support"],
             swiftSettings: settings),
         .testTarget(name: "LayoutTests", swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["Stratus"], swiftSettings: settings),

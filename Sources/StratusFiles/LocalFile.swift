@@ -48,6 +48,11 @@ final class LocalFile: StorageFile {
         self.prepared.withLock { $0 = prepared }
     }
 
+    func rewrite(_ range: Range<Int>) throws(StorageError) {
+        let bytes = try file.read(range)
+        try file.write(bytes.span, at: range.lowerBound)
+    }
+
     func sync() throws(StorageError) { try file.sync() }
 
     func read(_ range: Range<Int>) throws(StorageError) -> [UInt8] { try file.read(range) }
@@ -62,14 +67,26 @@ final class LocalFile: StorageFile {
         }
     }
 
+    private func reserve(_ range: Range<Int>) throws(StorageError) {
+        try file.call { system, descriptor throws(SystemError) in
+            try system.allocate(descriptor, range)
+        }
+    }
+
     private func prepare(
         _ prepared: inout Prepared, for range: Range<Int>
     ) throws(StorageError) {
         if range.upperBound > prepared.reserved {
             let start = max(prepared.reserved, range.lowerBound)
-            let end = min(max(range.upperBound, start + policy.reservation), length)
-            try file.call { system, descriptor throws(SystemError) in
-                try system.allocate(descriptor, start..<end)
+            var end = min(max(range.upperBound, start + policy.reservation), length)
+            do {
+                try reserve(start..<end)
+            } catch {
+                // What is needed now may still fit, or lie in blocks that an earlier opening
+                // reserved.
+                guard error.kind == .noSpace, end > range.upperBound else { throw error }
+                end = range.upperBound
+                try reserve(start..<end)
             }
             prepared.reserved = end
             self.prepared.withLock { $0.reserved = end }

@@ -143,8 +143,8 @@ package final class LocalStorage: Storage {
         do {
             try retrying { () throws(SystemError) in try system.makeDirectory(path) }
         } catch {
-            if error.code == .exists { return }
-            throw StorageError(error, file: "")
+            // Whoever made it may have died before the name was durable.
+            if error.code != .exists { throw StorageError(error, file: "") }
         }
         // The new name is durable only once the folder above it is synced.
         let above = try OpenFile.directory(parent(of: path), on: system)

@@ -83,6 +83,8 @@ private final class MemoryFile: StorageFile, StoragePin {
         }
     }
 
+    func rewrite(_ range: Range<Int>) throws(StorageError) {}
+
     func sync() throws(StorageError) {}
 
     func read(_ range: Range<Int>) throws(StorageError) -> [UInt8] {

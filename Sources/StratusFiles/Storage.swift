@@ -49,6 +49,10 @@ package protocol StorageFile: AnyObject, Sendable {
     /// On an error nothing before `position` has changed; what lies behind it is undefined.
     func append(_ bytes: Span<UInt8>, at position: Int) throws(StorageError)
 
+    /// Writes the bytes in `range` again as they are, so that the next sync covers them even where
+    /// an earlier one failed.
+    func rewrite(_ range: Range<Int>) throws(StorageError)
+
     /// All that was appended is durable when this returns. After a failure nothing is known: what
     /// was not durable may be lost though a later sync succeeds.
     func sync() throws(StorageError)

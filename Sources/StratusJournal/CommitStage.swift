@@ -36,7 +36,12 @@ package struct CommitStage<Fold: JournalFold> {
         }
         if let group, !group.hasRoom(for: piece.lengthInBytes) { try flush(isLong: isLong) }
         if group == nil {
-            group = try writer.beginGroup(roomFor: piece.lengthInBytes)
+            do {
+                group = try writer.beginGroup(roomFor: piece.lengthInBytes)
+            } catch {
+                abandon()
+                throw error
+            }
             if !isLong { fold.mark() }
         }
         let start = group?.append(piece, ordinal: nextOrdinal, time: isLast ? time : nil)

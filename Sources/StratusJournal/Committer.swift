@@ -18,7 +18,8 @@ package protocol CommitParticipant: JournalFold {
     associatedtype Commit: Sendable
 
     /// Checks `commit` against all that was staged before and appends its entries, or refuses it
-    /// and appends none. A refusal is the participant's own matter; what is thrown is the journal's.
+    /// and appends none. A refusal is the participant's own matter; what is thrown is the
+    /// journal's. Where the group before `commit` could not be written it is staged again.
     static func stage(
         _ commit: Commit, in stage: inout CommitStage<Self>
     ) throws(JournalError)
@@ -117,6 +118,7 @@ package final class Committer<Participant: CommitParticipant>: Sendable {
 
 extension Committer.State {
     mutating func take(_ commits: [Participant.Commit], _ durability: Durability) {
+        let before = stage.writer.head
         var failures = [JournalError?](repeating: nil, count: commits.count)
         // The first commit that was staged in the group being filled.
         var groupStart = 0
@@ -126,11 +128,14 @@ extension Committer.State {
             do {
                 try Participant.stage(commit, in: &stage)
             } catch {
-                // A group that could not be written took with it what had been staged in it.
+                failures[number] = error
+                // A group that could not be written took with it what had been staged in it. This
+                // commit was not, and is staged again behind what is left.
                 if hadGroup, stage.group == nil, stage.writer.head == written {
                     for index in groupStart..<number { failures[index] = error }
+                    groupStart = number
+                    failures[number] = restage(commit)
                 }
-                failures[number] = error
             }
             if stage.writer.head != written || stage.group == nil {
                 groupStart = stage.group == nil ? number + 1 : number
@@ -143,7 +148,7 @@ extension Committer.State {
                 failures[index] = error
             }
         }
-        if let error = sync(durability) {
+        if let error = sync(durability, hasWritten: stage.writer.head != before) {
             for index in commits.indices where failures[index] == nil { failures[index] = error }
         } else {
             stage.writer.preamble = stage.fold.preamble
@@ -154,26 +159,39 @@ extension Committer.State {
         }
     }
 
-    private mutating func sync(_ durability: Durability) -> JournalError? {
-        needsIdleGroup = true
-        switch durability {
-        case .full:
-            do {
-                try stage.writer.sync()
-            } catch {
-                return error
-            }
-        case .interval(let milliseconds):
-            let now = Clock.monotonicNanoseconds
-            let since = unsyncedSince ?? now
-            unsyncedSince = since
-            // While commits come without a pause nobody is idle.
-            guard now - since >= UInt64(milliseconds) * 1_000_000 else { break }
-            unsyncedSince = nil
-            try? stage.writer.sync()
-        case .none:
-            needsIdleGroup = false
+    private mutating func restage(_ commit: Participant.Commit) -> JournalError? {
+        do {
+            try Participant.stage(commit, in: &stage)
+            return nil
+        } catch {
+            return error
         }
+    }
+
+    /// Does after a batch what `durability` asks for.
+    private mutating func sync(_ durability: Durability, hasWritten: Bool) -> JournalError? {
+        // At no level is anything acknowledged once a sync has failed.
+        if let poison = stage.writer.poison { return .poisoned(poison) }
+        guard hasWritten else { return nil }
+        do {
+            switch durability {
+            case .full:
+                try stage.writer.sync()
+            case .interval(let milliseconds):
+                let now = Clock.monotonicNanoseconds
+                let since = unsyncedSince ?? now
+                unsyncedSince = since
+                // While commits come without a pause nobody is idle.
+                guard now - since >= UInt64(milliseconds) * 1_000_000 else { break }
+                unsyncedSince = nil
+                try stage.writer.sync()
+            case .none:
+                return nil
+            }
+        } catch {
+            return error
+        }
+        needsIdleGroup = true
         return nil
     }
 }

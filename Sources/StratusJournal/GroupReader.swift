@@ -34,6 +34,8 @@ package struct GroupReader {
     /// The chain over all groups before.
     package private(set) var chain: UInt64
     package private(set) var epoch: UInt32 = 0
+    /// Up to where the last group says that the journal was durable.
+    private(set) var statedDurable = JournalOffset.zero
     private var window: [UInt8] = []
     private var windowStart = 0
     private static let windowLength = 1 << 20
@@ -52,6 +54,13 @@ package struct GroupReader {
 
     /// Forgets what was read ahead, since a writer may have written there.
     package mutating func refresh() { window = [] }
+
+    /// Goes back to a place where the journal was found to end.
+    mutating func goBack(to end: JournalOffset, chain: UInt64) {
+        position = end
+        self.chain = chain
+        refresh()
+    }
 
     /// The next group; nothing has moved where it is not whole.
     mutating func next() throws -> JournalGroup {
@@ -74,6 +83,7 @@ package struct GroupReader {
         position = group.end
         chain = group.chain
         epoch = header.epoch
+        statedDurable = header.durableThrough
         return group
     }
 

@@ -124,8 +124,7 @@ package enum Journal {
         manifest.epoch += 1
         let isClosed = reader.report.wasClean && reader.lastFrameKind != .trailer
         var files = reader.files
-        // What is only in the page cache of a writer that died becomes part of the store now.
-        for file in files[reader.endSegment...] { try file.sync() }
+        try reader.settle()
         let last = manifest.segments.count - 1
         if isClosed {
             manifest.segments[last].end = reader.report.end
@@ -149,10 +148,11 @@ package enum Journal {
         var view = JournalView()
         for (segment, file) in zip(manifest.segments, files) { view.add(segment, file: file) }
         let active = manifest.segments[manifest.segments.count - 1]
+        // A segment that was closed before its first entry has no preamble either.
+        let totals = isClosed ? reader.scan.totals : SegmentTotals()
         return JournalWriter(
             manifest, view: view, file: files[files.count - 1], head: active.end,
             chain: active.chainAtEnd,
-            totals: isClosed ? reader.scan.totals : SegmentTotals(), needsPreamble: !isClosed,
-            in: storage, options: options)
+            totals: totals, needsPreamble: totals.entryCount == 0, in: storage, options: options)
     }
 }

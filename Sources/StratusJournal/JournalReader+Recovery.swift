@@ -57,8 +57,7 @@ extension JournalReader {
     /// Gives up what an open commit left: the journal ends before it, which may be segments back.
     mutating func dropOpenCommit() {
         guard let open = scan.open else { return }
-        scan.fold.abandon()
-        scan.open = nil
+        scan.giveUpOpenCommit()
         for index in open.segment...endSegment {
             let segment = manifest.segments[index]
             let start = index == open.segment ? open.start : segment.base
@@ -69,6 +68,25 @@ extension JournalReader {
         report.end = open.start
         chain = open.chainAtStart
         lastFrameKind = nil
+        // A trailer was the last thing that was written, and now lies behind the end: nothing can
+        // be appended here.
+        if report.wasClean { report.row = .cleanTail }
+    }
+
+    /// Makes durable what the journal ends with: it may lie in the page cache of a writer that
+    /// died.
+    ///
+    /// A sync that failed left pages there that no later sync writes, so what nobody said to be
+    /// durable is written once more, with the same bytes. Of segments before the active one all
+    /// is durable.
+    func settle() throws {
+        let segment = manifest.segments[endSegment]
+        let start = max(statedDurable, segment.end, segment.firstGroup)
+        if segment.state == .active, start < report.end {
+            try files[endSegment].rewrite(
+                start.bytes(since: segment.base)..<report.end.bytes(since: segment.base))
+        }
+        for file in files[endSegment...] { try file.sync() }
     }
 
     /// States in `manifest` where the journal ends.

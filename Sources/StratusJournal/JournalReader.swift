@@ -70,6 +70,18 @@ package struct JournalReader<Fold: JournalFold> {
             let number = newer.segments.firstIndex(where: { $0.base == base }), number == current
         else { throw .historyChanged }
         let segment = newer.segments[number]
+        if let open = scan.open, newer.segments[open.segment].state == .ended,
+            newer.segments[open.segment].end == open.start
+        {
+            // A recovery dropped a commit that had never become part of the journal, no more. It
+            // may have begun in an earlier segment.
+            scan.giveUpOpenCommit()
+            chain = open.chainAtStart
+            reader?.goBack(to: segment.end, chain: chain)
+            for index in open.segment..<number {
+                view.endSegment(index, at: newer.segments[index].end)
+            }
+        }
         if let reader, segment.state != .active, reader.position > segment.end {
             throw .historyChanged
         }
@@ -85,8 +97,7 @@ package struct JournalReader<Fold: JournalFold> {
         if !segment.isEmpty, segment.chainAtStart != chain {
             throw refusal(.chain, in: segment)
         }
-        scan.segment = current
-        scan.totals = SegmentTotals()
+        scan.begin(segment: current)
         reader = GroupReader(
             file, base: segment.base, salt: segment.salt, limit: segment.limit,
             at: segment.firstGroup, chain: segment.chainAtStart)
@@ -98,6 +109,8 @@ package struct JournalReader<Fold: JournalFold> {
     private mutating func readClosed(_ segment: Manifest.Segment) throws {
         var totals = scan.totals
         var last: JournalGroup?
+        // What was read ahead while the segment was active may have been written since.
+        reader?.refresh()
         while let position = reader?.position, position < segment.end {
             totals = scan.totals
             do {
@@ -119,7 +132,7 @@ package struct JournalReader<Fold: JournalFold> {
             chain = reader?.chain ?? chain
         }
         guard chain == segment.chainAtEnd else { throw refusal(.chain, in: segment) }
-        if segment.state == .ended { giveUpOpenCommit() }
+        if segment.state == .ended { scan.giveUpOpenCommit() }
         report.end = segment.end
     }
 
@@ -148,12 +161,21 @@ package struct JournalReader<Fold: JournalFold> {
         case .durable: end = try reader?.durableThrough() ?? segment.firstGroup
         case .toTheEnd: end = segment.limit
         }
+        var mayReadAgain = true
         while let position = reader?.position, position < end {
             do {
                 guard let group = try reader?.next() else { break }
+                mayReadAgain = true
                 try take(group, before: group.end)
             } catch let fault as GroupFault {
-                if case .durable = tail { throw JournalError(fault.damage) }
+                if case .durable = tail {
+                    // The writer may have written while a piece was read that holds this group not
+                    // yet and already a later one.
+                    guard mayReadAgain else { throw JournalError(fault.damage) }
+                    mayReadAgain = false
+                    reader?.refresh()
+                    continue
+                }
                 // Whoever reads along comes here again and again until somebody writes.
                 if judged == fault.damage { return }
                 judged = fault.damage
@@ -177,6 +199,7 @@ package struct JournalReader<Fold: JournalFold> {
 
     /// Of the last group read.
     var epoch: UInt32 { reader?.epoch ?? 0 }
+    var statedDurable: JournalOffset { reader?.statedDurable ?? .zero }
 
     private mutating func take(_ group: JournalGroup, before end: JournalOffset) throws {
         do {
@@ -184,12 +207,6 @@ package struct JournalReader<Fold: JournalFold> {
         } catch {
             throw JournalError(error)
         }
-    }
-
-    private mutating func giveUpOpenCommit() {
-        guard scan.open != nil else { return }
-        scan.fold.abandon()
-        scan.open = nil
     }
 
     private func refusal(

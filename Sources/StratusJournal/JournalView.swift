@@ -29,7 +29,11 @@ package struct JournalView: Sendable {
     }
 
     mutating func endLast(at end: JournalOffset) {
-        segments[segments.count - 1].end = end
+        endSegment(segments.count - 1, at: end)
+    }
+
+    mutating func endSegment(_ number: Int, at end: JournalOffset) {
+        segments[number].end = end
     }
 
     /// The segment that holds `offset`, or nil where that offset lies in a gap: nothing was ever

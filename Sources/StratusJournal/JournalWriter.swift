@@ -63,7 +63,8 @@ package struct JournalWriter {
         durableThrough = head
     }
 
-    /// The longest payload of an entry: 16 MiB; where segments have a fixed length, a quarter of it.
+    /// The longest payload of an entry: 16 MiB; where segments have a fixed length, a quarter of
+    /// it.
     package var payloadLimit: Int {
         min(FrameFormat.payloadLimit, (options.segmentLength ?? .max) / 4)
     }
@@ -80,13 +81,14 @@ package struct JournalWriter {
         roomFor bytes: Int
     ) throws(JournalError) -> GroupBuilder {
         if let poison { throw .poisoned(poison) }
-        let needed = GroupHeader.frameLength + bytes + Self.trailerLength
+        let needed = leastGroup(for: bytes) + Self.trailerLength
         if isSealed || head.advanced(byBytes: needed) > limit {
             try beginSegment(roomFor: bytes)
         }
-        let room = limit.bytes(since: head) - Self.trailerLength
+        let room = min(
+            limit.bytes(since: head) - Self.trailerLength, max(groupLimit, leastGroup(for: bytes)))
         var group = GroupBuilder(at: head, room: room, salt: salt, totals: totals)
-        if needsPreamble {
+        if needsPreamble, !preamble.isEmpty {
             let preamble = preamble
             group.append(.preamble) { $0.append(preamble) }
         }
@@ -129,7 +131,10 @@ package struct JournalWriter {
     }
 
     /// Writes the closing mark: the next opening finds nothing to decide.
+    ///
+    /// Whatever fails, the store can be opened again afterwards.
     package mutating func close() throws(JournalError) {
+        defer { storage.close() }
         try sync()
         if !isSealed {
             let needed = Self.closingLength + Self.trailerLength
@@ -141,7 +146,13 @@ package struct JournalWriter {
             }
             try sync()
         }
-        storage.close()
+    }
+
+    /// What a group takes that holds `bytes` of entries and begins here.
+    private func leastGroup(for bytes: Int) -> Int {
+        let preambleLength = FrameFormat.frameLength(payload: preamble.count)
+        let isFirst = needsPreamble && !preamble.isEmpty
+        return GroupHeader.frameLength + (isFirst ? preambleLength : 0) + bytes
     }
 
     private var active: Manifest.Segment { manifest.segments[manifest.segments.count - 1] }
@@ -229,7 +240,7 @@ extension JournalWriter {
         durableThrough = head
         totals = SegmentTotals()
         isSealed = false
-        needsPreamble = !preamble.isEmpty
+        needsPreamble = true
     }
 
     /// Makes the manifest that lists a new segment.

@@ -52,8 +52,11 @@ package struct RecoveryReport: Equatable, Sendable {
     /// Files that nothing referred to, left by a crash and thrown away.
     package var discardedFiles: [String] = []
 
-    /// Whether something may be missing that had been acknowledged. Only the very last group can
-    /// be concerned: a disk that loses it cannot be told from one that never got it.
-    package var possibleLoss: Bool { row == .lastGroupDamaged }
+    /// Whether something may be missing that had been acknowledged. Only what the last sync
+    /// covered can be concerned, the very last group or several: a disk that loses it cannot be
+    /// told from one that never got it.
+    package var possibleLoss: Bool {
+        row == .lastGroupDamaged || row == .reorderedUnacknowledged
+    }
     package var wasClean: Bool { row == .behindStatedEnd }
 }

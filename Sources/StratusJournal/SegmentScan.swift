@@ -14,14 +14,22 @@ struct SegmentScan<Fold: JournalFold> {
     var fold: Fold
     var open: OpenCommit?
     /// The number of the segment being read.
-    var segment = 0
+    private var segment = 0
     var totals = SegmentTotals()
     var commitCount: UInt64 = 0
+    /// In the segment being read.
     private(set) var lastFrameKind: EntryKind?
     /// A group that was not whole may be read again; nothing of it is taken twice.
     private var takenThrough = JournalOffset.zero
 
     init(_ fold: Fold) { self.fold = fold }
+
+    mutating func begin(segment number: Int) {
+        segment = number
+        totals = SegmentTotals()
+        // The trailer of the segment before says nothing about this one.
+        lastFrameKind = nil
+    }
 
     /// Takes the frames of `group` that lie before `end`.
     mutating func take(
@@ -55,13 +63,22 @@ struct SegmentScan<Fold: JournalFold> {
 
     private mutating func begin(at offset: JournalOffset, mayStayOpen: Bool) {
         // A commit that another one follows before its last entry failed while it was written.
-        if open != nil { fold.abandon() }
+        giveUpOpenCommit()
         if mayStayOpen { fold.mark() }
         open = OpenCommit(nextOrdinal: 0, start: offset, segment: segment, chainAtStart: 0)
     }
 
+    /// The rest of the open commit, if there is one, will never come.
+    mutating func giveUpOpenCommit() {
+        guard open != nil else { return }
+        fold.abandon()
+        open = nil
+    }
+
     private mutating func take(_ frame: JournalEntry) throws(JournalDamage.Kind) {
         guard frame.kind.isEntry else {
+            // Whoever closed the store knew that the rest of an open commit would never come.
+            if frame.kind == .closingMark { giveUpOpenCommit() }
             if frame.kind == .preamble {
                 try frame.withPayload { payload throws(JournalDamage.Kind) in
                     try fold.apply(frame.header, at: frame.offset, payload: payload)

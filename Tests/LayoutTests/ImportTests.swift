@@ -17,7 +17,7 @@ private let reach: [String: Set<String>] = {
         "StratusIndex": bytes.union(["Synchronization"]),
         "Stratus": journal.union(["StratusIndex", "FoundationEssentials"]),
         "StratusTool": all,
-        "Support": files.union(tests),
+        "Support": journal.union(tests),
         "StratusBytesTests": tests.union(bytes),
         "StratusFilesTests": tests.union(files),
         "StratusJournalTests": tests.union(journal),

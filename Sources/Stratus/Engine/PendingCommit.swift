@@ -14,7 +14,7 @@ final class PendingCommit: Sendable {
 
     private enum State {
         case waiting(Preparation?)
-        case taken
+        case taken(Preparation?)
         case staged(Committed)
         case refused(StoreError)
         case done
@@ -47,12 +47,15 @@ final class PendingCommit: Sendable {
         if let outcome { body(outcome) }
     }
 
-    /// The committer begins with it. False where it was cancelled before.
+    /// The committer begins with it, or begins again. False where it was cancelled before.
     func take() -> (isWanted: Bool, preparation: Preparation?) {
         state.withLock { state in
-            guard case .waiting(let preparation) = state else { return (false, nil) }
-            state = .taken
-            return (true, preparation)
+            switch state {
+            case .waiting(let preparation), .taken(let preparation):
+                state = .taken(preparation)
+                return (true, preparation)
+            case .staged, .refused, .done: return (false, nil)
+            }
         }
     }
 

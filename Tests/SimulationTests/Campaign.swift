@@ -1,0 +1,37 @@
+import FoundationEssentials
+
+/// What the environment says about how long a proof runs and where its counts go.
+enum Campaign {
+    /// How many crash points are tried: STRATUS_CRASH_POINTS.
+    static let crashPoints = number("STRATUS_CRASH_POINTS") ?? 10_000
+    /// Where everything random comes from: STRATUS_SEED.
+    static let seed = UInt64(number("STRATUS_SEED") ?? 1)
+    /// The one point to try again, as a failure names it: STRATUS_CRASH_REPLAY=run.point.
+    static let replay: (run: Int, point: Int)? = {
+        let parts = environment["STRATUS_CRASH_REPLAY"]?.split(separator: ".").compactMap {
+            Int($0)
+        }
+        guard let parts, parts.count == 2 else { return nil }
+        return (parts[0], parts[1])
+    }()
+    /// Whether every byte and every length is tried, and not a sample: STRATUS_ALL_BYTES.
+    static let triesAllBytes = environment["STRATUS_ALL_BYTES"] != nil
+
+    /// Adds Markdown to the file STRATUS_REPORT, where there is one.
+    static func report(_ text: String) {
+        guard let path = environment["STRATUS_REPORT"] else { return }
+        let url = URL(filePath: path)
+        let before = (try? Data(contentsOf: url)) ?? Data()
+        try? (before + Data((text + "\n").utf8)).write(to: url)
+    }
+
+    /// A table in Markdown.
+    static func table(_ head: [String], _ rows: [[String]]) -> String {
+        let lines = [head, head.map { _ in "---" }] + rows
+        return lines.map { "| " + $0.joined(separator: " | ") + " |\n" }.joined()
+    }
+
+    private static let environment = ProcessInfo.processInfo.environment
+
+    private static func number(_ name: String) -> Int? { environment[name].flatMap { Int($0) } }
+}

@@ -1,0 +1,79 @@
+import StratusFiles
+import StratusJournal
+import Support
+import Synchronization
+import Testing
+
+/// A storage whose long reads take so long that a writer works in their middle.
+private final class SlowStorage: Storage {
+    let under: any Storage
+    let inTheMiddle: @Sendable () -> Void
+
+    init(_ under: any Storage, inTheMiddle: @escaping @Sendable () -> Void) {
+        self.under = under
+        self.inTheMiddle = inTheMiddle
+    }
+
+    var place: String { under.place }
+    func list() throws(StorageError) -> [String] { try under.list() }
+    func create(_ name: String, length: Int) throws(StorageError) -> any StorageFile {
+        try under.create(name, length: length)
+    }
+    func open(_ name: String) throws(StorageError) -> any StorageFile {
+        SlowFile(try under.open(name), inTheMiddle: inTheMiddle)
+    }
+    func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) { try under.put(name, bytes) }
+    func delete(_ name: String) throws(StorageError) -> Bool { try under.delete(name) }
+    func pin(_ name: String) throws(StorageError) -> any StoragePin { try under.pin(name) }
+    func hasWriter() throws(StorageError) -> Bool { try under.hasWriter() }
+    func close() { under.close() }
+}
+
+private final class SlowFile: StorageFile {
+    let under: any StorageFile
+    let inTheMiddle: @Sendable () -> Void
+
+    init(_ under: any StorageFile, inTheMiddle: @escaping @Sendable () -> Void) {
+        self.under = under
+        self.inTheMiddle = inTheMiddle
+    }
+
+    var name: String { under.name }
+    var length: Int { under.length }
+    func append(_ bytes: Span<UInt8>, at position: Int) throws(StorageError) {
+        try under.append(bytes, at: position)
+    }
+    func rewrite(_ range: Range<Int>) throws(StorageError) { try under.rewrite(range) }
+    func sync() throws(StorageError) { try under.sync() }
+    func read(_ range: Range<Int>) throws(StorageError) -> [UInt8] {
+        guard range.count > SegmentHeader.length else { return try under.read(range) }
+        // Pages are copied one after the other.
+        let middle = (range.lowerBound / 4096 + 1) * 4096 + 512
+        let first = try under.read(range.lowerBound..<middle)
+        inTheMiddle()
+        return try first + under.read(middle..<range.upperBound)
+    }
+}
+
+struct OverlappingReadTests {
+    @Test func `a read that overlaps with writes gives no false damage`() throws {
+        let store = TestStore()
+        let session = try store.write([[ModelCommit(1, [3_000])]], idling: true)
+        let number = Mutex<UInt64>(2)
+        let local = try LocalStorage(at: TestStore.directory, .reading, on: store.disk.process())
+        let slow = SlowStorage(local) {
+            let next = number.withLock {
+                $0 += 1
+                return $0 - 1
+            }
+            guard next < 10 else { return }
+            session.committer.commit([ModelCommit(next, [3_000])])
+            session.idle()
+        }
+        let manifest = try #require(try Journal.newestManifest(in: slow))
+        var reader = JournalReader(manifest, in: slow, fold: ModelFold())
+        for _ in 0..<12 { try reader.read(.durable) }
+        #expect(reader.fold.commits == session.outcomes.published)
+        #expect(reader.fold.commits.count == 9)
+    }
+}

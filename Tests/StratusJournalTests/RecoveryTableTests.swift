@@ -1,0 +1,200 @@
+import StratusFiles
+import StratusJournal
+import Support
+import Testing
+
+/// The table of recovery, row by row: each situation is built on a simulated disk and decided
+/// twice.
+struct RecoveryTableTests {
+    private static let preamble: [UInt8] = [7, 7]
+
+    /// What an opening has to say.
+    struct Verdict: Equatable {
+        var row: RecoveryRow
+        /// Of the damage that is named; the file's number among the segments.
+        var place: Place?
+        /// The commits that are there; nil where the store is refused.
+        var numbers: [UInt64]?
+
+        struct Place: Equatable {
+            var segment: Int
+            var byte: Int
+        }
+    }
+
+    /// A store on a disk where nothing is pending, and what is to be decided about it.
+    private struct Situation {
+        var store: TestStore
+        var verdict: Verdict
+        /// Where the journal ends, in the segment that was written last.
+        var endByte: Int?
+        var fault: DiskFault?
+    }
+
+    @Test(arguments: RecoveryRow.allCases)
+    func `a row is decided as the table says, twice, and no byte of a segment changes`(
+        row: RecoveryRow
+    ) throws {
+        let situation = try Self.situation(row)
+        let before = situation.store.segments
+        let bases = try Self.manifest(situation.store).segments.map(\.fileName)
+        for _ in 0..<2 {
+            let disk = SimulatedDisk(copying: situation.store.disk)
+            var store = situation.store
+            store = TestStore(on: disk, seed: 99, preamble: Self.preamble)
+            if let fault = situation.fault { disk.faults = [fault] }
+            let (verdict, report) = Self.open(store, bases)
+            #expect(verdict == situation.verdict)
+            if let report, let endByte = situation.endByte {
+                #expect(report.end.bytes(since: .zero) % (64 << 10) == endByte)
+            }
+            for (path, bytes) in before { #expect(disk.contents(path) == bytes, "\(path)") }
+            // What was decided stays decided, also where the power goes at once.
+            disk.crash(seed: 5)
+            if let numbers = verdict.numbers {
+                let again = try store.open()
+                #expect(again.recovered.map(\.number) == numbers)
+                #expect(again.manifest.segments.count <= bases.count + 2)
+            } else if situation.fault == nil {
+                #expect(Self.open(store, bases).verdict == verdict)
+            }
+        }
+    }
+
+    @Test func `every row has a situation of its own`() throws {
+        let rows = try RecoveryRow.allCases.map { try Self.situation($0).verdict.row }
+        #expect(rows == RecoveryRow.allCases)
+        #expect(RecoveryRow.allCases.map(\.rawValue).joined() == "ABCDEFGHIJK")
+    }
+
+    private static func open(
+        _ store: TestStore, _ names: [String]
+    ) -> (verdict: Verdict, report: RecoveryReport?) {
+        func place(_ damage: JournalDamage) -> Verdict.Place {
+            Verdict.Place(
+                segment: names.firstIndex(of: damage.file) ?? -1, byte: damage.byte)
+        }
+        do {
+            let opened = try store.open()
+            let verdict = Verdict(
+                row: opened.report.row, place: opened.report.damage.map(place),
+                numbers: opened.recovered.map(\.number))
+            return (verdict, opened.report)
+        } catch JournalError.refused(let row, let damage) {
+            return (Verdict(row: row, place: place(damage), numbers: nil), nil)
+        } catch JournalError.storage {
+            return (Verdict(row: .readError, place: nil, numbers: nil), nil)
+        } catch {
+            Issue.record("\(error)")
+            return (Verdict(row: .cleanTail, place: nil, numbers: nil), nil)
+        }
+    }
+
+    private static func manifest(_ store: TestStore) throws -> Manifest {
+        let storage = try LocalStorage(at: TestStore.directory, .reading, on: store.disk.process())
+        return try #require(try Journal.newestManifest(in: storage))
+    }
+}
+
+// The situations. A group with a commit of one entry of 100 bytes is 72 + 40 + 100 + 8 bytes and
+// 4 more to the next multiple of 8; the preamble adds 48 to the first one.
+extension RecoveryTableTests {
+    private static let groupLength = 224
+    private static let header = 4096
+
+    private static func commits(_ numbers: ClosedRange<UInt64>) -> [[ModelCommit]] {
+        numbers.map { [ModelCommit($0, [100])] }
+    }
+
+    /// Three commits in groups of their own, behind an ended segment that holds one more.
+    private static func sample(idling: Bool = false, closing: Bool = false) throws -> TestStore {
+        let store = TestStore(preamble: preamble)
+        try store.write(commits(1...1)).kill()
+        let session = try store.write(commits(2...4), idling: idling)
+        if closing { try session.committer.close() } else { session.kill() }
+        store.disk.crash(seed: 1)
+        return store
+    }
+
+    private static func lastPath(_ store: TestStore) throws -> String {
+        store.path(try #require(try manifest(store).segments.last))
+    }
+
+    /// Where the group of commit `number` begins in the second segment.
+    private static func group(_ number: Int) -> Int {
+        header + (number == 2 ? 0 : 48) + (number - 2) * groupLength
+    }
+
+    private static func situation(_ row: RecoveryRow) throws -> Situation {
+        let isClosed = row == .damageBeforeClosingMark || row == .behindStatedEnd
+        let store = try sample(closing: isClosed)
+        let path = try lastPath(store)
+        var verdict = Verdict(row: row, place: nil, numbers: [1, 2, 3, 4])
+        var end: Int? = group(5)
+        var fault: DiskFault?
+        func damaged(_ segment: Int, _ byte: Int, _ numbers: [UInt64]?) {
+            verdict.place = Verdict.Place(segment: segment, byte: byte)
+            verdict.numbers = numbers
+            end = numbers == nil ? nil : byte
+        }
+        switch row {
+        case .damageInSealedSegment:
+            let first = try #require(try manifest(store).segments.first)
+            store.disk.flip(store.path(first), at: header + 120)
+            damaged(0, header + 120, nil)
+        case .damageBeforeDurableGroup, .damageBeforeClosingMark:
+            store.disk.flip(path, at: group(3) + 80)
+            damaged(1, group(3) + 72, nil)
+        case .reorderedUnacknowledged: return try reordered()
+        case .damageBeforeManifestEnd: return try beforeManifestEnd()
+        case .cleanTail: break
+        case .tornTail:
+            store.disk.overwrite(path, at: group(5) + 16, with: [1, 2, 3])
+            damaged(1, group(5), [1, 2, 3, 4])
+        case .staleBytes:
+            let first = try #require(try manifest(store).segments.first)
+            let offset = first.base.advanced(byBytes: group(5))
+            let frame = RawFrame().bytes(at: offset, salt: first.salt)
+            store.disk.overwrite(path, at: group(5), with: frame)
+            damaged(1, group(5), [1, 2, 3, 4])
+        case .readError:
+            fault = DiskFault(.fail(.inputOutput), at: 5, of: .read)
+            verdict.numbers = nil
+            end = nil
+        case .lastGroupDamaged:
+            store.disk.flip(path, at: group(4) + 80)
+            damaged(1, group(4) + 72, [1, 2, 3])
+        case .behindStatedEnd:
+            store.disk.overwrite(path, at: group(5) + 600, with: [1, 2, 3])
+            end = group(5) + 120
+        }
+        return Situation(store: store, verdict: verdict, endByte: end, fault: fault)
+    }
+
+    /// Two groups that no sync covered, the first of which the disk lost.
+    private static func reordered() throws -> Situation {
+        var store = TestStore(preamble: preamble)
+        store.durability = .none
+        try store.write(commits(1...1)).kill()
+        try store.write(commits(2...4)).kill()
+        let path = try lastPath(store)
+        store.disk.replaceContents(path, store.disk.contents(path))
+        store.disk.overwrite(path, at: group(3), with: [UInt8](repeating: 0, count: groupLength))
+        let place = Verdict.Place(segment: 1, byte: group(3))
+        return Situation(
+            store: store,
+            verdict: Verdict(row: .reorderedUnacknowledged, place: place, numbers: [1, 2]),
+            endByte: group(3))
+    }
+
+    /// A closed store that was opened again: its manifest says where it was durable.
+    private static func beforeManifestEnd() throws -> Situation {
+        let store = try sample(closing: true)
+        try store.open().kill()
+        store.disk.crash(seed: 1)
+        store.disk.flip(try lastPath(store), at: group(4) + 80)
+        let place = Verdict.Place(segment: 1, byte: group(4) + 72)
+        return Situation(
+            store: store, verdict: Verdict(row: .damageBeforeManifestEnd, place: place))
+    }
+}

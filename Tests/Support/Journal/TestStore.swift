@@ -1,0 +1,108 @@
+package import StratusFiles
+package import StratusJournal
+import Synchronization
+
+/// How the tests open journals: in `store` on a simulated disk, with times and salts that a seed
+/// determines.
+package struct TestStore: Sendable {
+    package let disk: SimulatedDisk
+    package var options = JournalOptions()
+    package var policy = WritePolicy()
+    package var preamble: [UInt8]
+    package var durability = Durability.full
+
+    package static let directory = "store"
+
+    package init(
+        on disk: SimulatedDisk = SimulatedDisk(), seed: UInt64 = 1, segmentLength: Int = 64 << 10,
+        preamble: [UInt8] = []
+    ) {
+        self.disk = disk
+        self.preamble = preamble
+        let generator = Mutex(SeededGenerator(seed: seed))
+        let time = Mutex<Int64>(1_700_000_000_000_000)
+        options.segmentLength = segmentLength
+        options.randomness = Randomness { generator.withLock { $0.next() } }
+        options.clock = Clock {
+            time.withLock {
+                $0 += 1
+                return $0
+            }
+        }
+        policy.zeroFill = 8 << 10
+    }
+
+    /// Makes the directory, durable.
+    package func makeDirectory() throws {
+        _ = try LocalStorage(
+            at: Self.directory, .writing(creating: true), on: disk.process(), policy: policy)
+        disk.killProcesses()
+    }
+
+    /// A store that a process has open for writing.
+    package struct Session: Sendable {
+        package let process: SimulatedProcess
+        package let committer: Committer<ModelFold>
+        package let outcomes: ModelOutcomes
+        package let report: RecoveryReport
+        /// What the opening read.
+        package let recovered: [FoldedCommit]
+        /// The manifest after the opening.
+        package let manifest: Manifest
+    }
+
+    /// Opens the store for writing, in a process of its own.
+    package func open(holder: String = "a test") throws -> Session {
+        let process = disk.process()
+        let storage = try LocalStorage(
+            at: Self.directory, .writing(creating: true), on: process, policy: policy,
+            holder: holder)
+        let found = try Journal.manifest(in: storage, creating: true, options: options)
+        let opened = try Journal.open(
+            in: storage, found, options: options, fold: ModelFold(preamble: preamble))
+        let outcomes = opened.fold.outcomes
+        let recovered = opened.fold.commits
+        let report = opened.report
+        let manifest = opened.writer.manifest
+        let committer = Committer(opened.writer, participant: opened.fold, durability: durability)
+        return Session(
+            process: process, committer: committer, outcomes: outcomes, report: report,
+            recovered: recovered, manifest: manifest)
+    }
+
+    /// Opens the store and commits to it; the store is left open.
+    @discardableResult
+    package func write(_ commits: [[ModelCommit]], idling: Bool = false) throws -> Session {
+        let session = try open()
+        for batch in commits {
+            session.committer.commit(batch)
+            if idling { session.idle() }
+        }
+        return session
+    }
+
+    /// The path of a file of the store on the disk.
+    package func path(_ name: String) -> String { Self.directory + "/" + name }
+
+    /// The path of a segment's file.
+    package func path(_ segment: Manifest.Segment) -> String { path(segment.fileName) }
+
+    /// The contents of all segment files, by name.
+    package var segments: [String: [UInt8]] {
+        var found: [String: [UInt8]] = [:]
+        for path in disk.paths where path.hasPrefix(Self.directory + "/journal-") {
+            found[path] = disk.contents(path)
+        }
+        return found
+    }
+}
+
+extension TestStore.Session {
+    /// Does what is due when nothing was asked for, as if much time had passed.
+    package func idle() {
+        while committer.idle(now: .max) != nil {}
+    }
+
+    /// Ends the process as kill -9 does.
+    package func kill() { process.kill() }
+}
