@@ -3,8 +3,8 @@ package import StratusJournal
 
 /// An open store: a public database, and a private one for each user.
 ///
-/// One process at a time opens a store for writing; any number read it meanwhile, and write nothing.
-/// All calls may come from any task.
+/// One process at a time opens a store for writing; any number read it meanwhile, and write
+/// nothing. All calls may come from any task.
 public final class Container: Sendable {
     /// When a change is acknowledged.
     public enum Durability: Hashable, Sendable {

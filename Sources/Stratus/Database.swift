@@ -187,7 +187,7 @@ public struct Database: Sendable {
     private func canBeAtomic(_ id: RecordZone.ID) -> Bool { !id.isDefault && scope != .public }
 }
 
-/// What became of the records of a ``Database/modifyRecords(saving:deleting:savePolicy:atomically:)``.
+/// What became of the records that a call was to save and delete.
 public struct ModifyRecordsResult: Sendable {
     /// For each saved record what it is in the store now, or why it was not saved.
     public internal(set) var saveResults: [Record.ID: Result<Record, StoreError>] = [:]

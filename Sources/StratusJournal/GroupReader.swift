@@ -105,8 +105,8 @@ package struct GroupReader {
         return end
     }
 
-    /// Goes on to the group that holds `offset`, or to the last one before it that is whole, without
-    /// reading what lies between.
+    /// Goes on to the group that holds `offset`, or to the last one before it that is whole,
+    /// without reading what lies between.
     mutating func skip(to offset: JournalOffset) throws {
         while position.advanced(byBytes: GroupHeader.frameLength) <= limit {
             let place = try load(GroupHeader.frameLength, at: position)

@@ -14,9 +14,11 @@ package enum Journal {
     package static func manifest(
         in storage: any Storage, creating: Bool, options: JournalOptions
     ) throws -> Manifest {
-        if let newest = try newestManifest(in: storage) { return newest }
-        guard creating else { throw JournalError.noStore }
-        return try create(in: storage, options: options)
+        try translating {
+            if let newest = try newestManifest(in: storage) { return newest }
+            guard creating else { throw JournalError.noStore }
+            return try create(in: storage, options: options)
+        }
     }
 
     /// Opens the journal that `manifest` describes in `storage`, which holds the writer's lock, and
@@ -24,7 +26,7 @@ package enum Journal {
     package static func open<Fold: JournalFold>(
         in storage: any Storage, _ manifest: Manifest, options: JournalOptions, fold: Fold
     ) throws -> Opened<Fold> {
-        do {
+        try translating {
             var reader = JournalReader(manifest, in: storage, fold: fold)
             try reader.read(.toTheEnd)
             reader.dropOpenCommit()
@@ -33,6 +35,13 @@ package enum Journal {
             var report = reader.report
             report.discardedFiles = discarded
             return Opened(writer: writer, fold: reader.fold, report: report)
+        }
+    }
+
+    /// What goes wrong below is an error of the journal's.
+    private static func translating<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
         } catch let error as StorageError {
             throw JournalError.storage(error)
         } catch let damage as JournalDamage {

@@ -14,9 +14,13 @@ private let wordsOfComments: Set = ["TODO", "FIXME"]
 
 func wordViolations(path: String, text: String) -> [String] {
     let swift = SwiftText(text)
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     var found = wordsOfCode.flatMap { pattern in
         swift.places(of: pattern).map { (swift.tokens[$0].line, pattern.joined()) }
     }
+    // `try !done` is a `try` and a `!`.
+    found.removeAll { line, word in word.hasSuffix("!") && !lines[line - 1].contains(word) }
+    if mayBeUnsafe(path) { found.removeAll { $0.1 == "@unchecked" } }
     found += (swift.tokens + SwiftText.tokens(in: swift.comments))
         .filter { wordsOfComments.contains($0.text) }.map { ($0.line, $0.text) }
     if !mayBeUnsafe(path) {

@@ -8,7 +8,7 @@ final class PendingCommit: Sendable {
 
     struct Committed: Sendable {
         var preparation: Preparation
-        /// Where the commit, or the last piece of a long one, begins; nil where nothing was written.
+        /// Where the commit, or the last piece of a long one, begins; nil: nothing was written.
         var start: JournalOffset?
     }
 

@@ -27,7 +27,8 @@ struct RecordHead: Equatable, Sendable {
     var modifier: UInt32
     var created: Int64
     var creator: UInt32
-    /// The version that this one replaces: of the record or, where it was deleted, of its tombstone.
+    /// The version that this one replaces: of the record or, where that was deleted, of its
+    /// tombstone.
     var previous: Version
     /// The record name of the parent.
     var parent: String?
