@@ -3,10 +3,14 @@ import Stratus
 
 @main
 struct EntryPoint {
+    /// `Benchmarks write STORE SECONDS`: saves at full speed for so long, for others to watch.
     /// `Benchmarks DIRECTORY [SCALE [WORK...]]`: scale 1 is the full run; without WORK, all of them,
     /// in turn and three times, so that a machine that changes its speed changes it for all.
     static func main() async throws {
         var arguments = CommandLine.arguments.dropFirst()
+        if arguments.first == "write" {
+            return try await Writer.run(Array(arguments.dropFirst()))
+        }
         let directory = arguments.popFirst() ?? "/tmp"
         let scale = arguments.popFirst().flatMap { Double($0) } ?? 1
         let device = Device(under: directory)
