@@ -40,6 +40,7 @@ enum RecordValueEncoder {
         default:
             let sink = ValueSink(path: path, refusal: refusal)
             try value.encode(to: ValueEncoder(sink: sink))
+            if !sink.isAsked { refusal.note(Refusal.nested, at: path) }
             return sink.elements.map { .list($0) } ?? sink.value
         }
     }
@@ -97,6 +98,8 @@ private final class ValueSink {
     let refusal: Refusal
     var value: RecordValue?
     var elements: [RecordValue]?
+    /// Whether the value said what it is; one that has no properties says nothing.
+    var isAsked = false
 
     init(path: [any CodingKey], refusal: Refusal) {
         self.path = path
@@ -147,16 +150,19 @@ private struct ValueEncoder: Encoder {
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        KeyedEncodingContainer(FieldsContainer(sink: sink.refusing()))
+        sink.isAsked = true
+        return KeyedEncodingContainer(FieldsContainer(sink: sink.refusing()))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        sink.isAsked = true
         sink.elements = sink.elements ?? []
         return ListContainer(sink: sink)
     }
 
     func singleValueContainer() -> any SingleValueEncodingContainer {
-        SingleContainer(sink: sink)
+        sink.isAsked = true
+        return SingleContainer(sink: sink)
     }
 }
 
