@@ -62,6 +62,7 @@ private final class GatedFile: StorageFile {
     func append(_ bytes: Span<UInt8>, at position: Int) throws(StorageError) {
         try file.append(bytes, at: position)
     }
+    func rewrite(_ range: Range<Int>) throws(StorageError) { try file.rewrite(range) }
     func sync() throws(StorageError) {
         gate.pass()
         try file.sync()

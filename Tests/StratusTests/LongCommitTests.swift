@@ -41,4 +41,44 @@ import Testing
         let pages = try await database.allRecords(type: "Note", resultsLimit: 10_000)
         #expect(pages.count == count + 1)
     }
+
+    // A crash that had just sealed a segment inside a long commit once counted as a clean close.
+    @Test func `wherever a long commit is cut, the store goes on without it and with it`()
+        async throws
+    {
+        var store = DiskStore()
+        store.steppedByCaller = true
+        store.options.segmentLength = 32 << 10
+        store.options.groupLimit = 8 << 10
+        let container = try store.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.save(note("before"))
+        store.disk.keepsCrashPoints = true
+        let names = (0..<1000).map { "r\($0)" }
+        try await database.saveAll(names.map { note($0, ["field": 1]) })
+        let last = store.disk.crashPoints.count - 1
+        #expect(last > 20)
+        var found: Set<Int> = []
+        for (place, point) in store.disk.crashPoints.enumerated() {
+            var cut = DiskStore(point.crashed(seed: UInt64(place)))
+            cut.steppedByCaller = true
+            cut.options = store.options
+            var opened = try cut.open(creating: false)
+            var again = opened.privateDatabase(for: "alice")
+            let count = try await again.allRecords().count
+            #expect([1, 1001].contains(count), "at \(place)")
+            found.insert(count)
+            // What is saved now lies where the lost part did.
+            try await again.saveAll(names.prefix(50).map { note("new\($0)") })
+            try await opened.close()
+            opened = try cut.open(creating: false)
+            #expect(opened.recoveryReport.wasClean)
+            again = opened.privateDatabase(for: "alice")
+            #expect(try await again.allRecords().count == count + 50)
+            #expect(try await FollowedChanges(of: again).modified.count == count + 50)
+            if place == last { #expect(count == 1001) }
+        }
+        #expect(found == [1, 1001])
+    }
 }
