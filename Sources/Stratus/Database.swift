@@ -44,7 +44,7 @@ public struct Database: Sendable {
         savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
     ) async throws(StoreError) -> ModifyRecordsResult {
         let all = records.map(RecordBatch.Item.save) + recordIDs.map(RecordBatch.Item.delete)
-        let zones = Self.byZone(all)
+        let zones = byZone(all)
         for (_, items) in zones { try Self.checkThatNoneIsTwice(items) }
         var result = ModifyRecordsResult()
         result.saveResults.reserveCapacity(records.count)
@@ -73,7 +73,7 @@ public struct Database: Sendable {
     }
 
     /// The items of each zone, in order; the usual call has one zone.
-    private static func byZone(
+    private func byZone(
         _ items: [RecordBatch.Item]
     ) -> [(RecordZone.ID, [RecordBatch.Item])] {
         guard let first = items.first?.recordID.zoneID else { return [] }
@@ -81,7 +81,7 @@ public struct Database: Sendable {
         var zones: [(RecordZone.ID, [RecordBatch.Item])] = []
         var places: [RecordZone.ID: Int] = [:]
         for item in items {
-            let zone = item.recordID.zoneID
+            let zone = ownZone(item.recordID.zoneID)
             if let place = places[zone] {
                 zones[place].1.append(item)
             } else {
@@ -98,9 +98,7 @@ public struct Database: Sendable {
     public nonisolated(nonsending) func record(
         for id: Record.ID, desiredKeys: [String]? = nil
     ) async throws(StoreError) -> Record {
-        let reading = container.reading
-        let zone = try zone(id.zoneID, reading)
-        return try record(id, in: zone, reading).showing(desiredKeys)
+        try record(id, container.reading).showing(desiredKeys)
     }
 
     /// The records of these identities: for each the record or why it cannot be had.
@@ -112,9 +110,7 @@ public struct Database: Sendable {
         results.reserveCapacity(ids.count)
         for id in ids {
             do throws(StoreError) {
-                let zone = try zone(id.zoneID, reading)
-                results[id] = .success(
-                    try record(id, in: zone, reading).showing(desiredKeys))
+                results[id] = .success(try record(id, reading).showing(desiredKeys))
             } catch {
                 results[id] = .failure(error)
             }
@@ -123,8 +119,16 @@ public struct Database: Sendable {
     }
 
     private func record(
-        _ id: Record.ID, in zone: ZonePlace, _ reading: StoreReading
+        _ id: Record.ID, _ reading: StoreReading
     ) throws(StoreError) -> Record {
+        let zone: ZonePlace
+        do throws(StoreError) {
+            zone = try self.zone(id.zoneID, reading)
+        } catch {
+            // The default zone is there before anything was saved in it.
+            guard id.zoneID.isDefault, error.code == .zoneNotFound else { throw error }
+            throw StoreError(.unknownItem, "there is no such record").with(id)
+        }
         let value = reading.state.map[.record(zone.number, reading.hash(id.recordName))]
         guard let place = value.map({ EntryPlace($0) }), !place.isDeleted else {
             throw StoreError(.unknownItem, "there is no such record").with(id)
@@ -155,6 +159,14 @@ public struct Database: Sendable {
                 .invalidArguments, "this database holds no zones of another user"
             ).with(id)
         }
+    }
+
+    /// The zone under the one name for the caller as its owner, who has two.
+    private func ownZone(_ id: RecordZone.ID) -> RecordZone.ID {
+        guard id.ownerName != RecordZone.ID.currentUser, id.ownerName == caller?.recordName else {
+            return id
+        }
+        return RecordZone.ID(zoneName: id.zoneName)
     }
 
     func writer() throws(StoreError) -> UserID {

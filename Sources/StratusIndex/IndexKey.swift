@@ -45,6 +45,8 @@ package struct IndexKey: Hashable, Comparable, Sendable {
             key[word: place / 8] &= ~(0xff << shift)
             if byte != 0xff {
                 key[word: place / 8] |= (byte + 1) << shift
+                // What was carried over is cut off: shorter keys come first.
+                key.words.4 = key.words.4 & ~0xff | UInt64(place + 1)
                 return key
             }
             place -= 1

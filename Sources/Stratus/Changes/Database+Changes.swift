@@ -50,13 +50,14 @@ extension Database {
             throw StoreError(.badDatabase, "the public database has no change feed")
         }
         let reading = container.reading
-        let database = reading.database(scope) ?? 0
-        if let token { try check(token, database, reading) }
+        let owner = reading.database(scope)
+        if let token { try check(token, owner ?? 0, reading) }
         var changes = DatabaseChanges(
             changeToken: token
-                ?? ChangeToken(database: database, at: .zero, of: reading.identity))
+                ?? ChangeToken(database: owner ?? 0, at: .zero, of: reading.identity))
         // A token of nobody's database, from before its owner first wrote, begins at the beginning.
-        changes.changeToken.database = database
+        changes.changeToken.database = owner ?? 0
+        guard let database = owner else { return changes }
         let since = JournalOffset(rawValue: token?.position ?? 0)
         let page = reading.databaseFeed(of: database, since: since, Page(resultsLimit))
         changes.moreComing = page.moreComing

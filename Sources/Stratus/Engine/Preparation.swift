@@ -18,6 +18,13 @@ enum ItemResult: Sendable {
     case staged(place: Int)
     case saved(Record)
     case failed(StoreError)
+
+    var writesNothing: Bool {
+        switch self {
+        case .unchanged, .failed: true
+        case .staged, .saved: false
+        }
+    }
 }
 
 /// A commit that was checked and encoded against one state of the store.

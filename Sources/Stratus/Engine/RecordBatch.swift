@@ -78,14 +78,18 @@ struct RecordBatch: CommitRequest {
             failInnocents(&preparation, &plans)
             preparation.buffer = CommitBuffer()
         }
+        // Names, users and zones are of no use without what they were assigned for, and must not
+        // fix the type of a field that nobody saved.
+        if preparation.results.allSatisfy(\.writesNothing) { preparation.buffer = CommitBuffer() }
         return preparation
     }
 
     /// Makes the records of a commit that was acknowledged, in the caller's own task.
     func resolve(_ committed: inout PendingCommit.Committed, _ reading: StoreReading) {
         guard let start = committed.start else { return }
-        committed.preparation.resolve(
-            committed.preparation.results.indices, from: start, zoneID, reading, caller)
+        let items = committed.preparation.results.indices
+        let buffer = committed.preparation.buffer
+        committed.preparation.resolve(items, in: buffer, from: start, zoneID, reading, caller)
     }
 
     /// In an atomic batch the items that could have been written fail with those that cannot.

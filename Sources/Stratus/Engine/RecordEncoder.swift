@@ -28,8 +28,8 @@ struct RecordEncoder {
         var source: Source
     }
 
-    /// The next item whose entry has not gone through the sink.
-    private var firstOfPiece = 0
+    /// A piece that goes through the sink once something follows it, since the last piece does not.
+    private var fullPiece: (buffer: CommitBuffer, items: Range<Int>)?
 
     init(
         reading: StoreReading, role: PreparingRole, zone: ZonePlace, zoneID: RecordZone.ID,
@@ -52,6 +52,7 @@ struct RecordEncoder {
         into preparation: inout Preparation, failsTogether: Bool, sink: PieceSink
     ) throws(StoreError) {
         try numbers.write(to: &preparation)
+        var firstOfPiece = 0
         for (index, plan) in plans.enumerated() {
             if case .nothing = plan { continue }
             do throws(StoreError) {
@@ -62,33 +63,34 @@ struct RecordEncoder {
                 if failsTogether { throw error }
             }
             if preparation.needsCommitter { return }
+            if !preparation.buffer.isEmpty { try emitFullPiece(&preparation, sink) }
+            if preparation.needsCommitter { return }
             if preparation.buffer.lengthInBytes > role.pieceLimit * 3 / 4 {
-                try emit(&preparation, before: index + 1, of: plans, sink)
-                if preparation.needsCommitter { return }
+                fullPiece = (preparation.buffer, firstOfPiece..<index + 1)
+                firstOfPiece = index + 1
+                preparation.buffer = CommitBuffer(capacity: role.pieceLimit)
             }
         }
+        // Nothing followed, or nothing that could be encoded.
+        if let (buffer, _) = fullPiece.take() { preparation.buffer = buffer }
     }
 
-    /// Sends off what is encoded, unless nothing would be left for the last piece.
-    private mutating func emit(
-        _ preparation: inout Preparation, before next: Int, of plans: [RecordBatch.Plan],
-        _ sink: PieceSink
+    private mutating func emitFullPiece(
+        _ preparation: inout Preparation, _ sink: PieceSink
     ) throws(StoreError) {
-        let hasMore = plans[next...].contains { if case .nothing = $0 { false } else { true } }
-        guard hasMore else { return }
+        guard let (buffer, items) = fullPiece.take() else { return }
         guard role.isCommitter else {
             preparation.needsCommitter = true
             return
         }
         let start: JournalOffset
         do {
-            start = try sink(preparation.buffer)
+            start = try sink(buffer)
         } catch {
             throw StoreError(error)
         }
-        preparation.resolve(firstOfPiece..<next, from: start, zoneID, reading, caller)
-        firstOfPiece = next
-        preparation.buffer = CommitBuffer(capacity: role.pieceLimit)
+        preparation.resolve(
+            items, in: buffer, from: start, zoneID, reading, caller)
     }
 
     private mutating func encode(
@@ -251,7 +253,8 @@ extension Preparation {
     /// Turns staged items into the records they have become, now that it is known where the
     /// entries begin.
     mutating func resolve(
-        _ items: Range<Int>, from start: JournalOffset, _ zoneID: RecordZone.ID,
+        _ items: Range<Int>, in buffer: CommitBuffer, from start: JournalOffset,
+        _ zoneID: RecordZone.ID,
         _ reading: StoreReading, _ caller: UserID
     ) {
         let incarnation = zone?.incarnation ?? 0

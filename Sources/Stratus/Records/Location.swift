@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 /// A place on the earth, with the parts of Core Location's `CLLocation`.
-public struct Location: Hashable, Sendable {
+public struct Location: Hashable, Sendable, Codable {
     /// In degrees.
     public var latitude: Double
     /// In degrees.

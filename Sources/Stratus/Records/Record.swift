@@ -10,7 +10,7 @@ internal import StratusBytes
 /// Rules: `Formats/README.md`, "Records" (after CloudKit's records).
 public struct Record: Sendable {
     /// The name of a record and its zone.
-    public struct ID: Hashable, Sendable {
+    public struct ID: Hashable, Sendable, Codable {
         /// ASCII, 1 to 255 characters, not beginning with `_`.
         public var recordName: String
         /// The zone.

@@ -1,7 +1,7 @@
 /// A pointer from one record to another of the same zone.
-public struct Reference: Hashable, Sendable {
+public struct Reference: Hashable, Sendable, Codable {
     /// What becomes of the source when its target is deleted.
-    public enum Action: UInt8, Hashable, Sendable {
+    public enum Action: UInt8, Hashable, Sendable, Codable {
         /// Nothing: the reference dangles.
         case none = 0
         /// It is deleted too.

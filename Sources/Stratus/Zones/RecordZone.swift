@@ -3,7 +3,7 @@
 /// Rules: `Formats/README.md`, "Zones" (after CloudKit's record zones).
 public struct RecordZone: Hashable, Sendable {
     /// The name of a zone and the user who owns it.
-    public struct ID: Hashable, Sendable {
+    public struct ID: Hashable, Sendable, Codable {
         /// ASCII, 1 to 255 characters; names of the store's own begin with `_`.
         public var zoneName: String
         /// The owner's user record name, or `__defaultOwner__` for the caller's own.

@@ -1,0 +1,124 @@
+import FoundationEssentials
+import Stratus
+import Support
+import Testing
+
+/// C64: which tokens are good where.
+@Suite struct ChangeTokenTests {
+    @Test func `a token survives as bytes and as text`() async throws {
+        let (_, database) = try await makeDatabase()
+        try await database.save(note("a"))
+        for token in [
+            try await database.recordZoneChanges(inZoneWith: notes).changeToken,
+            try await database.databaseChanges().changeToken,
+        ] {
+            #expect(try ChangeToken(data: token.data) == token)
+            #expect(ChangeToken(token.description) == token)
+            #expect(Set([token, try ChangeToken(data: token.data)]).count == 1)
+        }
+    }
+
+    @Test func `a token with a changed, a missing or an added byte is refused`() async throws {
+        let (_, database) = try await makeDatabase()
+        let data = try await database.recordZoneChanges(inZoneWith: notes).changeToken.data
+        for place in data.indices {
+            for bit in 0..<8 {
+                var damaged = data
+                damaged[place] ^= 1 << UInt8(bit)
+                let error = await failure { try ChangeToken(data: damaged) }
+                #expect(error.code == .invalidArguments, "byte \(place), bit \(bit)")
+            }
+            let short = await failure { try ChangeToken(data: data.prefix(place)) }
+            #expect(short.code == .invalidArguments)
+        }
+        let long = await failure { try ChangeToken(data: data + [0]) }
+        #expect(long.code == .invalidArguments)
+        #expect(ChangeToken("") == nil)
+        #expect(ChangeToken("not base64") == nil)
+    }
+
+    @Test func `tokens of another zone, user or store are expired`() async throws {
+        let (container, database) = try await makeDatabase()
+        let second = RecordZone.ID(zoneName: "second")
+        try await database.save(RecordZone(zoneID: second))
+        let bob = container.privateDatabase(for: "bob")
+        try await bob.save(RecordZone(zoneID: notes))
+        try await bob.save(note("a"))
+        let (_, elsewhere) = try await makeDatabase()
+        try await elsewhere.save(note("a"))
+        for token in [
+            try await database.recordZoneChanges(inZoneWith: second).changeToken,
+            try await bob.recordZoneChanges(inZoneWith: notes).changeToken,
+            try await elsewhere.recordZoneChanges(inZoneWith: notes).changeToken,
+        ] {
+            let error = await failure {
+                try await database.recordZoneChanges(inZoneWith: notes, since: token)
+            }
+            #expect(error.code == .changeTokenExpired)
+        }
+        for token in [
+            try await bob.databaseChanges().changeToken,
+            try await elsewhere.databaseChanges().changeToken,
+        ] {
+            let error = await failure { try await database.databaseChanges(since: token) }
+            #expect(error.code == .changeTokenExpired)
+            let zone = await failure { try await database.zoneToken(for: notes, asOf: token) }
+            #expect(zone.code == .changeTokenExpired)
+        }
+    }
+
+    // C73.
+    @Test func `a token of the other kind makes no sense`() async throws {
+        let (_, database) = try await makeDatabase()
+        let zoneToken = try await database.recordZoneChanges(inZoneWith: notes).changeToken
+        let databaseToken = try await database.databaseChanges().changeToken
+        let zone = await failure {
+            try await database.recordZoneChanges(inZoneWith: notes, since: databaseToken)
+        }
+        #expect(zone.code == .invalidArguments)
+        let whole = await failure { try await database.databaseChanges(since: zoneToken) }
+        #expect(whole.code == .invalidArguments)
+    }
+
+    @Test func `a token of a future that a crash took is expired, and fetching anew recovers`()
+        async throws
+    {
+        var store = DiskStore()
+        store.durability = .none
+        store.steppedByCaller = true
+        let container = try store.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.save(note("kept"))
+        let good = try await database.recordZoneChanges(inZoneWith: notes).changeToken
+        try await container.close()
+        let second = try store.open().privateDatabase(for: "alice")
+        for number in 0..<20 { try await second.save(note("lost\(number)")) }
+        let zoneToken = try await FollowedChanges(of: second).token
+        let databaseToken = try await second.databaseChanges().changeToken
+        var found: [Bool] = []
+        let snapshot = store.disk.snapshot()
+        for seed in UInt64(0)..<20 {
+            let crashed = SimulatedDisk(snapshot)
+            crashed.crash(seed: seed)
+            let third = try DiskStore(crashed).open().privateDatabase(for: "alice")
+            let names = try await FollowedChanges(of: third).modifiedNames
+            #expect(names.first == "kept")
+            // A new future, in which other things lie where the lost ones did.
+            try await third.saveAll((0..<40).map { note("new\($0)") })
+            let isWhole = names.count == 21
+            found.append(isWhole)
+            let known = try await FollowedChanges(of: third, since: good)
+            #expect(known.modified.count == names.count - 1 + 40)
+            if isWhole { continue }
+            let zone = await failure {
+                try await third.recordZoneChanges(inZoneWith: notes, since: zoneToken)
+            }
+            #expect(zone.code == .changeTokenExpired)
+            let whole = await failure { try await third.databaseChanges(since: databaseToken) }
+            #expect(whole.code == .changeTokenExpired)
+            #expect(try await FollowedChanges(of: third).modified.count == names.count + 40)
+        }
+        #expect(found.contains(false))
+    }
+}
