@@ -85,8 +85,7 @@ package struct JournalReader<Fold: JournalFold> {
         if !segment.isEmpty, segment.chainAtStart != chain {
             throw refusal(.chain, in: segment)
         }
-        scan.segment = current
-        scan.totals = SegmentTotals()
+        scan.begin(current)
         reader = GroupReader(
             file, base: segment.base, salt: segment.salt, limit: segment.limit,
             at: segment.firstGroup, chain: segment.chainAtStart)

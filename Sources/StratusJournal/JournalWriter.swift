@@ -86,7 +86,8 @@ package struct JournalWriter {
         }
         let room = limit.bytes(since: head) - Self.trailerLength
         var group = GroupBuilder(at: head, room: room, salt: salt, totals: totals)
-        if needsPreamble {
+        // Where no names are in force yet there is nothing to repeat.
+        if needsPreamble, !preamble.isEmpty {
             let preamble = preamble
             group.append(.preamble) { $0.append(preamble) }
         }

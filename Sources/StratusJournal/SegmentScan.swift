@@ -14,14 +14,22 @@ struct SegmentScan<Fold: JournalFold> {
     var fold: Fold
     var open: OpenCommit?
     /// The number of the segment being read.
-    var segment = 0
-    var totals = SegmentTotals()
+    private(set) var segment = 0
+    private(set) var totals = SegmentTotals()
     var commitCount: UInt64 = 0
     private(set) var lastFrameKind: EntryKind?
     /// A group that was not whole may be read again; nothing of it is taken twice.
     private var takenThrough = JournalOffset.zero
 
     init(_ fold: Fold) { self.fold = fold }
+
+    /// Goes over to segment `number`, of which nothing has been read: how the one before ended
+    /// says nothing about the end of this one.
+    mutating func begin(_ number: Int) {
+        segment = number
+        totals = SegmentTotals()
+        lastFrameKind = nil
+    }
 
     /// Takes the frames of `group` that lie before `end`.
     mutating func take(
