@@ -17,6 +17,7 @@ extension SampleMaker {
             "valid/long-commit-cut": cut.files,
             "valid/long-commit-given-up": try await givenUp(cut),
             "valid/no-names-yet": try await noNamesYet(),
+            "valid/sealed-last": try await sealedLast(),
             "valid/strays": try await strays(),
             "valid/written-by-newer": try await writtenByNewer(),
             "valid/ignorable-kinds": try await ignorableKinds(),
@@ -202,6 +203,26 @@ extension SampleMaker {
             try await database.save(RecordZone(zoneName: name))
         }
         return maker.files
+    }
+
+    /// The process ended between the trailer and the manifest that lists the next segment.
+    private static func sealedLast() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 11)
+        let database = try maker.open().privateDatabase(for: "alice")
+        var before = maker.files
+        var number = 0
+        while maker.segmentNames.count < 2 {
+            before = maker.files
+            try await maker.fill(database, saves: 1, from: number, length: 1500)
+            number += 1
+        }
+        let manifest = before.filter { $0.key.hasPrefix(Manifest.filePrefix) }
+        var unused = SegmentImage(try maker.segment(1), base: 2048)
+        unused.zero(from: 4096)
+        var files = manifest
+        files[maker.segmentNames[0]] = try maker.segment(0)
+        files[maker.segmentNames[1]] = unused.bytes
+        return files
     }
 
     /// Files that no manifest lists.
