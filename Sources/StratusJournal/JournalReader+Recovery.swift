@@ -16,7 +16,8 @@ extension JournalReader {
             throw JournalError.refused(report.row, fault.damage)
         }
         if report.row == .behindStatedEnd || report.row == .cleanTail { report.damage = nil }
-        if let part = fault.part {
+        // Where the group frame itself is at fault, the chain ends before it.
+        if let part = fault.part, place > part.offset {
             let taken = part.frames.count { $0.offset < place }
             chain = Chain.after(
                 part.header.chain, payloadChecksums: Array(part.payloadChecksums[0...taken]))

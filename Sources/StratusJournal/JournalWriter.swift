@@ -88,6 +88,7 @@ package struct JournalWriter {
         let room = min(
             limit.bytes(since: head) - Self.trailerLength, max(groupLimit, leastGroup(for: bytes)))
         var group = GroupBuilder(at: head, room: room, salt: salt, totals: totals)
+        // Where no names are in force yet there is nothing to repeat.
         if needsPreamble, !preamble.isEmpty {
             let preamble = preamble
             group.append(.preamble) { $0.append(preamble) }

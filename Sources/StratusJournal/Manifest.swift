@@ -127,6 +127,11 @@ extension Manifest {
         guard span.uint16(at: 50) == 0, span.uint64(at: 64) == 0 else {
             throw damage("reserved", 50)
         }
+        // An opening counts generation and epoch up by one.
+        guard generation < .max, incarnation < 1 << 12, epoch < .max else {
+            throw damage("number", 48)
+        }
+        guard count > 0 else { throw damage("length", 12) }
         segments = []
         for index in 0..<count {
             let place = Self.fixedLength + index * Self.segmentLength

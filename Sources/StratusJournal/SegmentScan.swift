@@ -14,8 +14,8 @@ struct SegmentScan<Fold: JournalFold> {
     var fold: Fold
     var open: OpenCommit?
     /// The number of the segment being read.
-    private var segment = 0
-    var totals = SegmentTotals()
+    private(set) var segment = 0
+    private(set) var totals = SegmentTotals()
     var commitCount: UInt64 = 0
     /// In the segment being read.
     private(set) var lastFrameKind: EntryKind?
@@ -24,10 +24,11 @@ struct SegmentScan<Fold: JournalFold> {
 
     init(_ fold: Fold) { self.fold = fold }
 
+    /// Goes over to segment `number`, of which nothing has been read: how the one before ended
+    /// says nothing about the end of this one.
     mutating func begin(segment number: Int) {
         segment = number
         totals = SegmentTotals()
-        // The trailer of the segment before says nothing about this one.
         lastFrameKind = nil
     }
 

@@ -67,6 +67,10 @@ struct RecordBatch: CommitRequest {
             }
         }
         if isAtomic { failInnocents(&preparation, &plans) }
+        // What was assigned for items that failed is not written either.
+        guard plans.contains(where: { if case .nothing = $0 { false } else { true } }) else {
+            return preparation
+        }
         var encoder = RecordEncoder(
             reading: reading, role: role, zone: zone, zoneID: zoneID, user: user, caller: caller,
             policy: policy, numbers: numbers)

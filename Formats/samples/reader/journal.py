@@ -1,0 +1,347 @@
+"""Manifest and journal, read as Manifest.md and Journal.md say; see store.py."""
+import struct
+
+from xxhash import xxh3_64_intdigest
+
+VERSION = 1
+# By kind of entry; filled by store.py.
+DECODERS = {}
+MASK = (1 << 64) - 1
+
+
+class Damage(Exception):
+    def __init__(self, kind, file="", byte=0, offset=None, row=None):
+        super().__init__(kind)
+        self.kind, self.file, self.byte, self.offset, self.row = kind, file, byte, offset, row
+
+    def line(self):
+        place = "" if self.offset is None else f" offset {self.offset}"
+        return f"damage {self.file} byte {self.byte}{place} kind {self.kind}"
+
+
+def u(data, place, size):
+    return int.from_bytes(data[place:place + size], "little")
+
+
+class Cursor:
+    def __init__(self, data):
+        self.data, self.place = data, 0
+
+    def take(self, count):
+        if self.place + count > len(self.data):
+            raise Damage("payload.content")
+        self.place += count
+        return self.data[self.place - count:self.place]
+
+    def number(self, size):
+        return int.from_bytes(self.take(size), "little")
+
+    def varint(self, bits=64):
+        value = shift = 0
+        while True:
+            byte = self.take(1)[0]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                if (byte == 0 and shift) or value >> bits:
+                    raise Damage("payload.content")
+                return value
+            shift += 7
+            if shift > 63:
+                if self.data[self.place] > 1:
+                    raise Damage("payload.content")
+
+    def signed(self):
+        value = self.varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def text(self, limit=255):
+        length = self.varint()
+        if length > limit:
+            raise Damage("payload.content")
+        return self.take(length).decode()
+
+    def end(self):
+        if self.place != len(self.data):
+            raise Damage("payload.content")
+
+
+class Manifest:
+    def __init__(self, data, name):
+        def need(condition, kind, byte=0):
+            if not condition:
+                raise Damage("manifest." + kind, name, byte)
+
+        need(80 <= len(data) <= 64 << 20, "length", len(data))
+        need(data[:8] == bytes.fromhex("8953544d0d0a1a0a"), "magic")
+        stated = int(name[9:], 16)
+        need(xxh3_64_intdigest(data[:-8], seed=stated) == u(data, len(data) - 8, 8), "checksum")
+        if u(data, 10, 2) > VERSION:
+            raise Damage(f"format.newer {u(data, 10, 2)}", name, 10)
+        count = u(data, 12, 4)
+        need(count <= 1 << 20 and len(data) == 80 + 56 * count, "length", 12)
+        self.generation = u(data, 16, 8)
+        need(self.generation == stated, "generation", 16)
+        self.store, self.epoch = data[24:40], u(data, 52, 4)
+        need(u(data, 50, 2) == 0 and u(data, 64, 8) == 0, "reserved", 50)
+        need(self.generation < MASK and u(data, 48, 2) < 4096, "number", 48)
+        need(count > 0, "length", 12)
+        self.segments = []
+        for index in range(count):
+            place = 72 + 56 * index
+            base, state, salt, end, first, last, zero = struct.unpack_from("<7Q", data, place)
+            segment = dict(
+                base=base, state=state & 255, length=state >> 8, salt=salt, end=end,
+                chain=first, endChain=last, limit=base + (state >> 8) // 8,
+                file="journal-%016x" % base, first=base + 512)
+            need(
+                1 <= segment["state"] <= 3 and segment["length"] <= 1 << 32 and base < 1 << 52
+                and zero == 0 and base <= end <= segment["limit"], "segment", place)
+            need(segment["state"] != 1 or index == count - 1, "order", place)
+            need(not self.segments or self.segments[-1]["limit"] <= base, "order", place)
+            self.segments.append(segment)
+
+
+def newest(files):
+    names = [n for n in files if n.startswith("manifest-") and len(n) == 25
+             and all(c in "0123456789abcdef" for c in n[9:])]
+    if names:
+        name = max(names)
+        return Manifest(files[name], name), name
+    stray = sorted(n for n in files if n.startswith("journal-"))
+    if not stray:
+        raise Damage("none")
+    raise Damage("file.missing", "manifest-*, beside " + stray[0])
+
+
+def frame(data, place, end, offset, salt):
+    """The header of a whole frame, its payload not yet looked at; or the name of the fault."""
+    if place + 40 > min(end, len(data)):
+        return "frame.length"
+    head = data[place:place + 40]
+    if not any(head):
+        return "frame.no frame"
+    if xxh3_64_intdigest(head[8:], seed=(salt + offset) & MASK) != u(head, 0, 8):
+        return "frame.header checksum"
+    f = dict(check=u(head, 8, 8), length=u(head, 16, 4), ordinal=u(head, 20, 4) & 0x7FFFFFFF,
+             last=head[23] >= 0x80, version=u(head, 24, 8), zone=u(head, 32, 4), kind=head[36],
+             offset=offset, place=place)
+    f["end"] = place + (40 + f["length"] + 7) // 8 * 8
+    f["entry"] = f["kind"] & 0x7F >= 32
+    for fault, broken in [
+        ("field length", f["length"] > 16 << 20), ("field kind", f["kind"] == 0),
+        ("field flags", head[37]), ("field keyNumber", u(head, 38, 2)),
+        ("field length", f["last"] and f["length"] < 8),
+        ("field ordinal", not f["entry"] and (f["ordinal"] or f["last"])),
+        ("length", f["end"] > end),
+    ]:
+        if broken:
+            return "frame." + fault
+    return f
+
+
+def whole(data, place, end, offset, salt):
+    f = frame(data, place, end, offset, salt)
+    if isinstance(f, str):
+        return f
+    if xxh3_64_intdigest(data[place + 24:f["end"]]) != f["check"]:
+        return "frame.payload checksum"
+    if any(data[place + 40 + f["length"]:f["end"]]):
+        return "frame.field padding"
+    f["payload"] = data[place + 40:place + 40 + f["length"] - (8 if f["last"] else 0)]
+    f["time"] = u(data, place + 40 + f["length"] - 8, 8) if f["last"] else None
+    return f
+
+
+def group(data, segment, place, epoch, chain):
+    """A group: (header, frames, fault, offset of the fault)."""
+    offset = segment["base"] + place // 8
+    f = whole(data, place, segment["length"], offset, segment["salt"])
+    if isinstance(f, str):
+        return None, [], f, offset
+    if f["kind"] != 1:
+        return None, [], "group.kind", offset
+    if f["length"] != 32:
+        return None, [], "group.fields", offset
+    g = dict(zip(("epoch", "count", "length", "durable", "chain"),
+                 struct.unpack("<IIQQQ", f["payload"])))
+    g["end"] = place + g["length"]
+    if (not 72 <= g["length"] <= 1 << 32 or g["length"] % 8 or g["end"] > segment["length"]
+            or g["durable"] > offset or g["epoch"] < epoch):
+        return None, [], "group.fields", offset
+    if g["chain"] != chain:
+        return None, [], "chain", offset
+    frames, at = [f], f["end"]
+    while at < g["end"]:
+        here = segment["base"] + at // 8
+        f = whole(data, at, g["end"], here, segment["salt"])
+        if not isinstance(f, str) and f["kind"] == 1:
+            f = "group.kind"
+        if isinstance(f, str):
+            return g, frames, f, here
+        frames.append(f)
+        at = f["end"]
+    if len(frames) - 1 != g["count"]:
+        return g, frames, "group.frameCount", offset
+    return g, frames, None, None
+
+
+def chain_after(chain, frames):
+    return xxh3_64_intdigest(b"".join(struct.pack("<Q", f["check"]) for f in frames), seed=chain)
+
+
+class Journal:
+    def __init__(self, files):
+        self.files = files
+        self.manifest, self.name = newest(files)
+        self.commits, self.open, self.dropped, self.fault = [], None, 0, None
+        self.row = None
+        chain = self.manifest.segments[0]["chain"]
+        for number, segment in enumerate(self.manifest.segments):
+            self.number, data = number, self.header(segment)
+            self.totals = [0, 0, 0, 0]
+            if segment["state"] != 1:
+                if segment["state"] == 3 and segment["end"] == segment["first"]:
+                    continue
+                if segment["chain"] != chain:
+                    raise Damage("chain", segment["file"], 0, None, "A")
+                chain = self.closed(segment, data)
+            else:
+                if segment["chain"] != chain:
+                    raise Damage("chain", segment["file"], 0, None, "A")
+                self.active(segment, data)
+        if self.open:
+            start = self.open[0]
+            for segment in self.manifest.segments:
+                low = max(start["offset"], segment["base"])
+                high = self.end if segment["state"] == 1 else segment["end"]
+                if low < high:
+                    self.dropped += (high - low) * 8
+            self.end = start["offset"]
+
+    def header(self, segment):
+        name = segment["file"]
+
+        def need(condition, kind, byte=0, offset=None):
+            if not condition:
+                raise Damage(kind, name, byte, offset, "A")
+
+        need(name in self.files, "file.missing")
+        data = self.files[name]
+        need(len(data) == segment["length"], "file.length", len(data), segment["base"])
+        need(data[:8] == bytes.fromhex("8953544a0d0a1a0a"), "segment.magic")
+        need(xxh3_64_intdigest(data[:4088]) == u(data, 4088, 8), "segment.checksum")
+        if u(data, 10, 2) > VERSION:
+            raise Damage(f"format.newer {u(data, 10, 2)}", name, 10)
+        length = u(data, 40, 8)
+        need(16384 <= length <= 1 << 32 and length % 4096 == 0, "segment.size", 40)
+        need(u(data, 12, 4) == 4096 and not any(data[60:64] + data[96:4088]),
+             "segment.reserved", 96)
+        need((u(data, 32, 8), data[16:32], u(data, 48, 8), length, u(data, 80, 8)) == (
+            segment["base"], self.manifest.store, segment["salt"], segment["length"],
+            segment["chain"]), "segment.identity")
+        return data
+
+    def closed(self, segment, data):
+        place, epoch, chain, name = 4096, 0, segment["chain"], segment["file"]
+        end = (segment["end"] - segment["base"]) * 8
+        while place < end:
+            g, frames, fault, where = group(data, segment, place, epoch, chain)
+            if fault and (g is None or where < segment["end"]):
+                raise Damage(fault, name, (where - segment["base"]) * 8, where, "A")
+            before, kept = list(self.totals), [f for f in frames if f["offset"] < segment["end"]]
+            self.take(kept, segment)
+            last, chain, epoch = (g, frames, chain), chain_after(g["chain"], kept), g["epoch"]
+            place = g["end"]
+        if segment["state"] == 2 and end > 4096:
+            g, frames, start = last
+            said = struct.unpack("<QQQQqq", frames[-1]["payload"]) if frames[-1]["kind"] == 2 else 0
+            if said != (segment["chain"], start, *before):
+                where = g["end"] - g["length"]
+                raise Damage("trailer", name, where, segment["base"] + where // 8, "A")
+        if chain != segment["endChain"]:
+            raise Damage("chain", name, 0, None, "A")
+        if segment["state"] == 3:
+            self.open = None
+        self.end = segment["end"]
+        return chain
+
+    def active(self, segment, data):
+        place, epoch, chain, last = 4096, 0, segment["chain"], None
+        while True:
+            g, frames, fault, where = group(data, segment, place, epoch, chain)
+            if fault:
+                self.take([f for f in frames if f["offset"] < where], segment)
+                break
+            self.take(frames, segment)
+            place, epoch, last = g["end"], g["epoch"], frames[-1]["kind"]
+            chain = chain_after(chain, frames)
+        self.end = where
+        damage = Damage(fault, segment["file"], (where - segment["base"]) * 8, where)
+        self.row = damage.row = self.judge(segment, data, g, where, last, epoch)
+        if self.row in "DIB":
+            raise damage
+        self.fault = None if self.row in "KE" else damage
+
+    def judge(self, segment, data, part, x, last, epoch):
+        m = self.manifest
+        if part is None and (m.epoch == 0 or last == 2 or (last == 3 and epoch == m.epoch)):
+            return "K"
+        start = (x - segment["base"]) * 8
+        groups, durable, closing, other = False, False, False, False
+        for at in range(start + 8, segment["length"], 8):
+            if not any(data[at:at + 8]):
+                continue
+            f = frame(data, at, 1 << 63, segment["base"] + at // 8, segment["salt"])
+            if isinstance(f, str):
+                continue
+            if f["kind"] == 1:
+                if not isinstance(whole(data, at, 1 << 63, f["offset"], segment["salt"]), str):
+                    groups = True
+                    durable |= u(data, at + 56, 8) > x
+            elif f["kind"] == 3:
+                closing = True
+            elif not groups:
+                other = True
+        if segment["end"] > x:
+            return "D"
+        if durable:
+            return "I" if closing else "B"
+        if groups:
+            return "C"
+        if part is not None or other:
+            return "J"
+        if not any(data[start:]):
+            return "E"
+        stale = any(not isinstance(frame(data, start, 1 << 63, s["base"] + start // 8, s["salt"]),
+                                   str) for s in m.segments if s is not segment)
+        return "G" if stale else "F"
+
+    def take(self, frames, segment):
+        for f in frames:
+            def damage(kind):
+                return Damage(kind, segment["file"], f["place"], f["offset"])
+
+            if not f["entry"]:
+                if f["kind"] > 4 and f["kind"] < 0x80:
+                    raise damage(f"frame.unknown kind {f['kind']}")
+                continue
+            if f["kind"] > 37 and f["kind"] < 0x80:
+                raise damage(f"frame.unknown kind {f['kind']}")
+            if f["ordinal"] == 0:
+                self.open = []
+            self.totals[0] += 1
+            if self.open is None or len(self.open) != f["ordinal"]:
+                raise damage("commit")
+            if f["kind"] in (32, 33, 34, 35, 36):
+                try:
+                    f["decoded"] = DECODERS[f["kind"]](Cursor(f["payload"]))
+                except (Damage, UnicodeDecodeError):
+                    raise damage("payload.content")
+            self.open.append(f)
+            if f["last"]:
+                n, time = self.totals, struct.unpack("<q", struct.pack("<Q", f["time"]))[0]
+                n[2] = min(n[2], time) if n[1] else time
+                n[3] = max(n[3], time) if n[1] else time
+                n[1] += 1
+                self.commits.append(self.open)
+                self.open = None

@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""Reads stores as the pages of Formats say, and compares with what expected.txt holds.
+
+Written from those pages alone, to show that nothing is missing in them. It needs the module
+xxhash and is no part of the gate:
+
+    python3 reader/store.py valid/* damaged/*
+"""
+import base64
+import hashlib
+import os
+import struct
+import sys
+
+sys.dont_write_bytecode = True
+
+from journal import DECODERS, Cursor, Damage, Journal, u
+from xxhash import xxh3_64_intdigest
+
+KINDS = [None, "string", "int64", "double", "date", "bytes", "location", "reference"]
+
+
+def record(c):
+    r, flags = {}, c.number(1)
+    if flags & ~7 or flags & 3 == 2:
+        raise Damage("payload.content")
+    r["type"], r["modifier"], r["modified"] = c.varint(32), c.varint(32), c.signed()
+    r["creator"], r["created"] = r["modifier"], r["modified"]
+    if flags & 2:
+        r["creator"], r["created"] = c.varint(32), c.signed()
+    r["previous"] = c.varint() if flags & 1 else 0
+    if flags & 1 and r["previous"] == 0:
+        raise Damage("payload.content")
+    r["name"] = c.text()
+    r["parent"] = c.text() if flags & 4 else None
+    table = [(c.varint(32), c.number(1), c.varint()) for _ in range(c.varint())]
+    r["fields"] = [(number, kind, c.take(length)) for number, kind, length in table]
+    c.end()
+    return r
+
+
+def tombstone(c):
+    t = dict(type=c.varint(32), deleter=c.varint(32), deleted=c.signed(), previous=c.varint())
+    t["name"] = c.text()
+    c.end()
+    return t
+
+
+def zone(c):
+    z = dict(number=c.varint(32), database=c.varint(32), state=c.number(1),
+             capabilities=c.number(1), incarnation=c.number(2), name=c.text())
+    c.end()
+    return z
+
+
+def user(c):
+    number, high, low = c.varint(32), c.number(8), c.number(8)
+    c.end()
+    return number, "_%016x%016x" % (high, low)
+
+
+def names(c):
+    n = dict(first=c.varint(32), names=[c.text() for _ in range(c.varint())])
+    n["columns"] = [(c.varint(32), c.varint(32), c.number(1)) for _ in range(c.varint())]
+    c.end()
+    return n
+
+
+DECODERS.update({32: record, 33: tombstone, 34: zone, 35: user, 36: names})
+
+
+def value(kind, data):
+    if kind & 32:
+        c = Cursor(data)
+        parts = [c.take(c.varint()) for _ in range(c.varint())]
+        return "[" + " ".join(value(kind & 31, part) for part in parts) + "]"
+    if kind == 1:
+        text = data.decode().replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'"{text}"'
+    if kind == 2:
+        return str(Cursor(data).signed())
+    if kind in (3, 4, 6):
+        return ",".join("%016x" % u(data, at, 8) for at in range(0, len(data), 8))
+    if kind == 5:
+        if len(data) > 64:
+            return f"{len(data)} bytes of sha256 {hashlib.sha256(data).hexdigest()}"
+        return "x" + data.hex()
+    return f"{data[0]}:{data[1:].decode()}"
+
+
+def varint(n):
+    out = b""
+    while n >= 0x80:
+        out += bytes([n & 0x7F | 0x80])
+        n >>= 7
+    return out + bytes([n])
+
+
+def text(t):
+    return varint(len(t.encode())) + t.encode()
+
+
+def token(scope, store, database, number, position):
+    data = bytes([1, scope]) + store + struct.pack("<IIQ", database, number, position)
+    data += struct.pack("<I", xxh3_64_intdigest(data) & 0xFFFFFFFF)
+    return "token " + base64.b64encode(data).decode()
+
+
+class Store:
+    def __init__(self, journal):
+        self.store = journal.manifest.store
+        self.users, self.names, self.zones, self.byName, self.entries = {}, [], {}, {}, {}
+        self.activity = {}
+        for commit in journal.commits:
+            touched = {}
+            for f in commit:
+                kind, d = f["kind"], f.get("decoded")
+                if kind in (32, 33):
+                    self.entries.setdefault(f["zone"], {})[d["name"]] = f
+                    touched[f["zone"]] = f["version"] & (1 << 52) - 1
+                elif kind == 34:
+                    self.zones[d["number"]] = d
+                    self.byName[d["database"], d["name"]] = d["number"]
+                    self.activity[d["number"]] = f["offset"]
+                    if d["state"] != 1:
+                        self.entries.pop(d["number"], None)
+                        touched.pop(d["number"], None)
+                elif kind == 35:
+                    self.users[d[0]] = d[1]
+                elif kind == 36:
+                    assert d["first"] == len(self.names)
+                    self.names += d["names"]
+            self.activity.update(touched)
+
+    def dump(self):
+        lines = []
+        for database, name in [(0, "public")] + sorted(self.users.items()):
+            lines += ["", f"database {name}"]
+            digests = ([], [])
+            living = {n: self.zones[i] for (d, n), i in self.byName.items()
+                      if d == database and self.zones[i]["state"] == 1}
+            for zone_name in ["_defaultZone"] + sorted(set(living) - {"_defaultZone"}):
+                z = living.get(zone_name, dict(number=None, capabilities=0))
+                lines.append(f"zone {zone_name} capabilities {z['capabilities']}")
+                entries = self.entries.get(z["number"], {})
+                records = [f for _, f in sorted(entries.items()) if f["kind"] == 32]
+                for f in records:
+                    lines += self.record(f)
+                if records or zone_name != "_defaultZone":
+                    for system in (0, 1):
+                        digests[system].append(self.digest(zone_name, records, system))
+                if z["capabilities"] & 1:
+                    feed = sorted(entries.values(), key=lambda f: f["version"])
+                    lines += ["changed " + f["decoded"]["name"] for f in feed if f["kind"] == 32]
+                    lines += [f"deleted {f['decoded']['name']} {self.names[f['decoded']['type']]}"
+                              for f in feed if f["kind"] == 33]
+                    last = feed[-1]["version"] if feed else 0
+                    lines.append(token(1, self.store, database, z["number"], last))
+            if database:
+                lines += self.feed(database, living)
+            for word, zones in zip(("hash", "system-hash"), digests):
+                total = hashlib.sha256(varint(len(zones)) + b"".join(zones)).hexdigest()
+                lines.append(f"{word} {total}")
+        return lines
+
+    def feed(self, database, living):
+        feed = sorted((at, self.zones[n]) for n, at in self.activity.items()
+                      if self.zones[n]["database"] == database)
+        lines = [f"zone-changed {z['name']}" for _, z in feed
+                 if z["state"] == 1 and z["capabilities"] & 1]
+        lines += [f"zone-deleted {z['name']}" for _, z in feed
+                  if z["state"] != 1 and z["name"] not in living]
+        return lines + [token(2, self.store, database, 0, feed[-1][0] if feed else 0)]
+
+    def fields(self, f):
+        return sorted((self.names[number], kind, data) for number, kind, data
+                      in f["decoded"]["fields"])
+
+    def record(self, f):
+        d = f["decoded"]
+        lines = [f"record {d['name']}", f"  type {self.names[d['type']]}", f"  tag {f['version']}",
+                 f"  created {d['created']} by {self.users[d['creator']]}",
+                 f"  modified {d['modified']} by {self.users[d['modifier']]}"]
+        if d["parent"] is not None:
+            lines.append(f"  parent {d['parent']}")
+        for name, kind, data in self.fields(f):
+            word = (KINDS[kind & 31] + "-list" if kind & 31 else "list") if kind & 32 \
+                else KINDS[kind]
+            lines.append(f"  field {name} {word} {value(kind, data)}")
+        return lines
+
+    def digest(self, zone_name, records, system):
+        total = 0
+        for f in records:
+            d, fields = f["decoded"], self.fields(f)
+            data = text(d["name"]) + text(self.names[d["type"]])
+            data += b"\0" if d["parent"] is None else b"\1" + text(d["parent"])
+            data += varint(len(fields))
+            for name, kind, bits in fields:
+                data += text(name) + bytes([kind]) + varint(len(bits)) + bits
+            if system:
+                data += struct.pack("<Qqq", f["version"], d["created"], d["modified"])
+                data += text(self.users[d["creator"]]) + text(self.users[d["modifier"]])
+            total += int.from_bytes(hashlib.sha256(data).digest(), "little")
+        sum_bytes = (total % (1 << 256)).to_bytes(32, "little")
+        return hashlib.sha256(text(zone_name) + varint(len(records)) + sum_bytes).digest()
+
+
+def describe(files):
+    try:
+        j = Journal(files)
+    except Damage as damage:
+        lines = ["opens no"] + ([f"row {damage.row}"] if damage.row else [])
+        cause = "newerFormat" if damage.kind.startswith("format.newer") else "damaged"
+        return lines + [f"cause {cause}", damage.line()]
+    listed = {s["file"] for s in j.manifest.segments} | {j.name}
+    lines = ["opens yes", f"row {j.row}", f"clean {'yes' if j.row == 'K' else 'no'}",
+             f"possible-loss {'yes' if j.row == 'J' else 'no'}", f"end {j.end}",
+             f"commits {len(j.commits)}", f"dropped-bytes {j.dropped}"]
+    lines += [f"discarded {n}" for n in sorted(files)
+              if n.startswith(("journal-", "manifest-")) and n not in listed]
+    return lines + ([j.fault.line()] if j.fault else []) + Store(j).dump()
+
+
+def main():
+    wrong = 0
+    for folder in sys.argv[1:]:
+        files = {n: open(os.path.join(folder, n), "rb").read() for n in os.listdir(folder)}
+        expected = files.pop("expected.txt").decode().split("\n")[:-1]
+        if "tokens.txt" in files:
+            continue
+        found = describe(files)
+        same = found == expected
+        wrong += not same
+        print("same" if same else "DIFFERENT", folder)
+        if not same:
+            for a, b in zip(found + [""] * 99, expected):
+                if a != b:
+                    print("  found   ", a, "\n  expected", b)
+                    break
+    sys.exit(wrong > 0)
+
+
+main()

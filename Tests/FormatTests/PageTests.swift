@@ -1,0 +1,135 @@
+import FoundationEssentials
+import StratusBytes
+import Testing
+
+/// The pages say what the code refers to, and the samples are all listed.
+@Suite struct PageTests {
+    private static let pages = PackageFiles.names(in: "Formats").filter { $0.hasSuffix(".md") }
+
+    /// A page that a comment cites, and the section it names, if any.
+    struct Citation: Hashable, CustomTestStringConvertible {
+        var page: String
+        var section: String?
+        var testDescription: String { section.map { "\(page), \($0)" } ?? page }
+    }
+
+    /// Citations are written `Formats/Page.md`, with the section's name in quotation marks behind.
+    static let citations: [Citation] = {
+        var found: Set<Citation> = []
+        for path in PackageFiles.paths(below: "Sources") where path.hasSuffix(".swift") {
+            let text = (PackageFiles.text(path) ?? "").replacing(#/\n\s*/{2,3} /#, with: " ")
+            for match in text.matches(of: /`Formats\/([A-Za-z\/]+\.md)`(?:, "([^"]+)")?/) {
+                let section = match.output.2.map(String.init)
+                found.insert(Citation(page: String(match.output.1), section: section))
+            }
+        }
+        return found.sorted { $0.testDescription < $1.testDescription }
+    }()
+
+    @Test(arguments: citations)
+    func `a page and a section that code cites are there`(citation: Citation) throws {
+        let page = try #require(PackageFiles.text("Formats/\(citation.page)"))
+        guard let section = citation.section else { return }
+        let lines = page.split(separator: "\n")
+        #expect(lines.contains { $0 == "## \(section)" }, "\(citation.testDescription)")
+    }
+
+    @Test func `code cites the pages, and the rule on versions is stated`() throws {
+        let sections = Set(Self.citations.map(\.testDescription))
+        #expect(sections.contains("Journal.md, Recovery"))
+        #expect(sections.contains("README.md, Order of checks"))
+        let page = try #require(PackageFiles.text("Formats/README.md"))
+        #expect(page.contains("**Rule R26"))
+    }
+
+    @Test(arguments: pages)
+    func `a page has short lines, tables aside`(page: String) throws {
+        let text = try #require(PackageFiles.text("Formats/\(page)"))
+        for line in text.split(separator: "\n") where !line.hasPrefix("|") {
+            #expect(line.count <= 110, "\(line)")
+        }
+    }
+
+    @Test func `every sample is listed, and what is listed is there`() throws {
+        let page = try #require(PackageFiles.text("Formats/samples/README.md"))
+        let listed = page.matches(of: /\| `((?:valid|damaged)\/[a-z-]+)` \|/).map {
+            String($0.output.1)
+        }
+        #expect(listed.sorted() == Sample.all.map(\.name).sorted())
+    }
+
+    /// Row, damage and place stand in the table as in the expectation.
+    @Test(arguments: Sample.damaged)
+    func `the table says of a damaged sample what its expectation says`(sample: Sample) throws {
+        let page = try #require(PackageFiles.text("Formats/samples/README.md"))
+        let row = try #require(
+            page.split(separator: "\n").first { $0.hasPrefix("| `\(sample.name)` |") })
+        let cells = row.split(separator: "|").map { $0.filter { $0 != "`" }.dropFirst().dropLast() }
+        let expected = try #require(sample.expected)
+        if let match = expected.firstMatch(of: /damage (.+) byte (\d+).* kind (.+)\n/) {
+            #expect(cells[3] == match.output.3)
+            #expect(cells[4] == "\(match.output.1) \(match.output.2)")
+        }
+        let decided = expected.firstMatch(of: /row (.)\n/)?.output.1
+        #expect(cells[2] == decided ?? "–")
+    }
+
+    @Test func `the test vectors of the journal's page hold`() throws {
+        let page = try #require(PackageFiles.text("Formats/Journal.md"))
+        let rows = page.matches(of: /\| (hex|zeros) ?([0-9a-f]*) \| (\d+) \| ([0-9a-f]{16}) \|/)
+        #expect(rows.count == 8)
+        for row in rows {
+            let isHex = row.output.1 == "hex"
+            let input =
+                isHex
+                ? try #require(Hex.decode(row.output.2))
+                : [UInt8](repeating: 0, count: try #require(Int(row.output.2)))
+            let seed = try #require(UInt64(row.output.3))
+            #expect(Hex.encode(Checksum.xxh3(input.span, seed: seed)) == row.output.4)
+        }
+    }
+
+    @Test func `the test vector of the chain holds`() throws {
+        let page = try #require(PackageFiles.text("Formats/Journal.md"))
+            .replacing("\n", with: " ")
+        let vector =
+            /after the chain `(.{16})` and [^`]+ `(.{16})` and `(.{16})` comes the chain `(.{16})`/
+        let words = try #require(page.firstMatch(of: vector)?.output)
+        var writer = ByteWriter()
+        writer.uint64(try #require(UInt64(words.2, radix: 16)))
+        writer.uint64(try #require(UInt64(words.3, radix: 16)))
+        let seed = try #require(UInt64(words.1, radix: 16))
+        #expect(Hex.encode(Checksum.xxh3(writer.bytes.span, seed: seed)) == words.4)
+    }
+
+    /// Lines of hex in a page's example: an address, bytes, and words behind three spaces.
+    @Test(arguments: [
+        ("Journal.md", "valid/empty", "journal-0000000000000000"),
+        ("Manifest.md", "valid/empty", "manifest-0000000000000002"),
+        ("Record.md", "valid/users", "journal-0000000000000000"),
+    ])
+    func `the bytes of an example are those of the sample`(
+        page: String, sample: String, file: String
+    ) throws {
+        let text = try #require(PackageFiles.text("Formats/\(page)"))
+        let bytes = try #require(Sample(name: sample).files[file])
+        let lines = text.matches(of: /\n    ([0-9a-f]{4})((?: [ ]?[0-9a-f]{2})+)(?=   |\n)/)
+        #expect(lines.count >= 15)
+        for line in lines {
+            let place = try #require(Int(line.output.1, radix: 16))
+            let stated = try #require(Hex.decode(line.output.2.filter { $0 != " " }))
+            #expect(Array(bytes[place..<place + stated.count]) == stated, "\(line.output.0)")
+        }
+    }
+
+    @Test func `the token of the example is the second sample`() throws {
+        let text = try #require(PackageFiles.text("Formats/Token.md"))
+        let lines = text.matches(of: /\n    [0-9a-f]{2} ((?: [0-9a-f]{2})+)(?=   |\n)/)
+        let bytes = try #require(
+            Hex.decode(lines.map { $0.output.1.filter { $0 != " " } }.joined()))
+        let token = Data(bytes).base64EncodedString()
+        #expect(text.contains("\n    \(token)\n"))
+        let tokens = try #require(Sample(name: "valid/tokens").files[Sample.tokens])
+        #expect(String(decoding: tokens, as: UTF8.self).split(separator: "\n")[1] == token)
+    }
+}

@@ -1,0 +1,190 @@
+import FoundationEssentials
+import Stratus
+import StratusBytes
+import StratusFiles
+import StratusJournal
+
+// Stores that something is wrong with.
+extension SampleMaker {
+    static func damaged() async throws -> [String: StoreFiles] {
+        var samples: [String: StoreFiles] = [:]
+        for (name, files) in try await rows() { samples["damaged/row-" + name] = files }
+        for (name, files) in try await manifests() { samples["damaged/manifest-" + name] = files }
+        for (name, files) in try await segmentFiles() {
+            samples["damaged/segment-" + name] = files
+        }
+        for (name, files) in try await contents() { samples["damaged/" + name] = files }
+        return samples
+    }
+
+    /// A store of one segment with six saves.
+    private static func small(
+        _ durability: Container.Durability = .full, closing: Bool = false, saves: Int = 6
+    ) async throws -> SampleMaker {
+        let maker = SampleMaker(seed: 20)
+        let container = try maker.open(durability)
+        try await maker.fill(container.privateDatabase(for: "alice"), saves: saves)
+        if closing { try await container.close() }
+        return maker
+    }
+
+    /// A store of two segments, the first of them sealed.
+    private static func twoSegments() async throws -> SampleMaker {
+        let maker = SampleMaker(seed: 21)
+        let container = try maker.open()
+        try await maker.fill(container.privateDatabase(for: "alice"), saves: 16, length: 900)
+        return maker
+    }
+
+    /// One for each row of the table of recovery that a sample can show.
+    private static func rows() async throws -> [(String, StoreFiles)] {
+        let sealed = try await twoSegments()
+        try sealed.edit(0) { $0.flip($0.groups[3] + 100) }
+
+        let acknowledged = try await small()
+        try acknowledged.edit(0) { $0.flip($0.groups[4] + 100) }
+        let first = try await twoSegments()
+        try first.edit(1) { $0.flip($0.groups[0] + 20) }
+
+        let unacknowledged = try await small(.none)
+        try unacknowledged.edit(0) { $0.flip($0.groups[4] + 100) }
+
+        let stated = try await small(closing: true)
+        _ = try stated.open()
+        try stated.edit(0) { $0.flip($0.groups[4] + 100) }
+
+        let torn = try await small(saves: 7)
+        try torn.edit(0) { $0.zero(from: $0.groups[$0.groups.count - 1] + 24) }
+
+        let stale = try await small()
+        _ = try stale.open()
+        let old = SegmentImage(try stale.segment(0), base: 0)
+        let frame = old.bytes[4096..<4096 + 72]
+        try stale.edit(1) { $0.overwrite(4096, with: frame) }
+
+        let closed = try await small(closing: true)
+        try closed.edit(0) { $0.flip($0.groups[4] + 100) }
+
+        let last = try await small()
+        try last.edit(0) { $0.flip($0.groups[$0.groups.count - 1] + 150) }
+
+        let behind = try await small(closing: true)
+        try behind.edit(0) { $0.overwrite($0.head, with: Array("what lies here is nothing".utf8)) }
+        return [
+            ("a-sealed-segment", sealed.files), ("b-acknowledged-group", acknowledged.files),
+            ("b-first-group-of-segment", first.files),
+            ("c-unacknowledged-group", unacknowledged.files),
+            ("d-before-stated-end", stated.files), ("e-clean-tail", try await small().files),
+            ("f-torn-tail", torn.files), ("g-stale-bytes", stale.files),
+            ("i-before-closing-mark", closed.files), ("j-last-group", last.files),
+            ("k-behind-closing-mark", behind.files),
+        ]
+    }
+
+    private static func manifests() async throws -> [(String, StoreFiles)] {
+        let whole = try await small(closing: true).files
+        let name = Manifest.fileName(generation: 2)
+        let bytes = whole[name] ?? []
+        func with(_ bytes: [UInt8]?, named other: String = name) -> StoreFiles {
+            var files = whole
+            files[name] = nil
+            files[other] = bytes
+            return files
+        }
+        var flipped = bytes
+        flipped[60] ^= 1
+        var segments = SegmentImage(bytes, base: 0)
+        segments.overwrite(12, with: [0, 0, 0, 0])
+        let none = SegmentImage.with(version: 1, leastReader: 1, Array(segments.bytes))
+        return [
+            ("truncated", with(Array(bytes.dropLast(8)))), ("flipped", with(flipped)),
+            ("empty", with([])), ("missing", with(nil)),
+            ("renamed", with(bytes, named: Manifest.fileName(generation: 3))),
+            ("without-segments", with(none)),
+            ("newer-format", with(SegmentImage.with(version: 2, leastReader: 2, bytes))),
+        ]
+    }
+
+    private static func segmentFiles() async throws -> [(String, StoreFiles)] {
+        let maker = try await twoSegments()
+        let whole = maker.files
+        let names = maker.segmentNames
+        let first = whole[names[0]] ?? []
+        func with(_ bytes: [UInt8]?) -> StoreFiles {
+            var files = whole
+            files[names[0]] = bytes
+            return files
+        }
+        var flipped = first
+        flipped[40] ^= 1
+        var trailer = SegmentImage(first, base: 0)
+        let frame = trailer.frames(ofGroup: trailer.groups[trailer.groups.count - 1])[1]
+        trailer.put(1, at: frame + 40 + 16)
+        trailer.seal(frame)
+        let foreign = SampleMaker(seed: 22)
+        try await foreign.open().close()
+        return [
+            ("missing", with(nil)), ("truncated", with(Array(first.dropLast(4096)))),
+            ("header-flipped", with(flipped)), ("foreign", with(try foreign.segment(0))),
+            ("newer-format", with(SegmentImage.with(version: 2, leastReader: 2, first))),
+            ("trailer-false", with(trailer.bytes)),
+        ]
+    }
+
+    /// Wrong in content, with checksums that hold.
+    private static func contents() async throws -> [(String, StoreFiles)] {
+        func changed(_ body: (inout SegmentImage, Int) -> Void) async throws -> StoreFiles {
+            let maker = try await small()
+            try maker.edit(0) { image in
+                body(&image, image.frames(ofGroup: image.groups[image.groups.count - 1])[1])
+            }
+            return maker.files
+        }
+        let one = try await diverging(as: "one")
+        let other = try await diverging(as: "two")
+        let stranger = SegmentImage(try other.segment(0), base: 0)
+        let group = stranger.groups[4]
+        let end = stranger.groups[5]
+        try one.edit(0) { $0.overwrite(group, with: stranger.bytes[group..<end]) }
+        return [
+            ("group-exchanged", one.files),
+            (
+                "kind-unknown",
+                try await changed { image, frame in image.set(kind: 64, ofFrame: frame) }
+            ),
+            (
+                "ordinal-false",
+                try await changed { image, frame in
+                    image.overwrite(frame + 20, with: [1])
+                    image.seal(frame)
+                }
+            ),
+            (
+                "reserved-flag",
+                try await changed { image, frame in
+                    image.overwrite(frame + 37, with: [1])
+                    image.seal(frame)
+                }
+            ),
+            (
+                "payload-without-meaning",
+                try await changed { image, frame in
+                    image.overwrite(frame + 40, with: [0x80])
+                    image.seal(frame)
+                }
+            ),
+        ]
+    }
+
+    /// Two histories of one store that part at the fourth group and are equally long.
+    private static func diverging(as name: String) async throws -> SampleMaker {
+        let maker = SampleMaker(seed: 23)
+        let container = try maker.open()
+        let database = container.privateDatabase(for: "alice")
+        try await maker.fill(database, saves: 2)
+        for number in 0..<4 {
+            try await database.save(maker.record("note-\(name)-\(number)", ["number": 1]))
+        }
+        return maker
+    }
+}

@@ -1,0 +1,265 @@
+import FoundationEssentials
+import Stratus
+import StratusFiles
+import StratusJournal
+import Support
+
+// Stores that every reader opens.
+extension SampleMaker {
+    static func valid() async throws -> [String: StoreFiles] {
+        let cut = try await cutLongCommit()
+        return [
+            "valid/made-only": try madeOnly(),
+            "valid/empty": try await empty(),
+            "valid/kinds": try await kinds(),
+            "valid/users": try await users(),
+            "valid/segments": try await segments(),
+            "valid/long-commit-cut": cut.files,
+            "valid/long-commit-given-up": try await givenUp(cut),
+            "valid/no-names-yet": try await noNamesYet(),
+            "valid/sealed-last": try await sealedLast(),
+            "valid/strays": try await strays(),
+            "valid/written-by-newer": try await writtenByNewer(),
+            "valid/ignorable-kinds": try await ignorableKinds(),
+        ]
+    }
+
+    /// The process ended between making the store and opening it.
+    private static func madeOnly() throws -> StoreFiles {
+        let maker = SampleMaker(seed: 1)
+        _ = try Journal.manifest(
+            in: LocalStorage(
+                at: storePath, .writing(creating: true), on: maker.disk.process()),
+            creating: true, options: maker.options)
+        return maker.files
+    }
+
+    private static func empty() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 2)
+        try await maker.open().close()
+        return maker.files
+    }
+
+    /// Every kind of value, edits, deletions; closed, opened again and closed.
+    private static func kinds() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 3)
+        var container = try maker.open()
+        var database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: zone))
+        try await database.save(maker.record("target"))
+        var values = maker.record("values", type: "Everything", maker.values)
+        values.parent = Reference(recordID: Record.ID(recordName: "target", zoneID: zone))
+        try await database.save(values)
+        try await database.save(maker.record("lists", type: "Everything", maker.lists))
+        // A list without elements: of a field whose elements are known, and of a new one.
+        try await database.save(
+            maker.record("bare", type: "Everything", ["texts": [], "unknown": []]))
+        let long = String(repeating: "n", count: 254) + "~"
+        try await database.save(maker.record(long, ["title": "a name of 255 bytes"]))
+        try await database.save(maker.record("a b/c", ["title": "a name with other signs"]))
+        try await container.close()
+
+        container = try maker.open()
+        database = container.privateDatabase(for: "alice")
+        var edited = try await database.save(maker.record("edited", ["title": "one", "old": 1]))
+        edited["title"] = "two"
+        edited["old"] = nil
+        try await database.save(edited)
+        let gone = try await database.save(maker.record("gone", ["title": "gone"]))
+        try await database.deleteRecord(withID: gone.recordID)
+        let again = try await database.save(maker.record("again", ["title": "first"]))
+        try await database.deleteRecord(withID: again.recordID)
+        try await database.save(maker.record("again", type: "Other", ["title": "second"]))
+        try await container.close()
+        return maker.files
+    }
+
+    private var values: [String: RecordValue] {
+        let target = Record.ID(recordName: "target", zoneID: Self.zone)
+        var place = Location(latitude: 52.52, longitude: 13.405)
+        place.altitude = 34.5
+        place.horizontalAccuracy = 5
+        place.verticalAccuracy = 10
+        place.course = 90
+        place.speed = 1.5
+        place.timestamp = Date(timeIntervalSinceReferenceDate: 788_918_400.5)
+        return [
+            "text": "zwölf \"Äpfel\" \\ ✓\n", "textEmpty": "",
+            "int": 1, "intMinus": -1, "intZero": 0,
+            "intLeast": .int64(.min), "intGreatest": .int64(.max),
+            "double": 0.1, "doubleMinusZero": .double(-0.0),
+            "doubleInfinite": .double(.infinity), "doubleNone": .double(.nan),
+            "date": .date(Date(timeIntervalSinceReferenceDate: 788_918_400.123456)),
+            "dateEarly": .date(Date(timeIntervalSinceReferenceDate: -1e9)),
+            "data": .bytes(Data([0, 1, 0x7f, 0x80, 0xff])), "dataEmpty": .bytes(Data()),
+            "place": .location(place),
+            "placeBare": .location(Location(latitude: -90, longitude: 180)),
+            "link": .reference(Reference(recordID: target)),
+            "linkOwning": .reference(Reference(recordID: target, action: .deleteSelf)),
+            "linkValid": .reference(Reference(recordID: target, action: .validate)),
+        ]
+    }
+
+    private var lists: [String: RecordValue] {
+        let target = Record.ID(recordName: "target", zoneID: Self.zone)
+        return [
+            "texts": ["a", "", "ü"], "ints": [0, -1, 300], "doubles": [0.5, -2.0],
+            "dates": [.date(Date(timeIntervalSinceReferenceDate: 0))],
+            "datas": [.bytes(Data([1, 2])), .bytes(Data())],
+            "places": [.location(Location(latitude: 1, longitude: 2))],
+            "links": [
+                .reference(Reference(recordID: target)),
+                .reference(Reference(recordID: target, action: .deleteSelf)),
+            ],
+        ]
+    }
+
+    /// Several users, the public database, zones that were deleted; never closed.
+    private static func users() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 4)
+        let container = try maker.open()
+        let carol = "_00112233445566778899aabbccddeeff"
+        for user in ["alice", "bob", carol] {
+            let database = container.publicDatabase(as: user)
+            try await database.save(
+                maker.record(
+                    "by-\(user)", in: .default, ["title": .string("by \(user)")]))
+        }
+        for user in ["alice", "bob"] {
+            let database = container.privateDatabase(for: user)
+            try await database.save(RecordZone(zoneID: zone))
+            try await database.save(maker.record("same", ["owner": .string(user)]))
+            try await database.save(
+                maker.record("plain", in: .default, ["count": 1]))
+        }
+        let alice = container.privateDatabase(for: "alice")
+        for name in ["old", "twice"] {
+            let id = RecordZone.ID(zoneName: name)
+            try await alice.save(RecordZone(zoneID: id))
+            try await alice.save(maker.record("inside", in: id))
+            try await alice.deleteRecordZone(withID: id)
+        }
+        let twice = RecordZone.ID(zoneName: "twice")
+        try await alice.save(RecordZone(zoneID: twice))
+        try await alice.save(maker.record("new", in: twice))
+        // Changed by somebody else than its creator.
+        let shared = container.publicDatabase(as: "bob")
+        var record = try await shared.record(for: Record.ID(recordName: "by-alice"))
+        record["title"] = "changed by bob"
+        try await shared.save(record)
+        return maker.files
+    }
+
+    /// Several segments, an opening after a crash, a commit longer than a group; closed.
+    private static func segments() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 5)
+        var container = try maker.open()
+        try await maker.fill(
+            container.privateDatabase(for: "alice"), saves: 16, length: 900)
+        container = try maker.open()
+        let database = container.privateDatabase(for: "alice")
+        try await maker.fill(database, saves: 4, from: 16, length: 900)
+        _ = try await database.modifyRecords(
+            saving: (0..<14).map { number in
+                maker.record(
+                    "batch-\(number)", type: "Batch",
+                    ["content": maker.filling(100 + number, count: 1400)])
+            }, deleting: [Record.ID(recordName: "note-3", zoneID: zone)])
+        var record = try await database.record(
+            for: Record.ID(recordName: "note-4", zoneID: zone))
+        record["number"] = -4
+        try await database.save(record)
+        try await container.close()
+        return maker.files
+    }
+
+    /// A commit over two segments whose last group never came.
+    private static func cutLongCommit() async throws -> SampleMaker {
+        let maker = SampleMaker(seed: 6)
+        let container = try maker.open()
+        let database = container.privateDatabase(for: "alice")
+        try await maker.fill(database, saves: 3)
+        _ = try await database.modifyRecords(
+            saving: (0..<18).map { number in
+                maker.record(
+                    "batch-\(number)", ["content": maker.filling(200 + number, count: 900)])
+            })
+        try maker.edit(1) { $0.zero(from: $0.groups[$0.groups.count - 1]) }
+        return maker
+    }
+
+    private static func givenUp(_ maker: SampleMaker) async throws -> StoreFiles {
+        let container = try maker.open()
+        try await maker.fill(container.privateDatabase(for: "alice"), saves: 1, from: 50)
+        try await container.close()
+        return maker.files
+    }
+
+    /// Opened again after a crash, before anything had a name.
+    private static func noNamesYet() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 7)
+        for name in ["first", "second"] {
+            let database = try maker.open().privateDatabase(for: "alice")
+            try await database.save(RecordZone(zoneName: name))
+        }
+        return maker.files
+    }
+
+    /// The process ended between the trailer and the manifest that lists the next segment.
+    private static func sealedLast() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 11)
+        let database = try maker.open().privateDatabase(for: "alice")
+        var before = maker.files
+        var number = 0
+        while maker.segmentNames.count < 2 {
+            before = maker.files
+            try await maker.fill(database, saves: 1, from: number, length: 1500)
+            number += 1
+        }
+        let manifest = before.filter { $0.key.hasPrefix(Manifest.filePrefix) }
+        var unused = SegmentImage(try maker.segment(1), base: 2048)
+        unused.zero(from: 4096)
+        var files = manifest
+        files[maker.segmentNames[0]] = try maker.segment(0)
+        files[maker.segmentNames[1]] = unused.bytes
+        return files
+    }
+
+    /// Files that no manifest lists.
+    private static func strays() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 8)
+        var container = try maker.open()
+        try await maker.fill(container.privateDatabase(for: "alice"), saves: 1)
+        let older = maker.files.filter { $0.key.hasPrefix(Manifest.filePrefix) }
+        try await container.close()
+        container = try maker.open()
+        var files = maker.files
+        files.merge(older) { first, _ in first }
+        files["journal-0000000000abcdef"] = [UInt8](repeating: 0, count: 4096)
+        files[Manifest.fileName(generation: 9) + LocalStorage.temporarySuffix] = [1, 2, 3]
+        files["notes.txt"] = Array("not the store's\n".utf8)
+        files["manifest-of-cargo"] = Array("neither\n".utf8)
+        return files
+    }
+
+    /// A newer version wrote it and says that this one may read it.
+    private static func writtenByNewer() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 9)
+        let container = try maker.open()
+        try await maker.fill(container.privateDatabase(for: "alice"), saves: 1)
+        try await container.close()
+        return maker.files.mapValues { SegmentImage.with(version: 2, leastReader: 1, $0) }
+    }
+
+    /// Kinds that nobody knows and everybody may pass over.
+    private static func ignorableKinds() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 10)
+        let container = try maker.open()
+        try await maker.fill(container.privateDatabase(for: "alice"), saves: 3)
+        var image = SegmentImage(try maker.segment(0), base: 0)
+        let frames = image.frames(ofGroup: image.groups[image.groups.count - 1])
+        image.set(kind: 0x80 | 64, ofFrame: frames[1])
+        maker.replace(image, 0)
+        return maker.files
+    }
+}

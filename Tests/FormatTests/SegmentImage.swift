@@ -1,0 +1,117 @@
+import StratusBytes
+import Support
+
+/// The bytes of a segment, read and changed as `Formats/Journal.md` says and by no other means:
+/// what makes damage with checksums that hold.
+struct SegmentImage {
+    private(set) var bytes: [UInt8]
+    /// The offset of the file's first byte.
+    let base: UInt64
+
+    init(_ bytes: [UInt8], base: UInt64) {
+        self.bytes = bytes
+        self.base = base
+    }
+
+    var salt: UInt64 { bytes.span.uint64(at: 48) }
+
+    /// Where the groups begin.
+    var groups: [Int] {
+        var places: [Int] = []
+        var place = 4096
+        while place + 72 <= bytes.count, bytes[place + 36] == 1 {
+            places.append(place)
+            place += Int(bytes.span.uint64(at: place + 48))
+        }
+        return places
+    }
+
+    /// Behind the last group.
+    var head: Int {
+        groups.last.map { $0 + Int(bytes.span.uint64(at: $0 + 48)) } ?? 4096
+    }
+
+    /// Where the frames of a group begin, the group frame first.
+    func frames(ofGroup group: Int) -> [Int] {
+        var places: [Int] = []
+        var place = group
+        let end = group + Int(bytes.span.uint64(at: group + 48))
+        while place < end {
+            places.append(place)
+            place = self.end(ofFrame: place)
+        }
+        return places
+    }
+
+    private func end(ofFrame place: Int) -> Int {
+        place + (40 + Int(bytes.span.uint32(at: place + 16)) + 7) / 8 * 8
+    }
+
+    mutating func flip(_ place: Int) { bytes[place] ^= 0x10 }
+
+    mutating func zero(from place: Int) {
+        for index in place..<bytes.count { bytes[index] = 0 }
+    }
+
+    mutating func overwrite(_ place: Int, with new: some Sequence<UInt8>) {
+        for (index, byte) in zip(place..., new) { bytes[index] = byte }
+    }
+
+    mutating func set(kind: UInt8, ofFrame place: Int) {
+        bytes[place + 36] = kind
+        seal(place)
+    }
+
+    /// Makes both checksums of a frame right.
+    mutating func seal(_ place: Int) {
+        put(Checksum.xxh3(bytes.span, in: place + 24..<end(ofFrame: place)), at: place + 8)
+        let seed = salt &+ base &+ UInt64(place / 8)
+        put(Checksum.xxh3(bytes.span, in: place + 8..<place + 40, seed: seed), at: place)
+    }
+
+    mutating func put(_ value: UInt64, at place: Int) {
+        for index in 0..<8 {
+            bytes[place + index] = UInt8(truncatingIfNeeded: value >> (8 * UInt64(index)))
+        }
+    }
+
+    /// A segment or a manifest with other versions and a checksum that is right.
+    static func with(version: UInt8, leastReader: UInt8, _ file: [UInt8]) -> [UInt8] {
+        var image = SegmentImage(file, base: 0)
+        image.bytes[8] = version
+        image.bytes[10] = leastReader
+        // Fourth letter of the magic: J of a segment, M of a manifest.
+        if file[3] == UInt8(ascii: "J") {
+            image.put(Checksum.xxh3(image.bytes.span, in: 0..<4088), at: 4088)
+        } else {
+            let end = file.count - 8
+            let generation = file.span.uint64(at: 16)
+            image.put(
+                Checksum.xxh3(image.bytes.span, in: 0..<end, seed: generation), at: end)
+        }
+        return image.bytes
+    }
+}
+
+extension SampleMaker {
+    /// The files of the segments, in order.
+    var segmentNames: [String] { files.keys.filter { $0.hasPrefix("journal-") }.sorted() }
+
+    func segment(_ number: Int) throws -> [UInt8] { disk.contents(path(number)) }
+
+    /// Replaces a segment's file.
+    func replace(_ image: SegmentImage, _ number: Int) {
+        disk.replaceContents(path(number), image.bytes)
+    }
+
+    /// Changes a segment's bytes; the base is read from its name.
+    func edit(_ number: Int, _ body: (inout SegmentImage) -> Void) throws {
+        let digits = segmentNames[number].dropFirst("journal-".utf8.count)
+        var image = SegmentImage(
+            try segment(number), base: UInt64(digits, radix: 16) ?? 0)
+        body(&image)
+        replace(image, number)
+    }
+
+    private func path(_ number: Int) -> String { "\(storePath)/\(segmentNames[number])" }
+}

@@ -1,0 +1,175 @@
+import FoundationEssentials
+import Stratus
+import StratusBytes
+import StratusFiles
+import StratusJournal
+import Support
+
+/// What a store holds, as text: the form of `expected.txt`, described in
+/// `Formats/samples/README.md`.
+struct StoreDump {
+    private(set) var lines: [String] = []
+    private let container: Container
+
+    /// Reads the store on `disk` without writing.
+    static func content(of disk: SimulatedDisk) async throws -> [String] {
+        let storage = try disk.storage(writing: false)
+        let users = try users(in: storage)
+        var dump = StoreDump(try Container(reading: storage))
+        try await dump.add(dump.container.publicDatabase(), "public")
+        for user in users { try await dump.add(dump.container.privateDatabase(for: user), user) }
+        return dump.lines
+    }
+
+    private init(_ container: Container) { self.container = container }
+
+    /// The user record names in the order of their numbers.
+    private static func users(in storage: any Storage) throws -> [String] {
+        guard let manifest = try Journal.newestManifest(in: storage) else { return [] }
+        var reader = JournalReader(manifest, in: storage, fold: UserFold())
+        try reader.read(.toTheEnd)
+        return reader.fold.names
+    }
+
+    private mutating func add(_ database: Database, _ name: String) async throws {
+        lines.append("")
+        lines.append("database \(name)")
+        var hash = DatabaseHash(withSystem: false)
+        var systemHash = DatabaseHash(withSystem: true)
+        for zone in try await database.allRecordZones() {
+            lines.append("zone \(zone.zoneID.zoneName) capabilities \(zone.capabilities.rawValue)")
+            let records = try await Self.records(of: zone.zoneID, in: database)
+            for record in records { add(record) }
+            hash.add(zone.zoneID, records)
+            systemHash.add(zone.zoneID, records)
+            if zone.capabilities.contains(.fetchChanges) {
+                try await addFeed(of: zone.zoneID, in: database)
+            }
+        }
+        if name != "public" { try await addFeed(of: database) }
+        lines.append("hash \(hash.finished)")
+        lines.append("system-hash \(systemHash.finished)")
+    }
+
+    private static func records(
+        of zone: RecordZone.ID, in database: Database
+    ) async throws -> [Record] {
+        var records: [Record] = []
+        var page = try await database.records(inZoneWith: zone, resultsLimit: 7)
+        records += page.records
+        while let cursor = page.cursor {
+            page = try await database.records(inZoneWith: zone, resultsLimit: 7, from: cursor)
+            records += page.records
+        }
+        return records.sorted { $0.recordID.recordName < $1.recordID.recordName }
+    }
+
+    private mutating func add(_ record: Record) {
+        let system = SystemValues(record)
+        lines.append("record \(record.recordID.recordName)")
+        lines.append("  type \(record.recordType)")
+        lines.append("  tag \(system.tag)")
+        lines.append("  created \(system.created) by \(system.creator)")
+        lines.append("  modified \(system.modified) by \(system.modifier)")
+        if let parent = record.parent { lines.append("  parent \(parent.recordID.recordName)") }
+        for key in record.allKeys {
+            guard let value = record[key] else { continue }
+            lines.append("  field \(key) \(ValueBytes.name(of: value)) \(Self.text(value))")
+        }
+    }
+
+    /// Everything that happened in a zone, from a token at its beginning on.
+    private mutating func addFeed(of zone: RecordZone.ID, in database: Database) async throws {
+        let last = try await database.recordZoneChanges(inZoneWith: zone).changeToken
+        var changes = try await database.recordZoneChanges(
+            inZoneWith: zone, since: try last.atBeginning, resultsLimit: 3)
+        var changed: [String] = []
+        var deleted: [String] = []
+        while true {
+            changed += changes.modifications.map(\.recordID.recordName)
+            deleted += changes.deletions.map { "\($0.recordID.recordName) \($0.recordType)" }
+            if !changes.moreComing { break }
+            changes = try await database.recordZoneChanges(
+                inZoneWith: zone, since: changes.changeToken, resultsLimit: 3)
+        }
+        lines += changed.map { "changed \($0)" }
+        lines += deleted.map { "deleted \($0)" }
+        lines.append("token \(changes.changeToken)")
+    }
+
+    private mutating func addFeed(of database: Database) async throws {
+        let last = try await database.databaseChanges().changeToken
+        let changes = try await database.databaseChanges(since: try last.atBeginning)
+        lines += changes.modifications.map { "zone-changed \($0.zoneName)" }
+        lines += changes.deletions.map { "zone-deleted \($0.zoneID.zoneName)" }
+        lines.append("token \(changes.changeToken)")
+    }
+
+    /// Text between quotation marks; numbers in decimals; floating-point numbers and dates as the
+    /// 16 digits of their bits; of many bytes their number and hash.
+    private static func text(_ value: RecordValue) -> String {
+        switch value {
+        case .string(let text): quoted(text)
+        case .int64(let number): String(number)
+        case .double(let number): bits(number)
+        case .date(let date): bits(date.timeIntervalSinceReferenceDate)
+        case .bytes(let data):
+            data.count > 64
+                ? "\(data.count) bytes of sha256 \(Hex.encode(SHA256.hash([UInt8](data))))"
+                : "x" + Hex.encode([UInt8](data))
+        case .location(let location):
+            ValueBytes.numbers(of: location).map { bits($0) }.joined(separator: ",")
+        case .reference(let reference):
+            "\(reference.action.rawValue):\(reference.recordID.recordName)"
+        case .list(let values): "[" + values.map { text($0) }.joined(separator: " ") + "]"
+        }
+    }
+
+    private static func bits(_ number: Double) -> String { Hex.encode(number.bitPattern) }
+
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": quoted += "\\" + String(scalar)
+            case "\n": quoted += "\\n"
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}
+
+extension ChangeToken {
+    /// The token of the same feed from before anything was in it.
+    fileprivate var atBeginning: ChangeToken {
+        get throws {
+            var fields = TokenFields([UInt8](data))
+            fields.position = 0
+            return try ChangeToken(data: Data(fields.encoded))
+        }
+    }
+}
+
+/// The users that a journal names.
+private struct UserFold: JournalFold {
+    var names: [String] = []
+
+    mutating func apply(
+        _ header: FrameHeader, at offset: JournalOffset, payload: Span<UInt8>
+    ) throws(JournalDamage.Kind) {
+        guard header.kind.rawValue == 35 else { return }
+        var cursor = ByteCursor()
+        do throws(FormatError) {
+            _ = try cursor.varint(payload)
+            let high = try cursor.uint64(payload)
+            names.append("_" + Hex.encode(high) + Hex.encode(try cursor.uint64(payload)))
+        } catch {
+            throw .payload("content")
+        }
+    }
+
+    mutating func complete(end: JournalOffset, time: Int64) {}
+    mutating func mark() {}
+    mutating func abandon() {}
+}
