@@ -72,7 +72,7 @@ let package = Package(
         .testTarget(name: "LayoutTests", swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["Stratus"], swiftSettings: settings),
         .testTarget(
-            name: "StratusToolTests", dependencies: ["StratusTool", "Support"],
+            name: "StratusToolTests", dependencies: ["StratusTool", "Stratus", "Support"],
             swiftSettings: settings),
     ]
 )

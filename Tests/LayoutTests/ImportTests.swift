@@ -27,7 +27,7 @@ private let reach: [String: Set<String>] = {
         "SimulationTests": tests.union(all),
         "LayoutTests": tests,
         "ReadmeTests": ["Testing", "FoundationEssentials", "Stratus"],
-        "StratusToolTests": tests.union(["StratusTool"]),
+        "StratusToolTests": tests.union(["StratusTool", "Stratus"]),
     ]
 }()
 

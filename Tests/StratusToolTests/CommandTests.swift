@@ -200,6 +200,20 @@ import Testing
         #expect(result.messages.hasPrefix("stratus: "))
     }
 
+    @Test(arguments: [
+        ("manifest-newer-format", 12), ("segment-newer-format", 12),
+        ("manifest-flipped", 13), ("row-a-sealed-segment", 13), ("row-f-torn-tail", 0),
+    ])
+    func `a damaged sample gives its code`(sample: String, code: UInt8) async throws {
+        let place = try Place()
+        let root = URL(filePath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let path = root.appending(path: "Formats/samples/damaged/\(sample)").path
+        let result = try await place.run("info \(path)", json: true)
+        #expect(result.code.number == Int32(code))
+        #expect(code == 0 || result.messages.contains("\"code\":\(code)"))
+    }
+
     @Test func `a second writer is told who holds the store`() async throws {
         let place = try Place()
         let container = try await Container.open(at: place.path + "/store", creating: true)
