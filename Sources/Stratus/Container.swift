@@ -158,8 +158,8 @@ public final class Container: Sendable {
         return try await Blocking.run { try follower.refresh() }
     }
 
-    /// Commits what is on its way, and gives up the store. What is called afterwards fails with
-    /// `operationCancelled` and the cause `closed`.
+    /// Commits what is on its way, and gives up the store. Changes are refused afterwards, with
+    /// `operationCancelled` and the cause `closed`; reads go on showing the last state.
     public nonisolated(nonsending) func close() async throws(StoreError) {
         if case .writing(let engine) = access { try await engine.close() }
     }

@@ -18,6 +18,12 @@ package enum Hex {
         return String(repeating: "0", count: value.bitWidth / 4 - digits.count) + digits
     }
 
+    /// The number that 16 digits spell, or nil.
+    package static func number(_ text: some StringProtocol) -> UInt64? {
+        guard let bytes = decode(text), bytes.count == 8 else { return nil }
+        return bytes.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
     /// The bytes that `text` spells, or nil where it is not an even number of lower-case digits.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let units = Array(text.utf8)

@@ -9,21 +9,15 @@ package struct OrderedMap: Sendable {
 
     package init() {}
 
-    package subscript(key: IndexKey) -> IndexValue? {
-        var node = root
-        while !node.isLeaf { node = node.children[node.child(for: key)] }
-        let place = node.lowerBound(key)
-        guard place < node.keys.count, node.keys[place] == key else { return nil }
-        return node.values[place]
-    }
+    package subscript(key: IndexKey) -> IndexValue? { root.value(of: key) }
 
     package mutating func set(_ key: IndexKey, _ value: IndexValue) {
         let result = root.insert(key, value)
         if result.isNew { count += 1 }
-        if let (separator, right) = result.split {
+        if let right = result.split {
             var top = Node()
-            top.keys = [separator]
-            top.children = [root, right]
+            // The least key of the first child is never looked at.
+            top.children = [Child(least: key, node: root), right]
             root = top
         }
     }
@@ -31,13 +25,13 @@ package struct OrderedMap: Sendable {
     package mutating func remove(_ key: IndexKey) {
         guard root.remove(key) else { return }
         count -= 1
-        while root.children.count == 1 { root = root.children[0] }
+        while root.children.count == 1 { root = root.children[0].node }
     }
 
     /// Removes every key in `range`.
     package mutating func remove(_ range: Range<IndexKey>) {
         count -= root.remove(range)
-        while root.children.count == 1 { root = root.children[0] }
+        while root.children.count == 1 { root = root.children[0].node }
     }
 
     /// Gives `body` the entries of `range` in order, until it returns false.
@@ -51,144 +45,152 @@ package struct OrderedMap: Sendable {
     }
 }
 
-/// A leaf holds keys and their values; an inner node holds children, and between each two the
-/// least key of the second.
+/// A leaf holds entries, an inner node children, each with the least key it may hold.
+///
+/// One array a node: a copy of an inner node costs one reference for each child.
 private struct Node: Sendable {
-    var keys: [IndexKey] = []
-    var values: [IndexValue] = []
-    var children: [Node] = []
+    var entries: [Entry] = []
+    var children: [Child] = []
 
-    /// The most keys in a node.
+    /// The most entries or children of a node.
     static let order = 32
 
     var isLeaf: Bool { children.isEmpty }
-    var isEmpty: Bool { keys.isEmpty && children.isEmpty }
+    var isEmpty: Bool { entries.isEmpty && children.isEmpty }
+}
 
-    /// The place of the first key that is not less than `key`.
+private struct Entry: Sendable {
+    var key: IndexKey
+    var value: IndexValue
+}
+
+private struct Child: Sendable {
+    var least: IndexKey
+    var node: Node
+}
+
+extension Node {
+    /// The place of the first entry that is not less than `key`.
     func lowerBound(_ key: IndexKey) -> Int {
         var low = 0
-        var high = keys.count
+        var high = entries.count
         while low < high {
             let middle = (low + high) / 2
-            if keys[middle] < key { low = middle + 1 } else { high = middle }
+            if entries[middle].key < key { low = middle + 1 } else { high = middle }
         }
         return low
     }
 
-    /// The number of the child that holds `key`.
+    /// The number of the child that may hold `key`.
     func child(for key: IndexKey) -> Int {
+        var low = 1
+        var high = children.count
+        while low < high {
+            let middle = (low + high) / 2
+            if key < children[middle].least { high = middle } else { low = middle + 1 }
+        }
+        return low - 1
+    }
+
+    func value(of key: IndexKey) -> IndexValue? {
+        // Down through the arrays in place: a copy of a node would count references.
+        if !isLeaf { return children[child(for: key)].node.value(of: key) }
         let place = lowerBound(key)
-        return place < keys.count && keys[place] == key ? place + 1 : place
+        guard place < entries.count, entries[place].key == key else { return nil }
+        return entries[place].value
     }
 
     mutating func insert(
         _ key: IndexKey, _ value: IndexValue
-    ) -> (isNew: Bool, split: (IndexKey, Node)?) {
+    ) -> (isNew: Bool, split: Child?) {
         if isLeaf {
             let place = lowerBound(key)
-            if place < keys.count, keys[place] == key {
-                values[place] = value
+            if place < entries.count, entries[place].key == key {
+                entries[place].value = value
                 return (false, nil)
             }
-            if keys.isEmpty {
-                keys.reserveCapacity(Self.order + 1)
-                values.reserveCapacity(Self.order + 1)
-            }
-            keys.insert(key, at: place)
-            values.insert(value, at: place)
-            return (true, keys.count > Self.order ? splitLeaf(at: place) : nil)
+            if entries.isEmpty { entries.reserveCapacity(Self.order + 1) }
+            entries.insert(Entry(key: key, value: value), at: place)
+            return (true, entries.count > Self.order ? splitLeaf(at: place) : nil)
         }
         let place = child(for: key)
-        let result = children[place].insert(key, value)
-        guard let (separator, right) = result.split else { return result }
-        keys.insert(separator, at: place)
+        let result = children[place].node.insert(key, value)
+        guard let right = result.split else { return result }
         children.insert(right, at: place + 1)
-        return (result.isNew, keys.count > Self.order ? splitInner() : nil)
+        return (result.isNew, children.count > Self.order ? splitInner() : nil)
     }
 
     /// Splits in the middle, or where keys come in order, so that the left one stays full.
-    private mutating func splitLeaf(at place: Int) -> (IndexKey, Node) {
-        let middle = place == keys.count - 1 ? place : keys.count / 2
+    private mutating func splitLeaf(at place: Int) -> Child {
+        let middle = place == entries.count - 1 ? place : entries.count / 2
         var right = Node()
-        right.keys.reserveCapacity(Self.order + 1)
-        right.values.reserveCapacity(Self.order + 1)
-        right.keys.append(contentsOf: keys[middle...])
-        right.values.append(contentsOf: values[middle...])
-        keys.removeSubrange(middle...)
-        values.removeSubrange(middle...)
-        return (right.keys[0], right)
+        right.entries.reserveCapacity(Self.order + 1)
+        right.entries.append(contentsOf: entries[middle...])
+        entries.removeSubrange(middle...)
+        return Child(least: right.entries[0].key, node: right)
     }
 
-    private mutating func splitInner() -> (IndexKey, Node) {
-        let middle = keys.count / 2
-        let separator = keys[middle]
+    private mutating func splitInner() -> Child {
+        let middle = children.count / 2
         var right = Node()
-        right.keys = Array(keys[(middle + 1)...])
-        right.children = Array(children[(middle + 1)...])
-        keys.removeSubrange(middle...)
-        children.removeSubrange((middle + 1)...)
-        return (separator, right)
+        right.children = Array(children[middle...])
+        children.removeSubrange(middle...)
+        return Child(least: right.children[0].least, node: right)
     }
 
     mutating func remove(_ key: IndexKey) -> Bool {
         if isLeaf {
             let place = lowerBound(key)
-            guard place < keys.count, keys[place] == key else { return false }
-            keys.remove(at: place)
-            values.remove(at: place)
+            guard place < entries.count, entries[place].key == key else { return false }
+            entries.remove(at: place)
             return true
         }
         let place = child(for: key)
-        guard children[place].remove(key) else { return false }
-        if children[place].isEmpty { removeChild(place) }
+        guard children[place].node.remove(key) else { return false }
+        if children[place].node.isEmpty { children.remove(at: place) }
         return true
-    }
-
-    private mutating func removeChild(_ place: Int) {
-        children.remove(at: place)
-        if !keys.isEmpty { keys.remove(at: max(place - 1, 0)) }
     }
 
     mutating func remove(_ range: Range<IndexKey>) -> Int {
         if isLeaf {
             let places = lowerBound(range.lowerBound)..<lowerBound(range.upperBound)
-            keys.removeSubrange(places)
-            values.removeSubrange(places)
+            entries.removeSubrange(places)
             return places.count
         }
         var removed = 0
-        // From the back, so that places stay right; the end of the range belongs to nobody.
-        let last = lowerBound(range.upperBound)
+        // From the back, so that places stay right.
+        let last = child(for: range.upperBound)
         for place in stride(from: last, through: child(for: range.lowerBound), by: -1) {
-            removed += children[place].remove(range)
-            if children[place].isEmpty { removeChild(place) }
+            removed += children[place].node.remove(range)
+            if children[place].node.isEmpty { children.remove(at: place) }
         }
         return removed
     }
 
     func scan(_ range: Range<IndexKey>, _ body: (IndexKey, IndexValue) -> Bool) -> Bool {
         if isLeaf {
-            for place in lowerBound(range.lowerBound)..<keys.count {
-                guard keys[place] < range.upperBound, body(keys[place], values[place]) else {
+            for place in lowerBound(range.lowerBound)..<entries.count {
+                let entry = entries[place]
+                guard entry.key < range.upperBound, body(entry.key, entry.value) else {
                     return false
                 }
             }
             return true
         }
         for place in child(for: range.lowerBound)..<children.count
-        where !children[place].scan(range, body) { return false }
+        where !children[place].node.scan(range, body) { return false }
         return true
     }
 
     func last(in range: Range<IndexKey>) -> (key: IndexKey, value: IndexValue)? {
         if isLeaf {
             let place = lowerBound(range.upperBound) - 1
-            guard place >= 0, keys[place] >= range.lowerBound else { return nil }
-            return (keys[place], values[place])
+            guard place >= 0, entries[place].key >= range.lowerBound else { return nil }
+            return (entries[place].key, entries[place].value)
         }
-        for place in stride(from: lowerBound(range.upperBound), through: 0, by: -1) {
-            if let last = children[place].last(in: range) { return last }
-            if place > 0, keys[place - 1] < range.lowerBound { return nil }
+        for place in stride(from: child(for: range.upperBound), through: 0, by: -1) {
+            if let last = children[place].node.last(in: range) { return last }
+            if place > 0, children[place].least < range.lowerBound { return nil }
         }
         return nil
     }

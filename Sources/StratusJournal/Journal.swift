@@ -57,7 +57,9 @@ package enum Journal {
         let names = try storage.list()
         let generations = names.compactMap { Manifest.generation(ofFile: $0) }
         guard let newest = generations.max() else {
-            guard let stray = names.first(where: { $0.hasPrefix("journal-") }) else { return nil }
+            guard let stray = names.first(where: { SegmentHeader.base(ofFile: $0) != nil }) else {
+                return nil
+            }
             // Segments without a manifest are either a store that lost it, or one whose making
             // did not get that far; the latter has a single segment without a frame.
             guard try isUnfinished(storage, names: names) else {
@@ -77,7 +79,7 @@ package enum Journal {
     private static func isUnfinished(
         _ storage: any Storage, names: [String]
     ) throws -> Bool {
-        let segments = names.filter { $0.hasPrefix("journal-") }
+        let segments = names.filter { SegmentHeader.base(ofFile: $0) != nil }
         guard segments == [SegmentHeader.fileName(base: .zero)] else { return false }
         let file = try storage.open(segments[0])
         guard file.length > SegmentHeader.length else { return true }
@@ -88,7 +90,7 @@ package enum Journal {
     private static func create(
         in storage: any Storage, options: JournalOptions
     ) throws -> Manifest {
-        for stray in try storage.list() where stray.hasPrefix("journal-") {
+        for stray in try storage.list() where SegmentHeader.base(ofFile: stray) != nil {
             _ = try storage.delete(stray)
         }
         let random = options.randomness.next
@@ -115,7 +117,10 @@ package enum Journal {
         let listed = Set(manifest.segments.map(\.fileName) + [manifest.fileName])
         var discarded: [String] = []
         for name in try storage.list() where !listed.contains(name) {
-            let isOurs = name.hasPrefix("journal-") || name.hasPrefix(Manifest.filePrefix)
+            let stem =
+                name.hasSuffix(LocalStorage.temporarySuffix) ? String(name.dropLast(4)) : name
+            let isOurs =
+                SegmentHeader.base(ofFile: stem) != nil || Manifest.generation(ofFile: stem) != nil
             guard isOurs, try storage.delete(name) else { continue }
             discarded.append(name)
         }

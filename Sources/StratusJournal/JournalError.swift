@@ -25,10 +25,9 @@ package enum JournalError: Error, Equatable, Sendable {
     case closed
 
     package init(_ damage: JournalDamage) {
-        if case .newerFormat = damage.kind {
-            self = .newerFormat(damage)
-        } else {
-            self = .damaged(damage)
+        switch damage.kind {
+        case .newerFormat, .unknownKind: self = .newerFormat(damage)
+        default: self = .damaged(damage)
         }
     }
 }

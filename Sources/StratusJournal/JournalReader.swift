@@ -176,6 +176,8 @@ package struct JournalReader<Fold: JournalFold> {
                     reader?.refresh()
                     continue
                 }
+                // Its checksums hold, so it was written so: no crash does that.
+                if case .frame(.field) = fault.damage.kind { throw JournalError(fault.damage) }
                 // Whoever reads along comes here again and again until somebody writes.
                 if judged == fault.damage { return }
                 judged = fault.damage

@@ -59,10 +59,8 @@ package struct Manifest: Equatable, Sendable {
 
     /// The generation that a file's name states, or nil where it is no manifest's name.
     package static func generation(ofFile name: String) -> UInt64? {
-        guard name.hasPrefix(filePrefix), let bytes = Hex.decode(name.dropFirst(filePrefix.count)),
-            bytes.count == 8
-        else { return nil }
-        return bytes.reduce(0) { $0 << 8 | UInt64($1) }
+        guard name.hasPrefix(filePrefix) else { return nil }
+        return Hex.number(name.dropFirst(filePrefix.count))
     }
 
     package var fileName: String { Self.fileName(generation: generation) }

@@ -46,8 +46,17 @@ package struct SegmentHeader: Equatable, Sendable {
     /// A changed first byte or line ending shows that a file was treated as text.
     static let magic: [UInt8] = [0x89, 0x53, 0x54, 0x4a, 0x0d, 0x0a, 0x1a, 0x0a]
 
+    static let filePrefix = "journal-"
+
     package static func fileName(base: JournalOffset) -> String {
-        "journal-" + Hex.encode(base.rawValue)
+        filePrefix + Hex.encode(base.rawValue)
+    }
+
+    /// The base that a file's name states, or nil where it is no segment's name.
+    static func base(ofFile name: String) -> JournalOffset? {
+        guard name.hasPrefix(filePrefix), let number = Hex.number(name.dropFirst(filePrefix.count))
+        else { return nil }
+        return JournalOffset(rawValue: number)
     }
 
     package var fileName: String { Self.fileName(base: base) }

@@ -77,6 +77,11 @@ final class CommitQueue: Sendable {
     /// A commit that was let in is finished; the next who waits comes in.
     func release() {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+            // Under lasting overload the line never ends; what has been let in leaves it in pieces.
+            if state.next >= 1024 {
+                state.line.removeFirst(state.next)
+                state.next = 0
+            }
             while state.next < state.line.count {
                 let number = state.line[state.next]
                 state.next += 1

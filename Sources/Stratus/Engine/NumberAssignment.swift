@@ -12,6 +12,8 @@ struct NumberAssignment {
     private var newZone: ZoneEntry?
     private var addition: SchemaAddition
     private var newNumbers: [String: UInt32] = [:]
+    /// Of the new names, in a preamble.
+    private var newLength = 0
 
     init(_ reading: StoreReading, _ role: PreparingRole) {
         self.reading = reading
@@ -57,18 +59,31 @@ struct NumberAssignment {
         _ name: String, in preparation: inout Preparation
     ) throws(StoreError) -> UInt32? {
         if let number = reading.state.schema.numbers[name] ?? newNumbers[name] { return number }
+        guard NameRules.isTypeName(name) else { throw StoreError.badName }
         guard role.isCommitter else {
             preparation.needsCommitter = true
             return nil
         }
         let number = addition.firstNumber + UInt32(addition.names.count)
-        guard number < Schema.nameLimit else {
+        newLength += name.utf8.count + Schema.nameOverhead
+        // Every segment begins with all of them, in one entry.
+        guard number < Schema.nameLimit,
+            reading.state.schema.lengthInBytes + newLength
+                <= min(role.payloadLimit, Schema.lengthLimit)
+        else {
             throw StoreError(
-                .limitExceeded, "a store has at most 65,536 names of types and fields")
+                .limitExceeded, "a store has at most 65,536 names of types and fields, of 8 MiB")
         }
         addition.names.append(name)
         newNumbers[name] = number
         return number
+    }
+
+    /// The number of a field that is to be removed, where it ever had one.
+    func known(_ field: String) throws(StoreError) -> UInt32? {
+        guard NameRules.isTypeName(field) else { throw StoreError.badName }
+        if NameRules.isReserved(field) { throw StoreError.reservedName }
+        return reading.state.schema.numbers[field]
     }
 
     /// Makes sure that a field may hold a value of `kind`: the first save fixes it.
@@ -88,6 +103,7 @@ struct NumberAssignment {
             }
             return
         }
+        if NameRules.isReserved(name) { throw StoreError.reservedName }
         // An empty list does not say what its elements are.
         if kind == .emptyList { return }
         guard role.isCommitter else {
@@ -108,7 +124,7 @@ struct NumberAssignment {
             let type = try name(record.recordType, in: &preparation) ?? 0
             for edit in record.sent(policy, isInsert: true).sorted(by: { $0.key < $1.key }) {
                 let key = edit.key
-                guard let field = try name(key, in: &preparation), let value = edit.value else {
+                guard let value = edit.value, let field = try name(key, in: &preparation) else {
                     continue
                 }
                 try fix(
@@ -147,6 +163,12 @@ struct NumberAssignment {
 }
 
 extension StoreError {
+    static let badName = StoreError(
+        .invalidArguments,
+        "the name of a type or field is letters, digits and _, beginning with a letter")
+    static let reservedName = StoreError(
+        .invalidArguments, "a field cannot be named like a property of the record")
+
     static func zoneNotFound(_ id: RecordZone.ID) -> StoreError {
         StoreError(.zoneNotFound, "there is no such zone").with(id)
     }

@@ -170,16 +170,6 @@ struct RecordBatch: CommitRequest {
                 .invalidArguments,
                 "a record name is 1 to 255 ASCII characters and does not begin with _")
         }
-        guard NameRules.isTypeName(record.recordType) else {
-            throw StoreError(
-                .invalidArguments,
-                "a record type is letters, digits and _, beginning with a letter")
-        }
-        for edit in record.edits.all where !NameRules.isFieldName(edit.key) {
-            throw StoreError(
-                .invalidArguments,
-                "a field name is letters, digits and _, beginning with a letter, and no property")
-        }
         if let parent = record.parent {
             guard parent.recordID.zoneID == record.recordID.zoneID, parent.action == .none else {
                 throw StoreError(

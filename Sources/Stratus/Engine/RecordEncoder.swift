@@ -166,9 +166,13 @@ struct RecordEncoder {
         let sent = record.sent(policy, isInsert: stored == nil)
         fields.reserveCapacity(sent.count + (stored?.count ?? 0))
         for edit in sent {
+            guard let value = edit.value else {
+                // A name that nobody ever used gets no number for being taken away.
+                if let known = try numbers.known(edit.key) { replaced.insert(known) }
+                continue
+            }
             guard let number = try numbers.name(edit.key, in: &preparation) else { continue }
             if stored != nil { replaced.insert(number) }
-            guard let value = edit.value else { continue }
             let kind = try Self.kind(of: value, edit.key, in: zoneID)
             try numbers.fix(
                 kind, of: Schema.Column(type: type, field: number), edit.key, in: &preparation)

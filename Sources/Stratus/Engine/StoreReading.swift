@@ -130,7 +130,7 @@ extension Record {
                 recordType: type, recordID: ID(recordName: head.name, zoneID: zoneID),
                 system: System(
                     version: version.rawValue, created: head.created, modified: head.modified,
-                    creator: creator.recordName, modifier: modifier.recordName),
+                    creator: creator, modifier: modifier),
                 parent: head.parent.map {
                     Reference(recordID: ID(recordName: $0, zoneID: zoneID))
                 }, stored: fields)

@@ -103,8 +103,8 @@ extension Record {
             writer.uint64(system.version)
             writer.int64(system.created)
             writer.int64(system.modified)
-            writer.countedText(system.creator)
-            writer.countedText(system.modifier)
+            writer.countedText(system.creator.recordName)
+            writer.countedText(system.modifier.recordName)
         }
         return writer.bytes
     }

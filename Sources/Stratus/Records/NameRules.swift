@@ -2,7 +2,7 @@
 enum NameRules {
     static let limit = 255
     /// Fields that would hide a property of the record.
-    static let reserved: Set<String> = [
+    private static let reserved: Set<String> = [
         "creationDate", "creatorUserRecordID", "etag", "lastModifiedUserRecordID",
         "modificationDate", "modifiedByDevice", "recordChangeTag", "recordID", "recordType",
     ]
@@ -14,7 +14,7 @@ enum NameRules {
             && units.allSatisfy { $0 < 0x80 && $0 >= 0x20 && $0 != 0x7f }
     }
 
-    /// A type's name: letters, digits and `_`, first a letter.
+    /// A type's or a field's name: letters, digits and `_`, first a letter.
     static func isTypeName(_ name: String) -> Bool {
         let units = name.utf8
         guard let first = units.first, units.count <= limit else { return false }
@@ -22,10 +22,8 @@ enum NameRules {
             && units.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
     }
 
-    /// A field's name: as a type's, and not one of the record's own properties.
-    static func isFieldName(_ name: String) -> Bool {
-        isTypeName(name) && !reserved.contains(name)
-    }
+    /// Whether a field of this name would hide one of the record's own properties.
+    static func isReserved(_ name: String) -> Bool { reserved.contains(name) }
 
     private static func isLetter(_ unit: UInt8) -> Bool {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(unit | 0x20)

@@ -28,43 +28,74 @@ public struct Record: Sendable {
         var version: UInt64
         var created: Int64
         var modified: Int64
-        var creator: String
-        var modifier: String
+        var creator: UserID
+        var modifier: UserID
     }
 
-    /// The record's identity, which never changes.
-    public let recordID: ID
-    /// The kind of record, which never changes.
-    public let recordType: String
-    /// The record above this one in its hierarchy.
-    public var parent: Reference?
+    /// What never changes of a value: who the record is, and as what it was stored.
+    ///
+    /// Shared by all copies, so that a copy of a record costs as good as nothing.
+    final class Origin: Sendable {
+        let recordID: ID
+        let recordType: String
+        let system: System?
+        let parent: Reference?
+        let stored: StoredFields
 
-    let system: System?
-    let storedParent: Reference?
-    private(set) var stored: StoredFields
+        init(
+            recordID: ID, recordType: String, system: System?, parent: Reference?,
+            stored: StoredFields
+        ) {
+            self.recordID = recordID
+            self.recordType = recordType
+            self.system = system
+            self.parent = parent
+            self.stored = stored
+        }
+    }
+
+    /// The caller's own parent, over the stored one.
+    private indirect enum ParentEdit: Sendable {
+        case none
+        case parent(Reference?)
+    }
+
+    private let origin: Origin
+    private var parentEdit = ParentEdit.none
     /// What lies over the stored fields.
     private(set) var edits = FieldEdits()
 
     /// A new record with a random name in the default zone, unless an identity is given.
     public init(recordType: String, recordID: ID = ID(recordName: UUID().uuidString)) {
-        self.recordType = recordType
-        self.recordID = recordID
-        system = nil
-        stored = .none
-        storedParent = nil
+        origin = Origin(
+            recordID: recordID, recordType: recordType, system: nil, parent: nil, stored: .none)
     }
+
+    private init(_ origin: Origin) { self.origin = origin }
 
     init(
         recordType: String, recordID: ID, system: System, parent: Reference?,
         stored: StoredFields
     ) {
-        self.recordType = recordType
-        self.recordID = recordID
-        self.system = system
-        self.parent = parent
-        storedParent = parent
-        self.stored = stored
+        origin = Origin(
+            recordID: recordID, recordType: recordType, system: system, parent: parent,
+            stored: stored)
     }
+
+    /// The record's identity, which never changes.
+    public var recordID: ID { origin.recordID }
+    /// The kind of record, which never changes.
+    public var recordType: String { origin.recordType }
+
+    /// The record above this one in its hierarchy.
+    public var parent: Reference? {
+        get { if case .parent(let parent) = parentEdit { parent } else { origin.parent } }
+        set { parentEdit = .parent(newValue) }
+    }
+
+    var system: System? { origin.system }
+    var stored: StoredFields { origin.stored }
+    var storedParent: Reference? { origin.parent }
 
     /// The value of a field; nil where there is none. Assigning nil removes the field at the next
     /// save, if it came from the store.
@@ -108,9 +139,13 @@ public struct Record: Sendable {
     /// When the record was last saved; rises with every save.
     public var modificationDate: Date? { system.map { Date(milliseconds: $0.modified) } }
     /// Who saved the record first.
-    public var creatorUserRecordID: ID? { system.map { ID(recordName: $0.creator) } }
+    public var creatorUserRecordID: ID? {
+        system.map { ID(recordName: $0.creator.recordName) }
+    }
     /// Who saved the record last.
-    public var lastModifiedUserRecordID: ID? { system.map { ID(recordName: $0.modifier) } }
+    public var lastModifiedUserRecordID: ID? {
+        system.map { ID(recordName: $0.modifier.recordName) }
+    }
 
     /// The words of all text fields, cut at white space.
     public var allTokens: [String] {
@@ -122,8 +157,14 @@ public struct Record: Sendable {
     /// The same record with only `keys` of its stored fields; the others stay in the store.
     func showing(_ keys: [String]?) -> Record {
         guard let keys else { return self }
-        var record = self
-        record.stored.visible = Set(keys.compactMap { stored.schema.numbers[$0] })
+        var fields = stored
+        fields.visible = Set(keys.compactMap { stored.schema.numbers[$0] })
+        var record = Record(
+            Origin(
+                recordID: recordID, recordType: recordType, system: system, parent: storedParent,
+                stored: fields))
+        record.parentEdit = parentEdit
+        record.edits = edits
         return record
     }
 }

@@ -73,6 +73,10 @@ final class Schema: Sendable {
     let lengthInBytes: Int
 
     static let nameLimit = 1 << 16
+    /// What a name takes in a preamble beside its text, at most.
+    static let nameOverhead = 5
+    /// Of all names together in a preamble, in bytes.
+    static let lengthLimit = 8 << 20
     static let empty = Schema(names: [], columns: [:])
 
     init(names: [String], columns: [Column: FieldKind]) {
@@ -88,7 +92,7 @@ final class Schema: Sendable {
             kinds[type][field] = kind.rawValue
         }
         self.kinds = kinds
-        lengthInBytes = names.reduce(8) { $0 + $1.utf8.count + 5 }
+        lengthInBytes = names.reduce(8) { $0 + $1.utf8.count + Self.nameOverhead }
     }
 
     func name(_ number: UInt32) -> String? {

@@ -61,4 +61,5 @@ public struct RecordZone: Hashable, Sendable {
 extension RecordZone.Capabilities {
     /// Of a zone that a user made. Sharing comes with shares.
     static let custom: Self = [.fetchChanges, .atomic]
+    static let known: Self = [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
 }

@@ -50,7 +50,9 @@ struct ZoneEntry: Equatable, Sendable {
         capabilities = RecordZone.Capabilities(rawValue: try cursor.uint8(bytes))
         incarnation = try cursor.uint16(bytes)
         name = try cursor.text(bytes, upTo: 255)
-        guard number > 0, !name.isEmpty, incarnation < 1 << 12 else { throw .value("zone") }
+        guard number > 0, !name.isEmpty, incarnation < 1 << 12,
+            capabilities.isSubset(of: .known)
+        else { throw .value("zone") }
         try cursor.end(bytes)
     }
 }
