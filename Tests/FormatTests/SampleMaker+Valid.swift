@@ -15,6 +15,7 @@ extension SampleMaker {
             ("long-commit-given-up", { try await givenUp(cut) }), ("no-names-yet", noNamesYet),
             ("sealed-last", sealedLast), ("strays", strays),
             ("written-by-newer", writtenByNewer), ("ignorable-kinds", ignorableKinds),
+            ("marks", marks),
         ]
         var stores: [String: StoreFiles] = [:]
         for (name, make) in makers { stores["valid/" + name] = try await make() }
@@ -199,6 +200,18 @@ extension SampleMaker {
             let database = try maker.open().privateDatabase(for: "alice")
             try await database.save(RecordZone(zoneName: name))
         }
+        return maker.files
+    }
+
+    /// Named points, the first before anything else.
+    private static func marks() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 12)
+        let container = try maker.open()
+        try await container.mark("beginning")
+        try await maker.fill(container.privateDatabase(for: "alice"), saves: 2)
+        try await container.mark("zwölf Äpfel")
+        try await container.mark("zwölf Äpfel")
+        try await container.close()
         return maker.files
     }
 

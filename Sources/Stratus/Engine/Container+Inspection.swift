@@ -140,6 +140,9 @@ extension Container {
                 return EntryDescription(
                     kind: entry.kind == .names ? "names" : "preamble",
                     detail: names.names.joined(separator: " "))
+            case .mark:
+                guard let mark = try? MarkEntry(bytes) else { return nil }
+                return EntryDescription(kind: "mark", detail: mark.name)
             case .trailer: return EntryDescription(kind: "trailer")
             case .closingMark: return EntryDescription(kind: "closing mark")
             default: return nil
@@ -200,7 +203,8 @@ package struct StoreVerification: Sendable {
                 case .zone: _ = try ZoneEntry(bytes)
                 case .user: _ = try UserEntry(bytes)
                 case .names, .preamble: _ = try SchemaAddition(bytes)
-                case .mark, .trailer, .closingMark: break
+                case .mark: _ = try MarkEntry(bytes)
+                case .trailer, .closingMark: break
                 default: return entry.kind.mayBeIgnored ? nil : "kind"
                 }
                 return nil

@@ -58,7 +58,7 @@ final class Engine: Sendable {
         try await queue.admit()
         defer { queue.release() }
         let role = PreparingRole(
-            isCommitter: false, now: clock.now(), payloadLimit: payloadLimit,
+            position: nil, now: clock.now(), payloadLimit: payloadLimit,
             pieceLimit: pieceLimit)
         let preparation = try request.prepare(published.current, role) { _ throws(JournalError) in
             preconditionFailure("only the committer writes pieces")

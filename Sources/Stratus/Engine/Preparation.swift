@@ -53,14 +53,18 @@ struct Preparation: Sendable {
 
 /// Who prepares a commit, and within which limits.
 struct PreparingRole: Sendable {
-    /// Only the committer assigns numbers and writes pieces.
-    var isCommitter: Bool
+    /// Where the journal stands before the group being filled, and its chain there. Known to the
+    /// committer alone.
+    var position: (offset: JournalOffset, chain: UInt64)?
     /// Microseconds since 1970.
     var now: Int64
     /// Of an entry's payload.
     var payloadLimit: Int
     /// Of what is appended in one piece.
     var pieceLimit: Int
+
+    /// Only the committer assigns numbers and writes pieces.
+    var isCommitter: Bool { position != nil }
 }
 
 /// Takes a piece of a long commit and tells where it begins.

@@ -61,7 +61,7 @@ struct StoreFold: JournalFold, Sendable {
             case .zone: try applyZone(ZoneEntry(payload), at: offset)
             case .user: try applyUser(UserEntry(payload), at: offset)
             case .names: try applyNames(SchemaAddition(payload))
-            case .mark: applyMark(header, at: offset)
+            case .mark: try applyMark(header, at: offset, payload)
             // All of it is known from the segments before.
             case .preamble: _ = try SchemaAddition(payload)
             case _ where header.kind.mayBeIgnored: break
@@ -142,7 +142,10 @@ struct StoreFold: JournalFold, Sendable {
         state.schema = state.schema.adding(addition)
     }
 
-    private mutating func applyMark(_ header: FrameHeader, at offset: JournalOffset) {
+    private mutating func applyMark(
+        _ header: FrameHeader, at offset: JournalOffset, _ payload: Span<UInt8>
+    ) throws(FormatError) {
+        _ = try MarkEntry(payload)
         state.map.set(.mark(offset), EntryPlace(header, at: offset, isDeleted: false).value)
     }
 

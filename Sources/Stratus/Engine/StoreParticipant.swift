@@ -41,7 +41,8 @@ struct StoreParticipant: CommitParticipant {
         var pieceCount = 0
         let reading = stage.reading
         let role = PreparingRole(
-            isCommitter: true, now: time, payloadLimit: stage.writer.payloadLimit,
+            position: (stage.writer.head, stage.writer.chain), now: time,
+            payloadLimit: stage.writer.payloadLimit,
             pieceLimit: stage.pieceLimit)
         let preparation: Preparation
         do throws(StoreError) {

@@ -1,0 +1,121 @@
+public import FoundationEssentials
+internal import StratusBytes
+internal import StratusIndex
+internal import StratusJournal
+
+/// A named point of a store's history: everything that had been acknowledged when it was made lies
+/// before it.
+public struct Mark: Hashable, Sendable {
+    /// What the caller called it; need not be unique.
+    public var name: String
+    /// When it was made.
+    public var date: Date
+    /// Where the journal stood, as an offset.
+    public var offset: UInt64
+    /// The chain over the journal up to there: another journal with the same value there has the
+    /// same history.
+    public var chain: UInt64
+}
+
+extension Container {
+    /// Marks this moment with a name of at most 255 bytes of UTF-8.
+    ///
+    /// - Throws: ``StoreError`` with `invalidArguments` where the name is empty or too long.
+    @discardableResult
+    public nonisolated(nonsending) func mark(_ name: String) async throws(StoreError) -> Mark {
+        guard !name.isEmpty, name.utf8.count <= NameRules.limit else {
+            throw StoreError(.invalidArguments, "a mark's name has 1 to 255 bytes")
+        }
+        let committed = try await engine().commit(MarkRequest(name: name))
+        guard case .staged(let place)? = committed.preparation.results.first,
+            let (_, payload) = committed.preparation.buffer.entry(at: place),
+            let entry = try? MarkEntry(payload.span)
+        else { throw StoreError(.internalError, "the mark was not staged") }
+        return Mark(entry)
+    }
+
+    /// All marks, in the order they were made.
+    public nonisolated(nonsending) func marks() async throws(StoreError) -> [Mark] {
+        let reading = reading
+        var places: [EntryPlace] = []
+        reading.state.map.scan(KeySpace.marks.range()) { _, value in
+            places.append(EntryPlace(value))
+            return true
+        }
+        var marks: [Mark] = []
+        for place in places {
+            guard let entry = try reading.entry(place).withPayload({ try? MarkEntry($0) }) else {
+                throw StoreError(.damagedPayload(place.offset))
+            }
+            marks.append(Mark(entry))
+        }
+        return marks
+    }
+}
+
+extension Mark {
+    fileprivate init(_ entry: MarkEntry) {
+        name = entry.name
+        date = Date(timeIntervalSince1970: Double(entry.time) / 1_000_000)
+        offset = entry.offset.rawValue
+        chain = entry.chain
+    }
+}
+
+/// The entry of a mark: `Formats/Record.md`, "Mark".
+struct MarkEntry: Equatable, Sendable {
+    /// In microseconds since 1970.
+    var time: Int64
+    var offset: JournalOffset
+    var chain: UInt64
+    var name: String
+
+    init(time: Int64, offset: JournalOffset, chain: UInt64, name: String) {
+        self.time = time
+        self.offset = offset
+        self.chain = chain
+        self.name = name
+    }
+
+    func write(to writer: inout ByteWriter) {
+        writer.int64(time)
+        writer.uint64(offset.rawValue)
+        writer.uint64(chain)
+        writer.countedText(name)
+    }
+
+    init(_ bytes: Span<UInt8>) throws(FormatError) {
+        var cursor = ByteCursor()
+        time = try cursor.int64(bytes)
+        offset = JournalOffset(rawValue: try cursor.uint64(bytes))
+        guard offset.rawValue < JournalOffset.limit else { throw .value("offset") }
+        chain = try cursor.uint64(bytes)
+        name = try cursor.text(bytes, upTo: NameRules.limit)
+        guard !name.isEmpty else { throw .value("name") }
+        try cursor.end(bytes)
+    }
+}
+
+/// Only the committer knows where the journal stands.
+private struct MarkRequest: CommitRequest {
+    let name: String
+
+    func prepare(
+        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+    ) throws(StoreError) -> Preparation {
+        var preparation = Preparation(reading)
+        guard let position = role.position else {
+            preparation.needsCommitter = true
+            return preparation
+        }
+        let mark = MarkEntry(
+            time: role.now, offset: position.offset, chain: position.chain, name: name)
+        do {
+            try preparation.buffer.append(.mark, zone: 0) { mark.write(to: &$0) }
+        } catch {
+            throw StoreError(JournalError.entryTooLong)
+        }
+        preparation.results = [.staged(place: 0)]
+        return preparation
+    }
+}
