@@ -10,8 +10,9 @@ public final class Container: Sendable {
     public enum Durability: Hashable, Sendable {
         /// Once it is on the medium. The default.
         case full
-        /// At once; it is on the medium within so many milliseconds. A power loss may take the
-        /// latest changes, never earlier ones before them; the death of the process takes none.
+        /// At once; it is on the medium within so many milliseconds, at most a day. A power loss
+        /// may take the latest changes, never earlier ones before them; the death of the process
+        /// takes none.
         case interval(milliseconds: Int)
         /// At once; it is on the medium when the system writes it, at the latest when the container
         /// is closed. Losses as with an interval.
@@ -24,8 +25,9 @@ public final class Container: Sendable {
         public var row: String
         /// Whether the store had been closed cleanly.
         public var wasClean: Bool
-        /// Whether something that had been acknowledged may be missing: only the very last group
-        /// can be concerned, where its bytes are damaged and nothing tells whether it was durable.
+        /// Whether something that had been acknowledged may be missing: only what the last sync
+        /// covered can be concerned, where its bytes are damaged and nothing tells whether it was
+        /// durable.
         public var possibleLoss: Bool
         /// Where the journal ended, as an offset.
         public var end: UInt64
@@ -187,7 +189,8 @@ extension StratusJournal.Durability {
     init(_ durability: Container.Durability) {
         switch durability {
         case .full: self = .full
-        case .interval(let milliseconds): self = .interval(milliseconds: milliseconds)
+        case .interval(let milliseconds):
+            self = .interval(milliseconds: max(0, min(milliseconds, 86_400_000)))
         case .none: self = .none
         }
     }

@@ -1,8 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// What a directory of the machine holds, for bringing it into a store. It follows no link and
-/// changes nothing, not even a time of access where the system lets it.
+/// What a directory of the machine holds, for bringing it into a store. It follows no link below
+/// its root and changes nothing.
 package struct FileTree: Sendable {
     package enum Kind: Equatable, Sendable {
         case folder
@@ -67,7 +67,14 @@ package struct FileTree: Sendable {
             }
         return Entry(
             path: path, kind: kind, size: status.st_size, mode: Int(status.st_mode & 0o7777),
-            modifiedNanoseconds: status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec)
+            modifiedNanoseconds: Self.nanoseconds(status.st_mtim))
+    }
+
+    /// Times that no number holds, before 1678 and after 2262, become the least and the greatest.
+    private static func nanoseconds(_ time: timespec) -> Int {
+        let (seconds, over) = time.tv_sec.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, overAgain) = seconds.addingReportingOverflow(time.tv_nsec)
+        return over || overAgain ? (time.tv_sec < 0 ? .min : .max) : sum
     }
 
     /// Where the link at `path` points to.
@@ -110,7 +117,9 @@ package struct FileTree: Sendable {
         // Safe: the path ends with a zero.
         let result = unsafe full(path).withUnsafeBufferPointer { buffer -> Int32 in
             guard let start = buffer.baseAddress else { return -EINVAL }
-            return unsafe clinux_openat(AT_FDCWD, start, flags | O_CLOEXEC | O_NONBLOCK, 0)
+            return unsafe clinux_openat(
+                AT_FDCWD, start,
+                flags | O_CLOEXEC | O_NONBLOCK | (path.isEmpty ? 0 : O_NOFOLLOW), 0)
         }
         guard result >= 0 else { throw SystemError(number: -result, in: "open") }
         return FileDescriptor(rawValue: result)

@@ -38,14 +38,29 @@ final class LocalFile: StorageFile {
 
     var name: String { file.name }
 
+    func reserve(_ range: Range<Int>) throws(StorageError) {
+        let reserved = prepared.withLock { $0.reserved }
+        guard range.upperBound > reserved else { return }
+        let start = max(reserved, range.lowerBound)
+        var end = min(max(range.upperBound, start + policy.reservation), length)
+        do {
+            try allocate(start..<end)
+        } catch {
+            // What is needed now may still fit, or lie in blocks that an earlier opening reserved.
+            guard error.kind == .noSpace, end > range.upperBound else { throw error }
+            end = range.upperBound
+            try allocate(start..<end)
+        }
+        prepared.withLock { $0.reserved = end }
+    }
+
     func append(_ bytes: Span<UInt8>, at position: Int) throws(StorageError) {
         let end = position + bytes.count
         precondition(end <= length, "an append must fit the file")
-        var prepared = prepared.withLock { $0 }
-        try prepare(&prepared, for: position..<end)
+        try reserve(position..<end)
+        try fill(behind: position..<end)
         try file.write(bytes, at: position)
-        prepared.written = max(prepared.written, end)
-        self.prepared.withLock { $0 = prepared }
+        prepared.withLock { $0.written = max($0.written, end) }
     }
 
     func rewrite(_ range: Range<Int>) throws(StorageError) {
@@ -67,38 +82,22 @@ final class LocalFile: StorageFile {
         }
     }
 
-    private func reserve(_ range: Range<Int>) throws(StorageError) {
+    private func allocate(_ range: Range<Int>) throws(StorageError) {
         try file.call { system, descriptor throws(SystemError) in
             try system.allocate(descriptor, range)
         }
     }
 
-    private func prepare(
-        _ prepared: inout Prepared, for range: Range<Int>
-    ) throws(StorageError) {
-        if range.upperBound > prepared.reserved {
-            let start = max(prepared.reserved, range.lowerBound)
-            var end = min(max(range.upperBound, start + policy.reservation), length)
-            do {
-                try reserve(start..<end)
-            } catch {
-                // What is needed now may still fit, or lie in blocks that an earlier opening
-                // reserved.
-                guard error.kind == .noSpace, end > range.upperBound else { throw error }
-                end = range.upperBound
-                try reserve(start..<end)
-            }
-            prepared.reserved = end
-            self.prepared.withLock { $0.reserved = end }
+    /// Fills what lies behind a small append with zeros, as far as it is reserved.
+    private func fill(behind range: Range<Int>) throws(StorageError) {
+        let (reserved, written) = prepared.withLock { ($0.reserved, $0.written) }
+        guard policy.zeroFill > 0, range.count < policy.bulk, range.upperBound > written else {
+            return
         }
-        guard policy.zeroFill > 0, range.count < policy.bulk,
-            range.upperBound > prepared.written
-        else { return }
-        let start = max(prepared.written, range.upperBound)
-        let end = min(start + policy.zeroFill, prepared.reserved)
-        if start < end {
-            try file.write(Self.zeros(end - start).span, at: start)
-            prepared.written = end
-        }
+        let start = max(written, range.upperBound)
+        let end = min(start + policy.zeroFill, reserved)
+        guard start < end else { return }
+        try file.write(Self.zeros(end - start).span, at: start)
+        prepared.withLock { $0.written = end }
     }
 }

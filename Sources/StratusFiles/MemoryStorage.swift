@@ -83,6 +83,8 @@ private final class MemoryFile: StorageFile, StoragePin {
         }
     }
 
+    func reserve(_ range: Range<Int>) throws(StorageError) {}
+
     func rewrite(_ range: Range<Int>) throws(StorageError) {}
 
     func sync() throws(StorageError) {}

@@ -44,6 +44,10 @@ package protocol StorageFile: AnyObject, Sendable {
     /// In bytes, when the file was opened.
     var length: Int { get }
 
+    /// Makes sure that an append to `range` will find room. Fails with `.noSpace` and changes
+    /// nothing where it will not.
+    func reserve(_ range: Range<Int>) throws(StorageError)
+
     /// Writes `bytes` at `position`, inside the file's length and behind all that was synced.
     ///
     /// On an error nothing before `position` has changed; what lies behind it is undefined.

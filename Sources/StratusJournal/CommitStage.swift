@@ -36,6 +36,7 @@ package struct CommitStage<Fold: JournalFold> {
         }
         if let group, !group.hasRoom(for: piece.lengthInBytes) { try flush(isLong: isLong) }
         if group == nil {
+            writer.preamble = fold.preamble
             do {
                 group = try writer.beginGroup(roomFor: piece.lengthInBytes)
             } catch {

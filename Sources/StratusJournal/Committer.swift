@@ -24,9 +24,6 @@ package protocol CommitParticipant: JournalFold {
         _ commit: Commit, in stage: inout CommitStage<Self>
     ) throws(JournalError)
 
-    /// What every further segment begins with.
-    var preamble: [UInt8] { get }
-
     /// Everything staged is now part of the store: readers may see it.
     mutating func publish(_ view: JournalView, head: JournalOffset)
 
@@ -59,7 +56,6 @@ package final class Committer<Participant: CommitParticipant>: Sendable {
     ) {
         self.durability = durability
         var stage = CommitStage(writer, fold: participant)
-        stage.writer.preamble = stage.fold.preamble
         stage.fold.publish(stage.writer.view, head: stage.writer.head)
         state = Mutex(State(stage: stage))
     }
@@ -151,7 +147,6 @@ extension Committer.State {
         if let error = sync(durability, hasWritten: stage.writer.head != before) {
             for index in commits.indices where failures[index] == nil { failures[index] = error }
         } else {
-            stage.writer.preamble = stage.fold.preamble
             stage.fold.publish(stage.writer.view, head: stage.writer.head)
         }
         for (commit, failure) in zip(commits, failures) {

@@ -32,7 +32,7 @@ package struct GroupHeader: Equatable, Sendable {
         epoch = try cursor.uint32(bytes)
         frameCount = try cursor.uint32(bytes)
         let length = try cursor.uint64(bytes)
-        guard length >= UInt64(Self.frameLength), length % 8 == 0, length <= 1 << 32 else {
+        guard length >= UInt64(Self.frameLength), length % 8 == 0, length <= 1 << 26 else {
             throw .value("length")
         }
         lengthInBytes = Int(length)

@@ -11,6 +11,9 @@ package protocol JournalFold {
     /// The open commit is whole; it ends before `end`.
     mutating func complete(end: JournalOffset, time: Int64)
 
+    /// What every further segment begins with, so that it can be read without those before it.
+    var preamble: [UInt8] { get }
+
     /// Everything from here on may be taken back.
     mutating func mark()
 
@@ -29,4 +32,8 @@ package struct NoFold: JournalFold {
     package mutating func complete(end: JournalOffset, time: Int64) {}
     package mutating func mark() {}
     package mutating func abandon() {}
+}
+
+extension JournalFold {
+    package var preamble: [UInt8] { [] }
 }

@@ -242,10 +242,9 @@ package struct JournalReader<Fold: JournalFold> {
             if case .newerFormat = error.kind { throw JournalError.newerFormat(error) }
             throw JournalError.refused(.damageInSealedSegment, error)
         }
-        guard header.base == segment.base, header.storeID == manifest.storeID,
-            header.salt == segment.salt, header.lengthInBytes == segment.lengthInBytes,
-            header.chain == segment.chainAtStart
-        else { throw refusal(.segmentHeader("identity"), in: segment) }
+        guard header.belongs(to: segment, of: manifest) else {
+            throw refusal(.segmentHeader("identity"), in: segment)
+        }
         return file
     }
 }

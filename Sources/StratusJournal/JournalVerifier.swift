@@ -54,14 +54,12 @@ package struct JournalVerifier {
                 JournalDamage(.fileLength, file: file.name, byte: file.length))
         }
         guard file.length >= SegmentHeader.length else { return nil }
+        let first = try file.read(0..<SegmentHeader.length)
         do throws(JournalDamage) {
-            let bytes: [UInt8]
-            do {
-                bytes = try file.read(0..<SegmentHeader.length)
-            } catch {
-                throw JournalDamage(.fileLength, file: file.name, byte: 0)
+            let header = try SegmentHeader(first, file: file.name)
+            guard header.belongs(to: segment, of: manifest) else {
+                throw JournalDamage(.segmentHeader("identity"), file: file.name, byte: 0)
             }
-            _ = try SegmentHeader(bytes, file: file.name)
         } catch {
             findings.append(error)
         }
@@ -70,6 +68,8 @@ package struct JournalVerifier {
         var reader = GroupReader(
             file, base: segment.base, salt: segment.salt, limit: limit, at: segment.firstGroup,
             chain: segment.chainAtStart)
+        var retried: JournalOffset?
+        var isWhole = true
         while reader.position < end {
             do {
                 let group = try reader.next()
@@ -79,17 +79,28 @@ package struct JournalVerifier {
                 let place = fault.damage.offset ?? reader.position
                 if place >= end { break }
                 let next = try nextGroup(after: place, before: end, in: file, segment)
+                // A writer may have written while a piece was read that holds this group not yet.
+                if next != nil, segment.state == .active, reader.position != retried {
+                    retried = reader.position
+                    reader.refresh()
+                    continue
+                }
                 // The segment that is still written ends where nothing whole follows.
                 if next == nil, segment.state == .active, place >= segment.end { return nil }
                 findings.append(fault.damage)
                 openOrdinal = nil
+                isWhole = false
                 guard let next else { return nil }
                 reader.resume(at: next.offset, chain: next.chain)
             } catch {
                 throw (error as? StorageError) ?? StorageError(.inputOutput, file: file.name)
             }
         }
-        return segment.state == .sealed ? segment.chainAtEnd : nil
+        guard segment.state == .sealed else { return nil }
+        if isWhole, reader.chain != segment.chainAtEnd {
+            findings.append(JournalDamage(.chain, file: file.name, byte: 0))
+        }
+        return segment.chainAtEnd
     }
 
     private mutating func take(

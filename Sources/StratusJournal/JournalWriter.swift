@@ -102,8 +102,15 @@ package struct JournalWriter {
         precondition(group.base == head, "groups are written in order")
         var group = group
         group.finish(epoch: manifest.epoch, durableThrough: durableThrough, chain: chain)
+        let position = position(of: head)
         do {
-            try file.append(group.frames.bytes.span, at: position(of: head))
+            try file.reserve(position..<position + group.frames.count)
+        } catch {
+            // Nothing was written, so there is nothing to take back.
+            throw .storage(error)
+        }
+        do {
+            try file.append(group.frames.bytes.span, at: position)
         } catch {
             try retract()
             throw .storage(error)
@@ -211,7 +218,7 @@ extension JournalWriter {
     package static let greatestSegment = 64 << 20
 
     /// Begins a new segment. In this order, so that a crash anywhere leaves either journal whole:
-    /// the new file is durable, then the old segment's trailer, then the manifest that names both.
+    /// the old segment's trailer is durable, then the new file, then the manifest that names both.
     private mutating func beginSegment(roomFor bytes: Int) throws(JournalError) {
         let base = limit
         let length = segmentLength(roomFor: bytes)
@@ -315,6 +322,12 @@ extension SegmentHeader {
         Manifest.Segment(
             base: base, lengthInBytes: lengthInBytes, salt: salt, state: .active,
             end: firstGroup, chainAtStart: chain, chainAtEnd: chain)
+    }
+
+    /// Whether this is the header that `manifest` means by `segment`.
+    func belongs(to segment: Manifest.Segment, of manifest: Manifest) -> Bool {
+        base == segment.base && storeID == manifest.storeID && salt == segment.salt
+            && lengthInBytes == segment.lengthInBytes && chain == segment.chainAtStart
     }
 
     /// Makes the segment's file, durable with its header.

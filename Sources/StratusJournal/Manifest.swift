@@ -135,7 +135,7 @@ extension Manifest {
             let place = Self.fixedLength + index * Self.segmentLength
             guard let segment = Segment(span, at: place) else { throw damage("segment", place) }
             let isLast = index == count - 1
-            guard segment.state != .active || isLast,
+            guard (segment.state == .active) == isLast,
                 segments.last.map({ $0.limit <= segment.base }) ?? true
             else { throw damage("order", place) }
             segments.append(segment)
@@ -147,7 +147,7 @@ extension Manifest.Segment {
     fileprivate init?(_ span: Span<UInt8>, at place: Int) {
         let length = span.uint64(at: place + 8)
         guard let state = Manifest.SegmentState(rawValue: UInt8(length & 0xff)),
-            length >> 8 <= 1 << 32, span.uint64(at: place) < JournalOffset.limit,
+            length >> 8 <= 1 << 28, span.uint64(at: place) < JournalOffset.limit,
             span.uint64(at: place + 48) == 0
         else { return nil }
         self.init(

@@ -103,7 +103,7 @@ package struct SegmentHeader: Equatable, Sendable {
         storeID = StoreID(high: span.uint64(at: 16), low: span.uint64(at: 24))
         base = JournalOffset(rawValue: span.uint64(at: 32))
         let length = span.uint64(at: 40)
-        guard length >= 16 << 10, length <= 1 << 32, length % 4096 == 0 else {
+        guard length >= 16 << 10, length <= 1 << 28, length % 4096 == 0 else {
             throw damage(.segmentHeader("size"), 40)
         }
         lengthInBytes = Int(length)

@@ -39,12 +39,15 @@ struct SegmentScan<Fold: JournalFold> {
         lastFrameKind = .group
         let taken = takenThrough
         let frames = group.frames.prefix { $0.offset < end }.drop { $0.offset < taken }
-        // Where the last commit that ends in this group does; what begins later may stay open.
-        let lastEnd = frames.last { $0.header.isLast }?.offset ?? .zero
-        for frame in frames {
+        for (index, frame) in zip(frames.indices, frames) {
             do {
                 if frame.header.ordinal == 0, frame.kind.isEntry {
-                    begin(at: frame.offset, mayStayOpen: frame.offset > lastEnd)
+                    // Whether the commit ends in this group; if not, it may stay open.
+                    let next = frames[index...].dropFirst().first {
+                        $0.header.isLast || ($0.header.ordinal == 0 && $0.kind.isEntry)
+                    }
+                    let ends = frame.header.isLast || (next.map { $0.header.ordinal > 0 } ?? false)
+                    begin(at: frame.offset, mayStayOpen: !ends)
                 }
                 try take(frame)
             } catch {

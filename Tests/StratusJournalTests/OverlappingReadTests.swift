@@ -40,6 +40,8 @@ private final class SlowFile: StorageFile {
 
     var name: String { under.name }
     var length: Int { under.length }
+    func reserve(_ range: Range<Int>) throws(StorageError) { try under.reserve(range) }
+
     func append(_ bytes: Span<UInt8>, at position: Int) throws(StorageError) {
         try under.append(bytes, at: position)
     }

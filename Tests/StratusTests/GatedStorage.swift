@@ -59,6 +59,8 @@ private final class GatedFile: StorageFile {
 
     var name: String { file.name }
     var length: Int { file.length }
+    func reserve(_ range: Range<Int>) throws(StorageError) { try file.reserve(range) }
+
     func append(_ bytes: Span<UInt8>, at position: Int) throws(StorageError) {
         try file.append(bytes, at: position)
     }

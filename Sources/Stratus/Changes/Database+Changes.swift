@@ -78,7 +78,10 @@ extension Database {
     }
 
     /// The token of a zone from where whoever has a database token goes on: everything in the zone
-    /// up to that moment was seen. Beyond CloudKit.
+    /// up to that moment was seen. Good for tokens of a last page only: before it a zone may be
+    /// reported later than it changed. Beyond CloudKit.
+    ///
+    /// - Throws: ``StoreError`` with `changeTokenExpired` where the zone was made since.
     public nonisolated(nonsending) func zoneToken(
         for id: RecordZone.ID, asOf token: ChangeToken
     ) async throws(StoreError) -> ChangeToken {
@@ -86,6 +89,9 @@ extension Database {
         let zone = try zone(id, reading)
         try check(token, reading.database(scope) ?? 0, reading)
         let offset = JournalOffset(rawValue: token.position)
+        guard zone.offset <= offset else {
+            throw StoreError.expired("the zone was made after the token")
+        }
         return ChangeToken(
             zone: zone, at: Version(incarnation: zone.incarnation, offset: offset),
             of: reading.identity)

@@ -14,6 +14,7 @@ struct NumberAssignment {
     private var newNumbers: [String: UInt32] = [:]
     /// Of the new names, in a preamble.
     private var newLength = 0
+    private var newColumns: [Schema.Column: FieldKind] = [:]
 
     init(_ reading: StoreReading, _ role: PreparingRole) {
         self.reading = reading
@@ -86,14 +87,19 @@ struct NumberAssignment {
         return reading.state.schema.numbers[field]
     }
 
+    /// Checks the names of a record's type and of the fields that the caller touched.
+    func checkNames(of record: Record) throws(StoreError) {
+        guard NameRules.isTypeName(record.recordType) else { throw StoreError.badName }
+        for edit in record.edits.all { _ = try known(edit.key) }
+    }
+
     /// Makes sure that a field may hold a value of `kind`: the first save fixes it.
     mutating func fix(
         _ kind: FieldKind, of column: Schema.Column, _ name: String,
         in preparation: inout Preparation
     ) throws(StoreError) {
         let known =
-            reading.state.schema.kind(of: column)
-            ?? addition.columns.first { $0.0 == column }?.1
+            reading.state.schema.columns[column] ?? newColumns[column]
         if let known {
             guard kind == known || (kind == .emptyList && known.isList) else {
                 throw StoreError(
@@ -110,30 +116,34 @@ struct NumberAssignment {
             preparation.needsCommitter = true
             return
         }
+        guard reading.state.schema.columns.count + newColumns.count < Schema.columnLimit else {
+            throw StoreError(.limitExceeded, "a store has at most 1,048,576 fields of types")
+        }
         addition.columns.append((column, kind))
+        newColumns[column] = kind
     }
 
-    /// Assigns all that an item needs, or nothing where it cannot be saved.
+    /// Assigns all that a save needs, or nothing where it cannot be done.
     mutating func assign(
-        _ item: RecordBatch.Item, _ policy: SavePolicy, _ zoneID: RecordZone.ID,
+        _ record: Record, isInsert: Bool, of batch: RecordBatch,
         _ preparation: inout Preparation
     ) throws(StoreError) {
-        guard case .save(let record) = item else { return }
-        let before = addition
+        let before = (addition, newLength, newColumns)
         do throws(StoreError) {
             let type = try name(record.recordType, in: &preparation) ?? 0
-            for edit in record.sent(policy, isInsert: true).sorted(by: { $0.key < $1.key }) {
+            let sent = record.sent(batch.policy, isInsert: isInsert)
+            for edit in sent.sorted(by: { $0.key < $1.key }) {
                 let key = edit.key
                 guard let value = edit.value, let field = try name(key, in: &preparation) else {
                     continue
                 }
                 try fix(
-                    RecordEncoder.kind(of: value, key, in: zoneID),
+                    batch.kind(of: value),
                     of: Schema.Column(type: type, field: field), key, in: &preparation)
             }
         } catch {
-            for name in addition.names.dropFirst(before.names.count) { newNumbers[name] = nil }
-            addition = before
+            for name in addition.names.dropFirst(before.0.names.count) { newNumbers[name] = nil }
+            (addition, newLength, newColumns) = before
             throw error
         }
     }

@@ -85,10 +85,12 @@ final class PendingCommit: Sendable {
             defer { state = .done }
             switch state {
             case .done: return nil
+            // Also what wrote nothing may have been decided by what others had staged before it in
+            // the group that failed.
+            case .refused where failure != nil, .staged where failure != nil:
+                return .failure(StoreError(committing: failure ?? .closed))
             case .refused(let error): return .failure(error)
-            case .staged(let committed):
-                guard let failure, committed.start != nil else { return .success(committed) }
-                return .failure(StoreError(committing: failure))
+            case .staged(let committed): return .success(committed)
             case .waiting, .taken:
                 return .failure(StoreError(committing: failure ?? .closed))
             }

@@ -63,6 +63,9 @@ struct PreparingRole: Sendable {
     /// Of what is appended in one piece.
     var pieceLimit: Int
 
+    /// Assigns nothing and writes nothing.
+    static let nobody = PreparingRole(position: nil, now: 0, payloadLimit: 0, pieceLimit: 0)
+
     /// Only the committer assigns numbers and writes pieces.
     var isCommitter: Bool { position != nil }
 }

@@ -58,7 +58,10 @@ struct RecordBatch: CommitRequest {
         for item in items {
             do throws(StoreError) {
                 let plan = try plan(item, in: zone.number, reading, &preparation)
-                if role.isCommitter { try numbers.assign(item, policy, zoneID, &preparation) }
+                if role.isCommitter, case .save(let record) = item {
+                    let isInsert = if case .insert = plan { true } else { false }
+                    try numbers.assign(record, isInsert: isInsert, of: self, &preparation)
+                }
                 plans.append(plan)
                 preparation.results.append(.unchanged)
             } catch {
@@ -72,16 +75,17 @@ struct RecordBatch: CommitRequest {
             return preparation
         }
         var encoder = RecordEncoder(
-            reading: reading, role: role, zone: zone, zoneID: zoneID, user: user, caller: caller,
-            policy: policy, numbers: numbers)
+            reading: reading, role: role, zone: zone, user: user, batch: self, numbers: numbers)
         do {
-            try encoder.encode(
-                items, plans, into: &preparation, failsTogether: isAtomic, sink: sink)
+            try encoder.encode(plans, into: &preparation, sink: sink)
         } catch {
-            // What is too long shows only now; nothing of an atomic batch is kept.
-            failInnocents(&preparation, &plans)
-            preparation.buffer = CommitBuffer()
+            for index in preparation.results.indices {
+                if case .failed = preparation.results[index] { continue }
+                preparation.results[index] = .failed(error.with(items[index].recordID))
+            }
         }
+        // What is too long shows only now; nothing of an atomic batch is kept.
+        if isAtomic { failInnocents(&preparation, &plans) }
         // Names, users and zones are of no use without what they were assigned for, and must not
         // fix the type of a field that nobody saved.
         if preparation.results.allSatisfy(\.writesNothing) { preparation.buffer = CommitBuffer() }
@@ -121,10 +125,17 @@ struct RecordBatch: CommitRequest {
         switch item {
         case .delete:
             guard let place, !place.isDeleted else { return .nothing }
-            return .delete(place, try reading.entry(place))
+            return .delete(place, held(try reading.entry(place)))
         case .save(let record):
-            try Self.checkNames(of: record)
-            return try plan(record, place, reading)
+            try checkNames(of: record)
+            do throws(StoreError) {
+                return try plan(record, place, reading)
+            } catch {
+                // Bad names of types and fields are found when they get their numbers, which comes
+                // after this; in the order of checks they stand before it.
+                try NumberAssignment(reading, .nobody).checkNames(of: record)
+                throw error
+            }
         }
     }
 
@@ -147,7 +158,13 @@ struct RecordBatch: CommitRequest {
             throw StoreError(
                 .invalidArguments, "a record of this name has another record type")
         }
-        return .update(place, entry)
+        return .update(place, held(entry))
+    }
+
+    /// An entry that was read to check an item and is needed again to encode it; a long batch
+    /// reads it again rather than hold them all.
+    private func held(_ entry: JournalEntry) -> JournalEntry? {
+        items.count <= 1000 ? entry : nil
     }
 
     private func conflict(
@@ -164,19 +181,28 @@ struct RecordBatch: CommitRequest {
         return error
     }
 
-    private static func checkNames(of record: Record) throws(StoreError) {
+    private func checkNames(of record: Record) throws(StoreError) {
         guard NameRules.isItemName(record.recordID.recordName) else {
             throw StoreError(
                 .invalidArguments,
                 "a record name is 1 to 255 ASCII characters and does not begin with _")
         }
         if let parent = record.parent {
-            guard parent.recordID.zoneID == record.recordID.zoneID, parent.action == .none else {
+            guard isInside(parent.recordID.zoneID), parent.action == .none,
+                NameRules.isItemName(parent.recordID.recordName)
+            else {
                 throw StoreError(
                     .invalidArguments,
                     "a parent is a reference without action to a record of the same zone")
             }
         }
+    }
+
+    /// Whether a zone that a caller names is the batch's own: the owner may be named in two ways.
+    func isInside(_ zone: RecordZone.ID) -> Bool {
+        zone.zoneName == zoneID.zoneName
+            && [RecordZone.ID.currentUser, zoneID.ownerName, caller.recordName]
+                .contains(zone.ownerName)
     }
 
     private static func type(

@@ -7,10 +7,8 @@ struct RecordEncoder {
     let reading: StoreReading
     let role: PreparingRole
     let zone: ZonePlace
-    let zoneID: RecordZone.ID
     let user: UInt32
-    let caller: UserID
-    let policy: SavePolicy
+    let batch: RecordBatch
     var numbers: NumberAssignment
 
     /// Where the value of a field comes from.
@@ -32,25 +30,22 @@ struct RecordEncoder {
     private var fullPiece: (buffer: CommitBuffer, items: Range<Int>)?
 
     init(
-        reading: StoreReading, role: PreparingRole, zone: ZonePlace, zoneID: RecordZone.ID,
-        user: UInt32, caller: UserID, policy: SavePolicy, numbers: NumberAssignment
+        reading: StoreReading, role: PreparingRole, zone: ZonePlace, user: UInt32,
+        batch: RecordBatch, numbers: NumberAssignment
     ) {
         self.reading = reading
         self.role = role
         self.zone = zone
-        self.zoneID = zoneID
         self.user = user
-        self.caller = caller
-        self.policy = policy
+        self.batch = batch
         self.numbers = numbers
     }
 
-    /// Adds the entries of all items that have a plan. With `failsTogether` the first item that
-    /// cannot be encoded fails the call.
+    /// Adds the entries of all items that have a plan; those that cannot be encoded fail.
     mutating func encode(
-        _ items: [RecordBatch.Item], _ plans: [RecordBatch.Plan],
-        into preparation: inout Preparation, failsTogether: Bool, sink: PieceSink
+        _ plans: [RecordBatch.Plan], into preparation: inout Preparation, sink: PieceSink
     ) throws(StoreError) {
+        let items = batch.items
         try numbers.write(to: &preparation)
         var firstOfPiece = 0
         for (index, plan) in plans.enumerated() {
@@ -60,7 +55,6 @@ struct RecordEncoder {
                 preparation.results[index] = .staged(place: place)
             } catch {
                 preparation.results[index] = .failed(error.with(items[index].recordID))
-                if failsTogether { throw error }
             }
             if preparation.needsCommitter { return }
             if !preparation.buffer.isEmpty { try emitFullPiece(&preparation, sink) }
@@ -90,7 +84,7 @@ struct RecordEncoder {
             throw StoreError(error)
         }
         preparation.resolve(
-            items, in: buffer, from: start, zoneID, reading, caller)
+            items, in: buffer, from: start, batch.zoneID, reading, batch.caller)
     }
 
     private mutating func encode(
@@ -110,7 +104,7 @@ struct RecordEncoder {
             let entry = try entry(replaced, held)
             let (old, stored) = try decode(entry)
             let fields = try fields(of: record, over: stored, &preparation)
-            let changesParent = policy == .allKeys || record.parent != record.storedParent
+            let changesParent = batch.policy == .allKeys || record.parent != record.storedParent
             let head = RecordHead(
                 type: old.type, name: old.name, modified: max(role.now / 1000, old.modified + 1),
                 modifier: user, created: old.created, creator: old.creator,
@@ -163,7 +157,7 @@ struct RecordEncoder {
         var fields: [Field] = []
         let type = try type(of: record, &preparation)
         var replaced: Set<UInt32> = []
-        let sent = record.sent(policy, isInsert: stored == nil)
+        let sent = record.sent(batch.policy, isInsert: stored == nil)
         fields.reserveCapacity(sent.count + (stored?.count ?? 0))
         for edit in sent {
             guard let value = edit.value else {
@@ -173,7 +167,7 @@ struct RecordEncoder {
             }
             guard let number = try numbers.name(edit.key, in: &preparation) else { continue }
             if stored != nil { replaced.insert(number) }
-            let kind = try Self.kind(of: value, edit.key, in: zoneID)
+            let kind = try batch.kind(of: value)
             try numbers.fix(
                 kind, of: Schema.Column(type: type, field: number), edit.key, in: &preparation)
             fields.append(
@@ -198,26 +192,6 @@ struct RecordEncoder {
         of record: Record, _ preparation: inout Preparation
     ) throws(StoreError) -> UInt32 {
         try numbers.name(record.recordType, in: &preparation) ?? 0
-    }
-
-    static func kind(
-        of value: RecordValue, _ name: String, in zone: RecordZone.ID
-    ) throws(StoreError) -> FieldKind {
-        let isInside =
-            switch value {
-            case .reference(let reference): reference.isInside(zone)
-            case .list(let values): values.allSatisfy { $0.referenceValue?.isInside(zone) ?? true }
-            default: true
-            }
-        guard isInside else {
-            throw StoreError(.invalidArguments, "a reference points into its own zone only")
-        }
-        do {
-            return try ValueFormat.kind(of: value)
-        } catch {
-            throw StoreError(
-                .invalidArguments, "a list holds values of one kind, and no list")
-        }
     }
 
     private func append(
@@ -300,8 +274,24 @@ extension Record {
     }
 }
 
-extension Reference {
-    fileprivate func isInside(_ zone: RecordZone.ID) -> Bool {
-        recordID.zoneID.zoneName == zone.zoneName
+extension RecordBatch {
+    /// The kind of a value that a field of this zone may hold.
+    func kind(of value: RecordValue) throws(StoreError) -> FieldKind {
+        let areInside =
+            switch value {
+            case .reference(let reference): isInside(reference.recordID.zoneID)
+            case .list(let values):
+                values.allSatisfy { $0.referenceValue.map { isInside($0.recordID.zoneID) } ?? true }
+            default: true
+            }
+        guard areInside else {
+            throw StoreError(.invalidArguments, "a reference points into its own zone only")
+        }
+        do {
+            return try ValueFormat.kind(of: value)
+        } catch {
+            throw StoreError(
+                .invalidArguments, "a list holds values of one kind, and no list")
+        }
     }
 }

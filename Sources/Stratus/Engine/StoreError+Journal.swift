@@ -68,7 +68,7 @@ extension StoreError {
     }
 
     /// Any error of the layers below.
-    init(translating error: any Error) {
+    package init(translating error: any Error) {
         switch error {
         case let error as StoreError: self = error
         case let error as JournalError: self.init(error)

@@ -27,15 +27,7 @@ struct StoreFold: JournalFold, Sendable {
 
     init(secret: UInt64) { self.secret = secret }
 
-    /// Names of a schema, and their numbers, as every segment repeats them.
-    var preamble: [UInt8] {
-        if state.schema.names.isEmpty { return [] }
-        var addition = SchemaAddition(firstNumber: 0)
-        addition.names = state.schema.names
-        var writer = ByteWriter(capacity: state.schema.lengthInBytes)
-        addition.write(to: &writer)
-        return writer.bytes
-    }
+    var preamble: [UInt8] { state.schema.preamble }
 
     /// The state without a commit that is still open.
     var committed: State { isMarked ? marked : state }
@@ -46,6 +38,7 @@ struct StoreFold: JournalFold, Sendable {
     }
 
     mutating func abandon() {
+        precondition(isMarked, "there is something to go back to")
         state = marked
         isMarked = false
         touched = [:]

@@ -8,6 +8,7 @@ final class StoreFollower: Sendable {
         var reader: JournalReader<StoreFold>
         /// Keeps the writer from deleting what this generation names.
         var pin: any StoragePin
+        var failure: StoreError?
     }
 
     let report: StratusJournal.RecoveryReport
@@ -17,32 +18,47 @@ final class StoreFollower: Sendable {
 
     init(_ storage: any Storage) throws {
         self.storage = storage
-        var (reader, pin) = try Self.begin(in: storage)
-        try reader.read(storage.hasWriter() ? .durable : .toTheEnd)
-        report = reader.report
-        published = PublishedState(reader.reading)
-        state = Mutex(State(reader: reader, pin: pin))
+        var state = try Self.begin(in: storage)
+        try Self.read(&state, in: storage)
+        report = state.reader.report
+        published = PublishedState(state.reader.reading)
+        self.state = Mutex(state)
     }
 
     var current: StoreReading { published.current }
 
-    /// Reads on; returns whether anything was new.
+    /// Reads on; returns whether anything was new. After a failure it fails the same way for ever:
+    /// what was read in part is not shown as if it were whole.
     func refresh() throws -> Bool {
         let before = published.current.head
         try state.withLock { state in
-            let tail: JournalReader<StoreFold>.Tail =
-                try storage.hasWriter() ? .durable : .toTheEnd
-            try state.reader.read(tail)
-            if state.reader.report.end == before { try Self.renew(&state, in: storage, tail) }
+            if let failure = state.failure { throw failure }
+            do {
+                try Self.read(&state, in: storage)
+                if state.reader.report.end == before { try Self.renew(&state, in: storage) }
+            } catch {
+                state.failure = StoreError(translating: error)
+                throw error
+            }
             let reading = state.reader.reading
             published.publish(reading.state, reading.view, head: reading.head)
         }
         return published.current.head != before
     }
 
+    /// Reads as far as belongs to the store: while somebody writes what is durable, else all.
+    private static func read(_ state: inout State, in storage: any Storage) throws {
+        guard try !storage.hasWriter() else { return try state.reader.read(.durable) }
+        let result = Result { try state.reader.read(.toTheEnd) }
+        // A writer that came meanwhile may have written while that was read, and not synced it.
+        guard try storage.hasWriter() else { return try result.get() }
+        state = try begin(in: storage)
+        try state.reader.read(.durable)
+    }
+
     /// Goes over to the newest generation, where there is a newer one.
     private static func renew(
-        _ state: inout State, in storage: any Storage, _ tail: JournalReader<StoreFold>.Tail
+        _ state: inout State, in storage: any Storage
     ) throws {
         guard let (newest, pin) = try pinNewest(in: storage),
             newest.generation != state.reader.manifest.generation
@@ -56,15 +72,13 @@ final class StoreFollower: Sendable {
                 newest, in: storage, fold: StoreFold(secret: newest.secret))
         }
         state.pin = pin
-        try state.reader.read(tail)
+        try read(&state, in: storage)
     }
 
-    private static func begin(
-        in storage: any Storage
-    ) throws -> (JournalReader<StoreFold>, any StoragePin) {
+    private static func begin(in storage: any Storage) throws -> State {
         guard let (manifest, pin) = try pinNewest(in: storage) else { throw JournalError.noStore }
         let fold = StoreFold(secret: manifest.secret)
-        return (JournalReader(manifest, in: storage, fold: fold), pin)
+        return State(reader: JournalReader(manifest, in: storage, fold: fold), pin: pin)
     }
 
     private static func pinNewest(

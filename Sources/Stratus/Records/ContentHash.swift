@@ -31,14 +31,9 @@ extension Database {
     ) async throws(StoreError) -> ContentHash {
         let reading = container.reading
         var hashes: [ContentHash] = []
-        let zones = try await allRecordZones().sorted {
-            Array($0.zoneID.zoneName.utf8).lexicographicallyPrecedes(Array($1.zoneID.zoneName.utf8))
-        }
-        for zone in zones {
-            guard let place = try? self.zone(zone.zoneID, reading) else { continue }
-            let hash = try reading.contentHash(
-                of: place, zone.zoneID, includingSystem: includingSystem)
-            if hash.recordCount > 0 || !zone.zoneID.isDefault { hashes.append(hash) }
+        for (id, place) in try livingZones(reading).sorted(by: { $0.0.precedes($1.0) }) {
+            let hash = try reading.contentHash(of: place, id, includingSystem: includingSystem)
+            if hash.recordCount > 0 || !id.isDefault { hashes.append(hash) }
         }
         var writer = ByteWriter()
         writer.varint(hashes.count)
@@ -129,5 +124,11 @@ private struct Sum256 {
         var writer = ByteWriter()
         for word in words { writer.uint64(word) }
         return writer.bytes
+    }
+}
+
+extension RecordZone.ID {
+    fileprivate func precedes(_ other: RecordZone.ID) -> Bool {
+        Array(zoneName.utf8).lexicographicallyPrecedes(Array(other.zoneName.utf8))
     }
 }

@@ -76,6 +76,7 @@ struct RecordHead: Equatable, Sendable {
         type = try cursor.varint(bytes, as: UInt32.self)
         modifier = try cursor.varint(bytes, as: UInt32.self)
         modified = try cursor.signedVarint(bytes)
+        guard abs(modified) < 1 << 53 else { throw .value("modified") }
         isUpdate = flags & Flag.isUpdate != 0
         creator = modifier
         created = modified

@@ -67,12 +67,14 @@ final class Schema: Sendable {
     let names: [String]
     let numbers: [String: UInt32]
     let columns: [Column: FieldKind]
-    /// The same by type and field, 0 where the kind is not fixed, for the path of every save.
-    private let kinds: [[UInt8]]
-    /// What all names take in a preamble.
+    /// What all names take in a preamble, at most.
     let lengthInBytes: Int
+    /// All names with their numbers, as every segment begins with them.
+    let preamble: [UInt8]
 
     static let nameLimit = 1 << 16
+    /// Fields of types.
+    static let columnLimit = 1 << 20
     /// What a name takes in a preamble beside its text, at most.
     static let nameOverhead = 5
     /// Of all names together in a preamble, in bytes.
@@ -84,26 +86,16 @@ final class Schema: Sendable {
         self.columns = columns
         numbers = Dictionary(
             names.enumerated().map { ($1, UInt32($0)) }, uniquingKeysWith: { first, _ in first })
-        var kinds: [[UInt8]] = []
-        for (column, kind) in columns {
-            let (type, field) = (Int(column.type), Int(column.field))
-            while kinds.count <= type { kinds.append([]) }
-            while kinds[type].count <= field { kinds[type].append(0) }
-            kinds[type][field] = kind.rawValue
-        }
-        self.kinds = kinds
+        var all = SchemaAddition(firstNumber: 0)
+        all.names = names
+        var writer = ByteWriter()
+        if !names.isEmpty { all.write(to: &writer) }
+        preamble = writer.bytes
         lengthInBytes = names.reduce(8) { $0 + $1.utf8.count + Self.nameOverhead }
     }
 
     func name(_ number: UInt32) -> String? {
         number < names.count ? names[Int(number)] : nil
-    }
-
-    /// The kind of value that the first save fixed.
-    func kind(of column: Column) -> FieldKind? {
-        let (type, field) = (Int(column.type), Int(column.field))
-        guard type < kinds.count, field < kinds[type].count else { return nil }
-        return FieldKind(rawValue: kinds[type][field])
     }
 
     func adding(_ addition: SchemaAddition) -> Schema {
@@ -145,11 +137,13 @@ struct SchemaAddition: Sendable, Equatable {
         var cursor = ByteCursor()
         firstNumber = try cursor.varint(bytes, as: UInt32.self)
         let nameCount = try cursor.count(bytes, upTo: cursor.remaining(bytes))
+        guard Int(firstNumber) + nameCount <= Schema.nameLimit else { throw .value("names") }
         for _ in 0..<nameCount { names.append(try cursor.text(bytes, upTo: 255)) }
         let columnCount = try cursor.count(bytes, upTo: cursor.remaining(bytes))
         for _ in 0..<columnCount {
             let type = try cursor.varint(bytes, as: UInt32.self)
             let field = try cursor.varint(bytes, as: UInt32.self)
+            guard max(type, field) < Schema.nameLimit else { throw .value("column") }
             guard let kind = FieldKind(rawValue: try cursor.uint8(bytes)) else {
                 throw .value("field kind")
             }

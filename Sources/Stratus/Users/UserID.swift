@@ -54,7 +54,7 @@ struct UserEntry: Equatable, Sendable {
         var cursor = ByteCursor()
         number = try cursor.varint(bytes, as: UInt32.self)
         bits = Hash128(high: try cursor.uint64(bytes), low: try cursor.uint64(bytes))
-        guard number > 0 else { throw .value("number") }
+        guard number > 0, number < 1 << 31 else { throw .value("number") }
         try cursor.end(bytes)
     }
 }

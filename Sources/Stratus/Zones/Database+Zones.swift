@@ -40,24 +40,29 @@ extension Database {
 
     /// All zones of this database, the default zone first, the others sorted by name.
     public nonisolated(nonsending) func allRecordZones() async throws(StoreError) -> [RecordZone] {
-        let reading = container.reading
-        var places: [ZonePlace] = []
-        if let database = reading.database(scope) {
-            let range = KeySpace.zones.key().appending(database).asPrefix
-            reading.state.map.scan(range) { _, value in
-                if let place = ZonePlace(value), place.isAlive { places.append(place) }
-                return true
-            }
-        }
         var zones: [RecordZone] = []
-        for place in places {
-            let id = RecordZone.ID(zoneName: try reading.zoneEntry(place).name)
-            if !id.isDefault {
-                zones.append(RecordZone(zoneID: id, capabilities: place.capabilities))
-            }
+        for (id, place) in try livingZones(container.reading) where !id.isDefault {
+            zones.append(RecordZone(zoneID: id, capabilities: place.capabilities))
         }
         zones.sort { $0.zoneID.zoneName < $1.zoneID.zoneName }
         return [RecordZone(zoneID: .default)] + zones
+    }
+
+    /// The living zones of one state, in no order; the default zone once it was saved in.
+    func livingZones(
+        _ reading: StoreReading
+    ) throws(StoreError) -> [(RecordZone.ID, ZonePlace)] {
+        guard let database = reading.database(scope) else { return [] }
+        var places: [ZonePlace] = []
+        reading.state.map.scan(KeySpace.zones.key().appending(database).asPrefix) { _, value in
+            if let place = ZonePlace(value), place.isAlive { places.append(place) }
+            return true
+        }
+        var zones: [(RecordZone.ID, ZonePlace)] = []
+        for place in places {
+            zones.append((RecordZone.ID(zoneName: try reading.zoneEntry(place).name), place))
+        }
+        return zones
     }
 
     private nonisolated(nonsending) func modifyZone(

@@ -50,7 +50,8 @@ struct ZoneEntry: Equatable, Sendable {
         capabilities = RecordZone.Capabilities(rawValue: try cursor.uint8(bytes))
         incarnation = try cursor.uint16(bytes)
         name = try cursor.text(bytes, upTo: 255)
-        guard number > 0, !name.isEmpty, incarnation < 1 << 12,
+        guard number > 0, number < 1 << 31, database < 1 << 31, !name.isEmpty,
+            incarnation < 1 << 12,
             capabilities.isSubset(of: .known)
         else { throw .value("zone") }
         try cursor.end(bytes)

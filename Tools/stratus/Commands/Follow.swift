@@ -47,15 +47,21 @@ private struct Follower {
     mutating func run(
         _ container: Container, since first: ChangeToken?, once: Bool
     ) async throws -> ExitCode {
+        // Whoever stops between two pages goes on with the token before the first of them: a zone
+        // stands in the feed at its latest change, which may lie on a later page.
         var token = first
+        var next = first
         if token == nil { try await deleteUnknownZones() }
+        try await warnOfDefaultZone()
         while true {
-            let page = try await source.databaseChanges(since: token)
+            let page = try await source.databaseChanges(since: next)
             for deletion in page.deletions {
                 zoneTokens[deletion.zoneID] = nil
                 try await deleteZone(deletion.zoneID)
             }
             for zone in page.modifications { try await follow(zone, asOf: token) }
+            next = page.changeToken
+            if page.moreComing { continue }
             let isNew = page.changeToken != token
             token = page.changeToken
             if isNew {
@@ -68,7 +74,6 @@ private struct Follower {
                     ], text: "followed to \(page.changeToken)")
                 try output.flush()
             }
-            if page.moreComing { continue }
             let stop = Terminal.requestedStop
             if once && !isNew || stop != nil {
                 progress.finish(at: Clock.monotonicNanoseconds)
@@ -94,7 +99,17 @@ private struct Follower {
         var since = zoneTokens[zone]
         let isKnown = try await target.allRecordZones().contains { $0.zoneID == zone }
         if since == nil, isKnown, let token {
-            since = try await source.zoneToken(for: zone, asOf: token)
+            do {
+                since = try await source.zoneToken(for: zone, asOf: token)
+            } catch {
+                switch error.code {
+                // The zone was made since: all of it is new.
+                case .changeTokenExpired: break
+                // Gone meanwhile: the next page of the database says so.
+                case .zoneNotFound: return
+                default: throw error
+                }
+            }
         }
         if !isKnown { try await target.save(RecordZone(zoneID: zone)) }
         while true {
@@ -142,10 +157,17 @@ private struct Follower {
         var changed: [Record.ID: Record] = [:]
         let held = await target.records(for: saves.map(\.recordID))
         for record in saves {
-            guard case .success(let old) = held[record.recordID] else { continue }
+            guard let result = held[record.recordID] else { continue }
+            let old: Record
+            do {
+                old = try result.get()
+            } catch {
+                if error.code == .unknownItem { continue }
+                throw error
+            }
             var new = old
             for key in old.allKeys where record[key] == nil { new[key] = nil }
-            for key in record.allKeys where old[key] != record[key] { new[key] = record[key] }
+            for key in record.allKeys { new[key] = record[key] }
             new.parent = record.parent
             if old.recordType == record.recordType {
                 changed[record.recordID] = new
@@ -170,6 +192,15 @@ private struct Follower {
         } catch {
             if error.code != .zoneNotFound { throw error }
         }
+    }
+
+    /// The default zone has no feed, in CloudKit as here.
+    private func warnOfDefaultZone() async throws {
+        let page = try await source.records(inZoneWith: .default, desiredKeys: [], resultsLimit: 1)
+        if page.records.isEmpty { return }
+        output.warning(
+            "follow.default-zone",
+            "the default zone has records and no change feed: it is not followed")
     }
 
     /// A start without a token makes the copy equal whatever it held.

@@ -126,7 +126,8 @@ private struct Importer {
                     if entry.kind == .folder { folders.append(path) }
                     try await take(entry)
                 } catch let error as SystemError {
-                    skip(path, error.description)
+                    // What cannot even be looked at may be a folder full of things.
+                    skip(path, error.description, isFolder: true)
                 }
             }
             stack += folders.reversed()
@@ -278,7 +279,14 @@ private struct Importer {
 
 extension Record {
     fileprivate mutating func setIfChanged(_ key: String, _ value: RecordValue?) {
-        if self[key] != value { self[key] = value }
+        // As bytes: texts that look alike may differ, and so do the files.
+        let isSame: Bool =
+            if case .string(let old)? = self[key], case .string(let new)? = value {
+                old.utf8.elementsEqual(new.utf8)
+            } else {
+                self[key] == value
+            }
+        if !isSame { self[key] = value }
     }
 
     /// The tag as the number it is.

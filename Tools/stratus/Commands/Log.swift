@@ -20,10 +20,12 @@ enum Log {
                     try write(line, container, output)
                     from = line.entry.offset.rawValue + 1
                 }
-            } catch let error as JournalError {
-                throw StoreError(error)
+            } catch let error as Output.Closed {
+                throw error
+            } catch {
+                throw StoreError(translating: error)
             }
-            guard follows else { return .ok }
+            guard follows, from < end ?? .max else { return .ok }
             try output.flush()
             if let signal = Terminal.requestedStop { return .signal(signal) }
             if try await !container.refresh() { Thread.pause(microseconds: 20_000) }
