@@ -15,7 +15,8 @@ struct Measurement {
     var rate: Double { Double(count) / seconds }
 
     func latency(_ share: Double) -> Double {
-        latencies.isEmpty ? 0 : latencies[min(latencies.count - 1, Int(Double(latencies.count) * share))]
+        if latencies.isEmpty { return 0 }
+        return latencies[min(latencies.count - 1, Int(Double(latencies.count) * share))]
     }
 
     static func take(
@@ -80,7 +81,8 @@ struct Device {
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 512)
         guard fgets(&line, 512, file) != nil else { return 0 }
-        let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let bytes = line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        let text = String(decoding: bytes, as: UTF8.self)
         let fields = text.split(separator: " ")
         // The seventh number counts sectors of 512 bytes.
         return fields.count > 6 ? (Int(fields[6]) ?? 0) * 512 : 0
