@@ -26,7 +26,8 @@ struct HelpTests {
         Description
           Reads the changes of STORE and applies them to the store OTHER, which is made
           where there is none. Goes on until it is stopped; with --once, until OTHER has
-          all that STORE had. Started again it goes on where it ended.
+          all that STORE had. Each line has a token to go on from with --since; without
+          one it begins anew. The default zone has no change feed and is not followed.
 
         Arguments
           STORE  the directory of the store
