@@ -43,9 +43,8 @@ struct SegmentScan<Fold: JournalFold> {
             do {
                 if frame.header.ordinal == 0, frame.kind.isEntry {
                     // Whether the commit ends in this group; if not, it may stay open.
-                    let next = frames[index...].dropFirst().first {
-                        $0.header.isLast || ($0.header.ordinal == 0 && $0.kind.isEntry)
-                    }
+                    let rest = frames[index...].dropFirst().prefix { $0.kind.isEntry }
+                    let next = rest.first { $0.header.isLast || $0.header.ordinal == 0 }
                     let ends = frame.header.isLast || (next.map { $0.header.ordinal > 0 } ?? false)
                     begin(at: frame.offset, mayStayOpen: !ends)
                 }

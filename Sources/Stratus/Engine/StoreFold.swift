@@ -18,8 +18,10 @@ struct StoreFold: JournalFold, Sendable {
     }
 
     private(set) var state = State()
-    private var marked = State()
-    private var isMarked = false
+    /// The state to go back to.
+    private var marked: State?
+    /// Whether a commit has begun since ``mark()`` that is not complete.
+    private var isOpen = false
     /// The zones that the open commit changes, and where it did so last.
     private var touched: [UInt32: Version] = [:]
     /// Seeds the hashes of names.
@@ -30,17 +32,18 @@ struct StoreFold: JournalFold, Sendable {
     var preamble: [UInt8] { state.schema.preamble }
 
     /// The state without a commit that is still open.
-    var committed: State { isMarked ? marked : state }
+    var committed: State { isOpen ? marked ?? state : state }
 
     mutating func mark() {
         marked = state
-        isMarked = true
+        isOpen = true
     }
 
+    /// Takes back commits that were complete, too: those of a group that could not be written.
     mutating func abandon() {
-        precondition(isMarked, "there is something to go back to")
+        guard let marked else { preconditionFailure("there is a state to go back to") }
         state = marked
-        isMarked = false
+        isOpen = false
         touched = [:]
     }
 
@@ -68,7 +71,7 @@ struct StoreFold: JournalFold, Sendable {
     /// The database feed names a zone once per commit, at its latest change.
     mutating func complete(end: JournalOffset, time: Int64) {
         state.lastTime = time
-        isMarked = false
+        isOpen = false
         for (zone, version) in touched.count < 2
             ? Array(touched) : touched.sorted(by: { $0.key < $1.key })
         {
