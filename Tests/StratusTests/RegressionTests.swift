@@ -57,14 +57,18 @@ import Testing
         try await container.close()
     }
 
-    /// A deletion that another one had staged was reported as done, though the group was lost.
-    @Test func `nothing is reported that was decided by a group that failed`() async throws {
+    /// A deletion that another one had staged was reported as done, though the group was lost; and
+    /// taking back a group whose commits were complete stopped the process.
+    @Test(arguments: [false, true])
+    func `nothing is reported that was decided by a group that failed`(isStepped: Bool)
+        async throws
+    {
         let disk = SimulatedDisk()
         let storage = try LocalStorage(
             at: "store", .writing(creating: true), on: disk.process())
         let container = try Container(
             writing: storage, creating: true, durability: .full, options: JournalOptions(),
-            steppedByCaller: false)
+            steppedByCaller: isStepped)
         let database = container.privateDatabase(for: "alice")
         try await database.save(RecordZone(zoneID: zone))
         try await database.save(record("a"))
