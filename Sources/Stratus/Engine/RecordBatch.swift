@@ -201,8 +201,8 @@ struct RecordBatch: CommitRequest {
     /// Whether a zone that a caller names is the batch's own: the owner may be named in two ways.
     func isInside(_ zone: RecordZone.ID) -> Bool {
         zone.zoneName == zoneID.zoneName
-            && [RecordZone.ID.currentUser, zoneID.ownerName, caller.recordName]
-                .contains(zone.ownerName)
+            && (zone.ownerName == RecordZone.ID.currentUser || zone.ownerName == zoneID.ownerName
+                || zone.ownerName == caller.recordName)
     }
 
     private static func type(
