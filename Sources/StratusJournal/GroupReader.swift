@@ -55,9 +55,9 @@ package struct GroupReader {
     /// Forgets what was read ahead, since a writer may have written there.
     package mutating func refresh() { window = [] }
 
-    /// Goes back to a place where the journal was found to end.
-    mutating func goBack(to end: JournalOffset, chain: UInt64) {
-        position = end
+    /// Goes on at the group that begins at `offset`, before or behind what was read.
+    mutating func resume(at offset: JournalOffset, chain: UInt64) {
+        position = offset
         self.chain = chain
         refresh()
     }
@@ -92,13 +92,7 @@ package struct GroupReader {
     mutating func durableThrough() throws -> JournalOffset {
         var end = position
         var offset = position
-        while offset.advanced(byBytes: GroupHeader.frameLength) <= limit {
-            let place = try load(GroupHeader.frameLength, at: offset)
-            guard
-                let frame = try? frame(
-                    at: place, offset: offset, limit: place + limit.bytes(since: offset)),
-                frame.kind == .group, let header = groupHeader(at: place, of: frame)
-            else { break }
+        while let header = try peek(at: offset) {
             end = max(end, header.durableThrough)
             offset = offset.advanced(byBytes: header.lengthInBytes)
         }
@@ -108,13 +102,7 @@ package struct GroupReader {
     /// Goes on to the group that holds `offset`, or to the last one before it that is whole,
     /// without reading what lies between.
     mutating func skip(to offset: JournalOffset) throws {
-        while position.advanced(byBytes: GroupHeader.frameLength) <= limit {
-            let place = try load(GroupHeader.frameLength, at: position)
-            guard
-                let frame = try? frame(
-                    at: place, offset: position, limit: place + limit.bytes(since: position)),
-                frame.kind == .group, let header = groupHeader(at: place, of: frame)
-            else { return }
+        while let header = try peek(at: position) {
             chain = header.chain
             epoch = header.epoch
             let end = position.advanced(byBytes: header.lengthInBytes)
@@ -123,10 +111,16 @@ package struct GroupReader {
         }
     }
 
-    /// Goes on at the group that begins at `offset`, wherever that came from.
-    mutating func resume(at offset: JournalOffset, chain: UInt64) {
-        position = offset
-        self.chain = chain
+    /// What the group frame at `offset` says, where a whole one lies there.
+    private mutating func peek(at offset: JournalOffset) throws -> GroupHeader? {
+        guard offset.advanced(byBytes: GroupHeader.frameLength) <= limit else { return nil }
+        let place = try load(GroupHeader.frameLength, at: offset)
+        guard
+            let frame = try? frame(
+                at: place, offset: offset, limit: place + limit.bytes(since: offset)),
+            frame.kind == .group
+        else { return nil }
+        return groupHeader(at: place, of: frame)
     }
 
     private func readFrames(of group: inout JournalGroup, from start: Int) throws {

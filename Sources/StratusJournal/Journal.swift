@@ -118,7 +118,8 @@ package enum Journal {
         var discarded: [String] = []
         for name in try storage.list() where !listed.contains(name) {
             let stem =
-                name.hasSuffix(LocalStorage.temporarySuffix) ? String(name.dropLast(4)) : name
+                name.hasSuffix(LocalStorage.temporarySuffix)
+                ? String(name.dropLast(LocalStorage.temporarySuffix.count)) : name
             let isOurs =
                 SegmentHeader.base(ofFile: stem) != nil || Manifest.generation(ofFile: stem) != nil
             guard isOurs, try storage.delete(name) else { continue }

@@ -77,7 +77,7 @@ package struct JournalReader<Fold: JournalFold> {
             // may have begun in an earlier segment.
             scan.giveUpOpenCommit()
             chain = open.chainAtStart
-            reader?.goBack(to: segment.end, chain: chain)
+            reader?.resume(at: segment.end, chain: chain)
             for index in open.segment..<number {
                 view.endSegment(index, at: newer.segments[index].end)
             }

@@ -62,6 +62,7 @@ extension StoreReading {
         _ prefix: IndexKey, _ zone: UInt32, from cursor: RecordPage.Cursor?, _ limit: Int
     ) -> (places: [EntryPlace], next: RecordPage.Cursor?) {
         let range = prefix.asPrefix
+        let isRecords = prefix == KeySpace.records.key(zone: zone)
         let first = cursor.map { prefix.appending($0.high).appending($0.low) } ?? range.lowerBound
         var places: [EntryPlace] = []
         var length = 0
@@ -69,9 +70,8 @@ extension StoreReading {
         state.map.scan(first..<range.upperBound) { key, value in
             let name = Hash128(
                 high: key.uint64(at: prefix.count), low: key.uint64(at: prefix.count + 8))
-            let isRecord = key.uint32(at: 0) == zone && prefix.count == 5
             guard
-                let place = isRecord
+                let place = isRecords
                     ? EntryPlace(value) : state.map[.record(zone, name)].map({ EntryPlace($0) }),
                 !place.isDeleted
             else { return true }
