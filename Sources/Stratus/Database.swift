@@ -1,3 +1,4 @@
+internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
 
@@ -64,11 +65,19 @@ public struct Database: Sendable {
     private static func checkThatNoneIsTwice(
         _ items: [RecordBatch.Item]
     ) throws(StoreError) {
-        var names: Set<String> = []
-        names.reserveCapacity(items.count)
-        for item in items where !names.insert(item.recordID.recordName).inserted {
-            throw StoreError(.invalidArguments, "a record is named twice in one call")
-                .with(item.recordID)
+        // Sorting fast hashes is cheaper than a set of names; only equal ones are looked at.
+        let hashes = items.enumerated().map {
+            (hash: Checksum.xxh3($1.recordID.recordName), place: $0)
+        }.sorted { ($0.hash, $0.place) < ($1.hash, $1.place) }
+        for (index, entry) in hashes.enumerated() {
+            let id = items[entry.place].recordID
+            for other in hashes.dropFirst(index + 1) {
+                guard other.hash == entry.hash else { break }
+                guard items[other.place].recordID.recordName != id.recordName else {
+                    throw StoreError(.invalidArguments, "a record is named twice in one call")
+                        .with(id)
+                }
+            }
         }
     }
 
@@ -190,7 +199,7 @@ public struct Database: Sendable {
             switch result {
             case .saved(let record): .success(record)
             case .failed(let error): .failure(error)
-            case .unchanged, .staged: .success(nil)
+            case .unchanged, .planned, .staged: .success(nil)
             }
         }
     }

@@ -75,31 +75,89 @@ public struct StoreError: Error, Sendable, Equatable {
         case closed
     }
 
-    /// What went wrong.
-    public var code: Code
-    /// The same in a fixed sentence.
-    public var reason: String
-    /// What lies below it.
-    public var cause: Cause?
-    /// Where the store is damaged.
-    public var place: Place?
-    /// The record concerned.
-    public var recordID: Record.ID?
-    /// The zone concerned.
-    public var zoneID: RecordZone.ID?
-    /// Of a conflict: what the caller wanted to save.
-    public var clientRecord: Record?
-    /// Of a conflict: what the record is now, with its tag.
-    public var serverRecord: Record?
-    /// Of a conflict: what the caller's edits began from.
-    public var ancestorRecord: Record?
-    /// Of a ``Code/partialFailure``: an error for each record that failed.
-    public var partialErrors: [Record.ID: StoreError] = [:]
+    /// In a box, since results are moved about far more often than anything fails.
+    private indirect enum Box: Sendable, Equatable {
+        case content(Content)
+    }
+
+    private struct Content: Sendable, Equatable {
+        var code: Code
+        var reason: String
+        var cause: Cause?
+        var place: Place?
+        var recordID: Record.ID?
+        var zoneID: RecordZone.ID?
+        var clientRecord: Record?
+        var serverRecord: Record?
+        var ancestorRecord: Record?
+        var partialErrors: [Record.ID: StoreError] = [:]
+    }
+
+    private var box: Box
+
+    private var content: Content {
+        get {
+            switch box {
+            case .content(let content): content
+            }
+        }
+        set { box = .content(newValue) }
+    }
 
     /// An error of `code` with a reason.
     public init(_ code: Code, _ reason: String) {
-        self.code = code
-        self.reason = reason
+        box = .content(Content(code: code, reason: reason))
+    }
+
+    /// What went wrong.
+    public var code: Code {
+        get { content.code }
+        set { content.code = newValue }
+    }
+    /// The same in a fixed sentence.
+    public var reason: String {
+        get { content.reason }
+        set { content.reason = newValue }
+    }
+    /// What lies below it.
+    public var cause: Cause? {
+        get { content.cause }
+        set { content.cause = newValue }
+    }
+    /// Where the store is damaged.
+    public var place: Place? {
+        get { content.place }
+        set { content.place = newValue }
+    }
+    /// The record concerned.
+    public var recordID: Record.ID? {
+        get { content.recordID }
+        set { content.recordID = newValue }
+    }
+    /// The zone concerned.
+    public var zoneID: RecordZone.ID? {
+        get { content.zoneID }
+        set { content.zoneID = newValue }
+    }
+    /// Of a conflict: what the caller wanted to save.
+    public var clientRecord: Record? {
+        get { content.clientRecord }
+        set { content.clientRecord = newValue }
+    }
+    /// Of a conflict: what the record is now, with its tag.
+    public var serverRecord: Record? {
+        get { content.serverRecord }
+        set { content.serverRecord = newValue }
+    }
+    /// Of a conflict: what the caller's edits began from.
+    public var ancestorRecord: Record? {
+        get { content.ancestorRecord }
+        set { content.ancestorRecord = newValue }
+    }
+    /// Of a ``Code/partialFailure``: an error for each record that failed.
+    public var partialErrors: [Record.ID: StoreError] {
+        get { content.partialErrors }
+        set { content.partialErrors = newValue }
     }
 }
 

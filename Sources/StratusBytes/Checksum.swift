@@ -15,6 +15,13 @@ package enum Checksum {
     {
         xxh3(bytes.extracting(range), seed: seed)
     }
+
+    /// XXH3-64 of the UTF-8 of `text`.
+    package static func xxh3(_ text: String) -> UInt64 {
+        var text = text
+        // Safe: pointer and length are those of the string, and nothing keeps them.
+        return text.withUTF8 { unsafe XXH3_64bits($0.baseAddress, $0.count) }
+    }
 }
 
 /// A 128-bit hash, compared as an unsigned number.

@@ -91,9 +91,10 @@ final class LocalFile: StorageFile {
     /// Fills what lies behind a small append with zeros, as far as it is reserved.
     private func fill(behind range: Range<Int>) throws(StorageError) {
         let (reserved, written) = prepared.withLock { ($0.reserved, $0.written) }
-        guard policy.zeroFill > 0, range.count < policy.bulk, range.upperBound > written else {
-            return
-        }
+        // What stands at the beginning is a header, and says nothing of what will follow.
+        guard policy.zeroFill > 0, range.lowerBound > 0, range.count < policy.bulk,
+            range.upperBound > written
+        else { return }
         let start = max(written, range.upperBound)
         let end = min(start + policy.zeroFill, reserved)
         guard start < end else { return }

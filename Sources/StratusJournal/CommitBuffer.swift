@@ -17,17 +17,14 @@ package struct CommitBuffer: Sendable {
     /// Where the next entry would begin.
     package var count: Int { frames.count }
 
-    /// Kind and payload of the entry that begins at `place`.
-    package func entry(at place: Int) -> (kind: EntryKind, payload: [UInt8])? {
+    /// A copy of the payload of the entry that begins at `place`.
+    package func payload(at place: Int) -> [UInt8]? {
         let span = frames.bytes.span
         guard place >= 0, place + FrameFormat.headerLength <= span.count else { return nil }
         let start = place + FrameFormat.headerLength
         let length = Int(span.uint32(at: place + FrameFormat.length))
         guard start + length <= span.count else { return nil }
-        return (
-            EntryKind(rawValue: span.uint8(at: place + FrameFormat.kind)),
-            span.array(in: start..<start + length)
-        )
+        return span.array(in: start..<start + length)
     }
 
     package var isEmpty: Bool { entryCount == 0 }

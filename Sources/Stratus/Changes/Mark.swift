@@ -28,7 +28,7 @@ extension Container {
         }
         let committed = try await engine().commit(MarkRequest(name: name))
         guard case .staged(let place)? = committed.preparation.results.first,
-            let (_, payload) = committed.preparation.buffer.entry(at: place),
+            let payload = committed.preparation.buffer.payload(at: place),
             let entry = try? MarkEntry(payload.span)
         else { throw StoreError(.internalError, "the mark was not staged") }
         return Mark(entry)

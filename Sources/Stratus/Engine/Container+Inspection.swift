@@ -120,7 +120,8 @@ extension Container {
                 var cursor = ByteCursor()
                 guard let head = try? RecordHead(bytes, &cursor) else { return nil }
                 return EntryDescription(
-                    kind: "record", recordName: head.name, recordType: schema.name(head.type),
+                    kind: "record", recordName: try? head.name(in: bytes),
+                    recordType: schema.name(head.type),
                     detail: head.isUpdate ? "replaces \(head.previous)" : nil)
             case .tombstone:
                 guard let tombstone = try? Tombstone(bytes) else { return nil }
@@ -187,9 +188,11 @@ package struct StoreVerification: Sendable {
             do throws(FormatError) {
                 switch entry.kind {
                 case .record:
+                    let whole = entry.bytes.span.extracting(0..<entry.payloadRange.upperBound)
                     var cursor = ByteCursor(at: entry.payloadRange.lowerBound)
-                    _ = try RecordHead(
-                        entry.bytes.span.extracting(0..<entry.payloadRange.upperBound), &cursor)
+                    let head = try RecordHead(whole, &cursor)
+                    _ = try head.name(in: whole)
+                    _ = try head.parent(in: whole)
                     let fields = try StoredFields(
                         entry.bytes, at: cursor, end: entry.payloadRange.upperBound,
                         schema: .empty)

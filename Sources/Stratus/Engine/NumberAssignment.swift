@@ -41,7 +41,7 @@ struct NumberAssignment {
         if let database {
             let key = IndexKey.zone(database, reading.hash(id.zoneName))
             let value = reading.state.map[key]
-            preparation.expect(key, value)
+            preparation.readSet.append(key)
             if let place = value.flatMap({ ZonePlace($0) }), place.isAlive { return place }
         }
         guard id.isDefault else { throw StoreError.zoneNotFound(id) }
@@ -59,7 +59,7 @@ struct NumberAssignment {
     mutating func name(
         _ name: String, in preparation: inout Preparation
     ) throws(StoreError) -> UInt32? {
-        if let number = reading.state.schema.numbers[name] ?? newNumbers[name] { return number }
+        if let number = reading.state.schema.number(name) ?? newNumbers[name] { return number }
         guard NameRules.isTypeName(name) else { throw StoreError.badName }
         guard role.isCommitter else {
             preparation.needsCommitter = true
@@ -84,7 +84,7 @@ struct NumberAssignment {
     func known(_ field: String) throws(StoreError) -> UInt32? {
         guard NameRules.isTypeName(field) else { throw StoreError.badName }
         if NameRules.isReserved(field) { throw StoreError.reservedName }
-        return reading.state.schema.numbers[field]
+        return reading.state.schema.number(field)
     }
 
     /// Checks the names of a record's type and of the fields that the caller touched.
@@ -98,8 +98,7 @@ struct NumberAssignment {
         _ kind: FieldKind, of column: Schema.Column, _ name: String,
         in preparation: inout Preparation
     ) throws(StoreError) {
-        let known =
-            reading.state.schema.columns[column] ?? newColumns[column]
+        let known = reading.state.schema.kind(of: column) ?? newColumns[column]
         if let known {
             guard kind == known || (kind == .emptyList && known.isList) else {
                 throw StoreError(

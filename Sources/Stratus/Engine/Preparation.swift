@@ -1,19 +1,18 @@
 internal import StratusIndex
 internal import StratusJournal
 
-/// What a commit relied on: that the entry of a key was made at that offset, or that there was
-/// none.
-struct Expectation: Sendable {
-    var key: IndexKey
-    var stamp: UInt64?
-
-    func holds(in map: OrderedMap) -> Bool { map[key]?.stamp == stamp }
+/// What is to be done with an item that passed its checks.
+enum ItemPlan: Sendable {
+    case insert(previous: Version)
+    indirect case update(EntryPlace, JournalEntry?)
+    indirect case delete(EntryPlace, JournalEntry?)
 }
 
-/// What became of one item of a commit.
+/// What becomes of one item of a commit.
 enum ItemResult: Sendable {
-    /// Nothing had to be written.
+    /// Nothing has to be written.
     case unchanged
+    case planned(ItemPlan)
     /// Its frame begins at this place of the commit's bytes, or of the piece being filled.
     case staged(place: Int)
     case saved(Record)
@@ -22,16 +21,20 @@ enum ItemResult: Sendable {
     var writesNothing: Bool {
         switch self {
         case .unchanged, .failed: true
-        case .staged, .saved: false
+        case .planned, .staged, .saved: false
         }
     }
+
+    var hasFailed: Bool { if case .failed = self { true } else { false } }
 }
 
 /// A commit that was checked and encoded against one state of the store.
 struct Preparation: Sendable {
     var buffer = CommitBuffer()
-    /// Its read set: where all of it still holds, the commit may be written as it is.
-    var expectations: [Expectation] = []
+    /// Its read set: while none of these keys is written, the commit may be written as it is.
+    var readSet: [IndexKey] = []
+    /// Where the journal ended in the state that was checked against.
+    let basis: JournalOffset
     /// An item each, in the order of the request.
     var results: [ItemResult] = []
     /// With the names that the commit itself brings.
@@ -42,13 +45,16 @@ struct Preparation: Sendable {
     /// Numbers must be assigned, or pieces written, which only the committer can.
     var needsCommitter = false
 
-    init(_ reading: StoreReading) { schema = reading.state.schema }
-
-    mutating func expect(_ key: IndexKey, _ value: IndexValue?) {
-        expectations.append(Expectation(key: key, stamp: value?.stamp))
+    init(_ reading: StoreReading) {
+        schema = reading.state.schema
+        basis = reading.head
     }
 
-    func holds(in map: OrderedMap) -> Bool { expectations.allSatisfy { $0.holds(in: map) } }
+    /// Whether nothing it relied on was written since.
+    func holds(in state: StoreFold.State) -> Bool {
+        state.end <= basis
+            || readSet.allSatisfy { (state.map[$0]?.stamp ?? 0) < basis.rawValue }
+    }
 }
 
 /// Who prepares a commit, and within which limits.

@@ -16,14 +16,6 @@ struct RecordBatch: CommitRequest {
         }
     }
 
-    /// What is to be done with an item that passed its checks.
-    enum Plan: Sendable {
-        case nothing
-        case insert(previous: Version)
-        case update(EntryPlace, JournalEntry?)
-        case delete(EntryPlace, JournalEntry?)
-    }
-
     let scope: DatabaseScope
     let caller: UserID
     let zoneID: RecordZone.ID
@@ -53,8 +45,8 @@ struct RecordBatch: CommitRequest {
         preparation.user = user
         preparation.zone = zone
 
-        var plans: [Plan] = []
-        plans.reserveCapacity(items.count)
+        preparation.results.reserveCapacity(items.count)
+        preparation.readSet.reserveCapacity(items.count + 1)
         for item in items {
             do throws(StoreError) {
                 let plan = try plan(item, in: zone.number, reading, &preparation)
@@ -62,30 +54,25 @@ struct RecordBatch: CommitRequest {
                     let isInsert = if case .insert = plan { true } else { false }
                     try numbers.assign(record, isInsert: isInsert, of: self, &preparation)
                 }
-                plans.append(plan)
-                preparation.results.append(.unchanged)
+                preparation.results.append(plan.map { .planned($0) } ?? .unchanged)
             } catch {
-                plans.append(.nothing)
                 preparation.results.append(.failed(error.with(item.recordID)))
             }
         }
-        if isAtomic { failInnocents(&preparation, &plans) }
+        if isAtomic { failInnocents(&preparation) }
         // What was assigned for items that failed is not written either.
-        guard plans.contains(where: { if case .nothing = $0 { false } else { true } }) else {
-            return preparation
-        }
+        if preparation.results.allSatisfy(\.writesNothing) { return preparation }
         var encoder = RecordEncoder(
             reading: reading, role: role, zone: zone, user: user, batch: self, numbers: numbers)
         do {
-            try encoder.encode(plans, into: &preparation, sink: sink)
+            try encoder.encode(&preparation, sink: sink)
         } catch {
-            for index in preparation.results.indices {
-                if case .failed = preparation.results[index] { continue }
+            for index in preparation.results.indices where !preparation.results[index].hasFailed {
                 preparation.results[index] = .failed(error.with(items[index].recordID))
             }
         }
         // What is too long shows only now; nothing of an atomic batch is kept.
-        if isAtomic { failInnocents(&preparation, &plans) }
+        if isAtomic { failInnocents(&preparation) }
         // Names, users and zones are of no use without what they were assigned for, and must not
         // fix the type of a field that nobody saved.
         if preparation.results.allSatisfy(\.writesNothing) { preparation.buffer = CommitBuffer() }
@@ -95,36 +82,30 @@ struct RecordBatch: CommitRequest {
     /// Makes the records of a commit that was acknowledged, in the caller's own task.
     func resolve(_ committed: inout PendingCommit.Committed, _ reading: StoreReading) {
         guard let start = committed.start else { return }
-        let items = committed.preparation.results.indices
+        let all = committed.preparation.results.indices
         let buffer = committed.preparation.buffer
-        committed.preparation.resolve(items, in: buffer, from: start, zoneID, reading, caller)
+        committed.preparation.resolve(all, of: self, in: buffer, from: start, reading)
     }
 
     /// In an atomic batch the items that could have been written fail with those that cannot.
-    private func failInnocents(_ preparation: inout Preparation, _ plans: inout [Plan]) {
-        let hasFailed = preparation.results.contains {
-            if case .failed = $0 { true } else { false }
-        }
-        guard hasFailed else { return }
-        for (index, result) in preparation.results.enumerated() {
-            if case .failed = result { continue }
+    private func failInnocents(_ preparation: inout Preparation) {
+        guard preparation.results.contains(where: \.hasFailed) else { return }
+        for index in preparation.results.indices where !preparation.results[index].hasFailed {
             preparation.results[index] = .failed(
                 StoreError.batchRequestFailed.with(items[index].recordID))
-            plans[index] = .nothing
         }
     }
 
     /// The checks of an item, each with its error: `Formats/README.md`, "Order of checks".
     private func plan(
         _ item: Item, in zone: UInt32, _ reading: StoreReading, _ preparation: inout Preparation
-    ) throws(StoreError) -> Plan {
+    ) throws(StoreError) -> ItemPlan? {
         let key = IndexKey.record(zone, reading.hash(item.recordID.recordName))
-        let value = reading.state.map[key]
-        preparation.expect(key, value)
-        let place = value.map { EntryPlace($0) }
+        let place = reading.state.map[key].map { EntryPlace($0) }
+        preparation.readSet.append(key)
         switch item {
         case .delete:
-            guard let place, !place.isDeleted else { return .nothing }
+            guard let place, !place.isDeleted else { return nil }
             return .delete(place, held(try reading.entry(place)))
         case .save(let record):
             try checkNames(of: record)
@@ -142,7 +123,7 @@ struct RecordBatch: CommitRequest {
     /// The logic of change tags: `Formats/README.md`, "Saving".
     private func plan(
         _ record: Record, _ place: EntryPlace?, _ reading: StoreReading
-    ) throws(StoreError) -> Plan {
+    ) throws(StoreError) -> ItemPlan {
         guard let place, !place.isDeleted else {
             if policy == .ifServerRecordUnchanged, record.system != nil {
                 throw StoreError(
@@ -154,10 +135,7 @@ struct RecordBatch: CommitRequest {
             throw try conflict(record, place, reading)
         }
         let entry = try reading.entry(place)
-        guard try Self.type(of: entry, reading) == record.recordType else {
-            throw StoreError(
-                .invalidArguments, "a record of this name has another record type")
-        }
+        try check(entry, against: record, reading)
         return .update(place, held(entry))
     }
 
@@ -205,15 +183,20 @@ struct RecordBatch: CommitRequest {
                 || zone.ownerName == caller.recordName)
     }
 
-    private static func type(
-        of entry: JournalEntry, _ reading: StoreReading
-    ) throws(StoreError) -> String? {
-        let head = entry.withPayload { bytes in
+    private func check(
+        _ entry: JournalEntry, against record: Record, _ reading: StoreReading
+    ) throws(StoreError) {
+        let read = entry.withPayload { bytes -> (type: UInt32, name: String)? in
             var cursor = ByteCursor()
-            return try? RecordHead(bytes, &cursor)
+            guard let head = try? RecordHead(bytes, &cursor) else { return nil }
+            return (try? head.name(in: bytes)).map { (head.type, $0) }
         }
-        guard let head else { throw StoreError(.damagedPayload(entry.offset)) }
-        return reading.state.schema.name(head.type)
+        guard let read else { throw StoreError(.damagedPayload(entry.offset)) }
+        guard read.name == record.recordID.recordName else { throw StoreError.hashCollision }
+        guard reading.state.schema.name(read.type) == record.recordType else {
+            throw StoreError(
+                .invalidArguments, "a record of this name has another record type")
+        }
     }
 }
 

@@ -9,22 +9,7 @@ struct RecordEncoder {
     let zone: ZonePlace
     let user: UInt32
     let batch: RecordBatch
-    var numbers: NumberAssignment
-
-    /// Where the value of a field comes from.
-    private enum Source {
-        /// The bytes of the version that is replaced.
-        case stored(Range<Int>)
-        case value(RecordValue)
-    }
-
-    private struct Field {
-        var number: UInt32
-        var kind: FieldKind
-        /// Of the encoded value, in bytes.
-        var length: Int
-        var source: Source
-    }
+    private var fields: FieldEncoder
 
     /// A piece that goes through the sink once something follows it, since the last piece does not.
     private var fullPiece: (buffer: CommitBuffer, items: Range<Int>)?
@@ -38,18 +23,20 @@ struct RecordEncoder {
         self.zone = zone
         self.user = user
         self.batch = batch
-        self.numbers = numbers
+        fields = FieldEncoder(batch: batch, numbers: numbers)
     }
 
     /// Adds the entries of all items that have a plan; those that cannot be encoded fail.
     mutating func encode(
-        _ plans: [RecordBatch.Plan], into preparation: inout Preparation, sink: PieceSink
+        _ preparation: inout Preparation, sink: PieceSink
     ) throws(StoreError) {
         let items = batch.items
-        try numbers.write(to: &preparation)
+        // What a record usually takes, so that the buffer seldom grows.
+        preparation.buffer = CommitBuffer(capacity: min(items.count * 448, role.pieceLimit))
+        try fields.numbers.write(to: &preparation)
         var firstOfPiece = 0
-        for (index, plan) in plans.enumerated() {
-            if case .nothing = plan { continue }
+        for index in items.indices {
+            guard case .planned(let plan) = preparation.results[index] else { continue }
             do throws(StoreError) {
                 let place = try encode(items[index], plan, &preparation)
                 preparation.results[index] = .staged(place: place)
@@ -57,8 +44,10 @@ struct RecordEncoder {
                 preparation.results[index] = .failed(error.with(items[index].recordID))
             }
             if preparation.needsCommitter { return }
-            if !preparation.buffer.isEmpty { try emitFullPiece(&preparation, sink) }
-            if preparation.needsCommitter { return }
+            if fullPiece != nil, !preparation.buffer.isEmpty {
+                try emitFullPiece(&preparation, sink)
+                if preparation.needsCommitter { return }
+            }
             if preparation.buffer.lengthInBytes > role.pieceLimit * 3 / 4 {
                 fullPiece = (preparation.buffer, firstOfPiece..<index + 1)
                 firstOfPiece = index + 1
@@ -83,39 +72,40 @@ struct RecordEncoder {
         } catch {
             throw StoreError(error)
         }
-        preparation.resolve(
-            items, in: buffer, from: start, batch.zoneID, reading, batch.caller)
+        preparation.resolve(items, of: batch, in: buffer, from: start, reading)
     }
 
     private mutating func encode(
-        _ item: RecordBatch.Item, _ plan: RecordBatch.Plan, _ preparation: inout Preparation
+        _ item: RecordBatch.Item, _ plan: ItemPlan, _ preparation: inout Preparation
     ) throws(StoreError) -> Int {
         let place = preparation.buffer.count
         switch (item, plan) {
         case (.save(let record), .insert(let previous)):
-            let fields = try fields(of: record, over: nil, &preparation)
+            let type = try fields.prepare(record, over: nil, &preparation)
             let now = role.now / 1000
             let head = RecordHead(
-                type: try type(of: record, &preparation), name: record.recordID.recordName,
-                modified: now, modifier: user, created: now, creator: user, previous: previous,
-                parent: record.parent?.recordID.recordName, isUpdate: false)
-            try append(head, fields, from: [], to: &preparation)
+                type: type, modified: now, modifier: user, created: now, creator: user,
+                previous: previous, isUpdate: false)
+            let parent = record.parent?.recordID.recordName
+            try append(head, of: record, parent: parent, from: [], to: &preparation)
         case (.save(let record), .update(let replaced, let held)):
             let entry = try entry(replaced, held)
             let (old, stored) = try decode(entry)
-            let fields = try fields(of: record, over: stored, &preparation)
-            let changesParent = batch.policy == .allKeys || record.parent != record.storedParent
+            _ = try fields.prepare(record, over: stored, &preparation)
             let head = RecordHead(
-                type: old.type, name: old.name, modified: max(role.now / 1000, old.modified + 1),
-                modifier: user, created: old.created, creator: old.creator,
-                previous: replaced.version,
-                parent: changesParent ? record.parent?.recordID.recordName : old.parent,
+                type: old.type, modified: max(role.now / 1000, old.modified + 1), modifier: user,
+                created: old.created, creator: old.creator, previous: replaced.version,
                 isUpdate: true)
-            try append(head, fields, from: entry.bytes, to: &preparation)
-        case (.delete, .delete(let replaced, let held)):
+            let changesParent = batch.policy == .allKeys || record.parent != record.storedParent
+            let parent =
+                changesParent
+                ? record.parent?.recordID.recordName
+                : try text(of: entry) { bytes throws(FormatError) in try old.parent(in: bytes) }
+            try append(head, of: record, parent: parent, from: entry.bytes, to: &preparation)
+        case (.delete(let id), .delete(let replaced, let held)):
             let (old, _) = try decode(try entry(replaced, held))
             let tombstone = Tombstone(
-                type: old.type, name: old.name, previous: replaced.version, deleter: user,
+                type: old.type, name: id.recordName, previous: replaced.version, deleter: user,
                 deleted: max(role.now / 1000, old.modified + 1))
             try append(.tombstone, to: &preparation) { tombstone.write(to: &$0) }
         default:
@@ -150,67 +140,23 @@ struct RecordEncoder {
         }
     }
 
-    /// The fields to write, in order of their numbers: what the caller sends over what there is.
-    private mutating func fields(
-        of record: Record, over stored: StoredFields?, _ preparation: inout Preparation
-    ) throws(StoreError) -> [Field] {
-        var fields: [Field] = []
-        let type = try type(of: record, &preparation)
-        var replaced: Set<UInt32> = []
-        let sent = record.sent(batch.policy, isInsert: stored == nil)
-        fields.reserveCapacity(sent.count + (stored?.count ?? 0))
-        for edit in sent {
-            guard let value = edit.value else {
-                // A name that nobody ever used gets no number for being taken away.
-                if let known = try numbers.known(edit.key) { replaced.insert(known) }
-                continue
-            }
-            guard let number = try numbers.name(edit.key, in: &preparation) else { continue }
-            if stored != nil { replaced.insert(number) }
-            let kind = try batch.kind(of: value)
-            try numbers.fix(
-                kind, of: Schema.Column(type: type, field: number), edit.key, in: &preparation)
-            fields.append(
-                Field(
-                    number: number, kind: kind, length: ValueFormat.length(of: value),
-                    source: .value(value)))
+    private func text(
+        of entry: JournalEntry, _ body: (Span<UInt8>) throws(FormatError) -> String?
+    ) throws(StoreError) -> String? {
+        do throws(FormatError) {
+            return try body(entry.bytes.span)
+        } catch {
+            throw StoreError(.damagedPayload(entry.offset))
         }
-        stored?.forEach { field in
-            if !replaced.contains(field.number) {
-                fields.append(
-                    Field(
-                        number: field.number, kind: field.kind, length: field.range.count,
-                        source: .stored(field.range)))
-            }
-            return true
-        }
-        fields.sort { $0.number < $1.number }
-        return fields
-    }
-
-    private mutating func type(
-        of record: Record, _ preparation: inout Preparation
-    ) throws(StoreError) -> UInt32 {
-        try numbers.name(record.recordType, in: &preparation) ?? 0
     }
 
     private func append(
-        _ head: RecordHead, _ fields: [Field], from bytes: [UInt8],
+        _ head: RecordHead, of record: Record, parent: String?, from bytes: [UInt8],
         to preparation: inout Preparation
     ) throws(StoreError) {
         try append(.record, to: &preparation) { writer in
-            head.write(to: &writer)
-            writer.varint(fields.count)
-            for field in fields {
-                FieldTable.write(
-                    number: field.number, kind: field.kind, length: field.length, to: &writer)
-            }
-            for field in fields {
-                switch field.source {
-                case .stored(let range): writer.append(bytes.span.extracting(range))
-                case .value(let value): ValueFormat.write(value, to: &writer)
-                }
-            }
+            head.write(name: record.recordID.recordName, parent: parent, to: &writer)
+            fields.write(from: bytes, to: &writer)
         }
     }
 
@@ -231,14 +177,14 @@ extension Preparation {
     /// Turns staged items into the records they have become, now that it is known where the
     /// entries begin.
     mutating func resolve(
-        _ items: Range<Int>, in buffer: CommitBuffer, from start: JournalOffset,
-        _ zoneID: RecordZone.ID,
-        _ reading: StoreReading, _ caller: UserID
+        _ items: Range<Int>, of batch: RecordBatch, in buffer: CommitBuffer,
+        from start: JournalOffset, _ reading: StoreReading
     ) {
         let incarnation = zone?.incarnation ?? 0
         for index in items {
             guard case .staged(let place) = results[index] else { continue }
-            guard let (kind, bytes) = buffer.entry(at: place), kind == .record else {
+            guard case .save(let record) = batch.items[index], let bytes = buffer.payload(at: place)
+            else {
                 results[index] = .unchanged
                 continue
             }
@@ -248,8 +194,12 @@ extension Preparation {
                     try Record(
                         bytes, 0..<bytes.count,
                         version: Version(incarnation: incarnation, offset: offset),
-                        in: zoneID, schema: schema
-                    ) { $0 == user ? caller : reading.user($0) })
+                        as: record.recordID.zoneID == batch.zoneID
+                            ? record.recordID
+                            : Record.ID(
+                                recordName: record.recordID.recordName, zoneID: batch.zoneID),
+                        schema: schema
+                    ) { $0 == user ? batch.caller : reading.user($0) })
             } catch {
                 results[index] = .failed(error)
             }

@@ -13,6 +13,8 @@ struct StoreFold: JournalFold, Sendable {
         var schema = Schema.empty
         var zoneCount: UInt32 = 0
         var userCount: UInt32 = 0
+        /// Where the last commit ends.
+        var end = JournalOffset.zero
         /// Of the last commit, in microseconds since 1970.
         var lastTime: Int64 = 0
     }
@@ -70,6 +72,7 @@ struct StoreFold: JournalFold, Sendable {
 
     /// The database feed names a zone once per commit, at its latest change.
     mutating func complete(end: JournalOffset, time: Int64) {
+        state.end = end
         state.lastTime = time
         isOpen = false
         for (zone, version) in touched.count < 2
@@ -84,7 +87,8 @@ struct StoreFold: JournalFold, Sendable {
     private mutating func applyRecord(
         _ header: FrameHeader, at offset: JournalOffset, _ payload: Span<UInt8>
     ) throws(FormatError) {
-        let head = try RecordLink(payload)
+        var cursor = ByteCursor()
+        let head = try RecordHead(payload, &cursor)
         let name = Hash128(payload.extracting(head.name), seed: secret)
         let place = EntryPlace(header, at: offset, isDeleted: false).value
         state.map.set(.record(header.zone, name), place)

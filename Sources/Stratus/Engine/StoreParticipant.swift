@@ -12,9 +12,7 @@ final class PublishedState: Sendable {
 
     func publish(_ state: StoreFold.State, _ view: JournalView, head: JournalOffset) {
         reading.withLock {
-            $0.state = state
-            $0.view = view
-            $0.head = head
+            $0 = StoreReading(state: state, view: view, head: head, identity: $0.identity)
         }
     }
 }
@@ -31,7 +29,7 @@ struct StoreParticipant: CommitParticipant {
         let (isWanted, prepared) = commit.take()
         guard isWanted else { return }
         let time = stage.writer.clock.now()
-        if let prepared, prepared.holds(in: stage.fold.fold.state.map) {
+        if let prepared, prepared.holds(in: stage.fold.fold.state) {
             let start = try stage.append(prepared.buffer, isLast: true, time: time)
             commit.staged(prepared, at: start)
             return
@@ -93,9 +91,8 @@ struct StoreParticipant: CommitParticipant {
 extension CommitStage<StoreParticipant> {
     /// The store as it is with everything staged.
     fileprivate var reading: StoreReading {
-        let group = group
-        return StoreReading(
-            state: fold.fold.state, view: writer.view, head: head, identity: fold.identity
-        ) { group?.entry(at: $0) }
+        StoreReading(
+            state: fold.fold.state, view: writer.view, head: head, identity: fold.identity,
+            staged: group)
     }
 }

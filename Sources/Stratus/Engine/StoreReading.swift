@@ -3,14 +3,27 @@ internal import StratusIndex
 internal import StratusJournal
 
 /// One state of the store, and the journal to read its entries from.
-struct StoreReading: Sendable {
-    var state: StoreFold.State
-    var view: JournalView
+///
+/// Never changes: a reader keeps the one it began with at the price of a reference.
+final class StoreReading: Sendable {
+    let state: StoreFold.State
+    let view: JournalView
     /// Everything before it belongs to this state.
-    var head: JournalOffset
+    let head: JournalOffset
     let identity: StoreIdentity
     /// Entries that are staged and not yet written; only the committer sees any.
-    var staged: @Sendable (JournalOffset) -> JournalEntry? = { _ in nil }
+    private let staged: GroupBuilder?
+
+    init(
+        state: StoreFold.State, view: JournalView, head: JournalOffset, identity: StoreIdentity,
+        staged: GroupBuilder? = nil
+    ) {
+        self.state = state
+        self.view = view
+        self.head = head
+        self.identity = identity
+        self.staged = staged
+    }
 
     func hash(_ name: String) -> Hash128 { Hash128(name, seed: identity.secret) }
 
@@ -38,7 +51,7 @@ struct StoreReading: Sendable {
     }
 
     func entry(_ place: EntryPlace) throws(StoreError) -> JournalEntry {
-        if let entry = staged(place.offset) { return entry }
+        if let entry = staged?.entry(at: place.offset) { return entry }
         do {
             return try view.entry(at: place.offset, frameLength: place.frameLength)
         } catch {
@@ -49,7 +62,7 @@ struct StoreReading: Sendable {
     func zoneEntry(_ place: ZonePlace) throws(StoreError) -> ZoneEntry {
         let entry: JournalEntry
         do {
-            entry = try staged(place.offset) ?? view.entry(at: place.offset)
+            entry = try staged?.entry(at: place.offset) ?? view.entry(at: place.offset)
         } catch {
             throw StoreError(translating: error)
         }
@@ -66,8 +79,7 @@ struct StoreReading: Sendable {
         let entry = try entry(place)
         let record = try Record(entry, in: zoneID, reading: self)
         guard name == nil || record.recordID.recordName == name else {
-            // Two names with one hash of 128 bits, which nobody can bring about without the secret.
-            throw StoreError(.internalError, "two record names have the same hash")
+            throw StoreError.hashCollision
         }
         return record
     }
@@ -105,20 +117,26 @@ extension Record {
         guard entry.kind == .record else {
             throw StoreError(JournalError.noEntry(entry.offset))
         }
+        let name = entry.withPayload { bytes -> String? in
+            var cursor = ByteCursor()
+            return (try? RecordHead(bytes, &cursor)).flatMap { try? $0.name(in: bytes) }
+        }
+        guard let name else { throw StoreError(.damagedPayload(entry.offset)) }
         try self.init(
-            entry.bytes, entry.payloadRange, version: entry.version, in: zoneID,
-            schema: reading.state.schema
+            entry.bytes, entry.payloadRange, version: entry.version,
+            as: ID(recordName: name, zoneID: zoneID), schema: reading.state.schema
         ) { reading.user($0) }
     }
 
-    /// The record whose payload lies at `range` of `bytes`.
+    /// The record `recordID`, whose payload lies at `range` of `bytes`.
     init(
-        _ bytes: [UInt8], _ range: Range<Int>, version: Version, in zoneID: RecordZone.ID,
+        _ bytes: [UInt8], _ range: Range<Int>, version: Version, as recordID: ID,
         schema: Schema, user: (UInt32) -> UserID?
     ) throws(StoreError) {
         do throws(FormatError) {
+            let span = bytes.span.extracting(0..<range.upperBound)
             var cursor = ByteCursor(at: range.lowerBound)
-            let head = try RecordHead(bytes.span.extracting(0..<range.upperBound), &cursor)
+            let head = try RecordHead(span, &cursor)
             let fields = try StoredFields(
                 bytes, at: cursor, end: range.upperBound, schema: schema)
             guard let type = schema.name(head.type), let modifier = user(head.modifier) else {
@@ -127,17 +145,23 @@ extension Record {
             let creator = head.creator == head.modifier ? modifier : user(head.creator)
             guard let creator else { throw .value("creator") }
             self.init(
-                recordType: type, recordID: ID(recordName: head.name, zoneID: zoneID),
+                recordType: type, recordID: recordID,
                 system: System(
                     version: version.rawValue, created: head.created, modified: head.modified,
                     creator: creator, modifier: modifier),
-                parent: head.parent.map {
-                    Reference(recordID: ID(recordName: $0, zoneID: zoneID))
+                parent: try head.parent(in: span).map {
+                    Reference(recordID: ID(recordName: $0, zoneID: recordID.zoneID))
                 }, stored: fields)
         } catch {
             throw StoreError(.damagedPayload(version.offset))
         }
     }
+}
+
+extension StoreError {
+    /// Two names with one hash of 128 bits, which nobody can bring about without the secret.
+    static let hashCollision = StoreError(
+        .internalError, "two record names have the same hash")
 }
 
 extension JournalError {

@@ -41,7 +41,7 @@ extension Database {
         }
         let prefix: IndexKey
         if let type {
-            guard let number = reading.state.schema.numbers[type] else { return RecordPage() }
+            guard let number = reading.state.schema.number(type) else { return RecordPage() }
             prefix = KeySpace.types.key(zone: zone.number).appending(number)
         } else {
             prefix = KeySpace.records.key(zone: zone.number)

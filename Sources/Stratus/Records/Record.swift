@@ -21,6 +21,9 @@ public struct Record: Sendable {
             self.recordName = recordName
             self.zoneID = zoneID
         }
+
+        /// By the record name alone, which seldom comes in more than one zone.
+        public func hash(into hasher: inout Hasher) { hasher.combine(recordName) }
     }
 
     /// What the store adds to a saved record.
@@ -102,7 +105,7 @@ public struct Record: Sendable {
     public subscript(key: String) -> RecordValue? {
         get {
             if let edit = edits.edit(of: key) { return edit.value }
-            guard let number = stored.schema.numbers[key], let field = stored.field(number) else {
+            guard let number = stored.schema.number(key), let field = stored.field(number) else {
                 return nil
             }
             return stored.value(field, in: recordID.zoneID)
@@ -158,7 +161,7 @@ public struct Record: Sendable {
     func showing(_ keys: [String]?) -> Record {
         guard let keys else { return self }
         var fields = stored
-        fields.visible = Set(keys.compactMap { stored.schema.numbers[$0] })
+        fields.visible = Set(keys.compactMap { stored.schema.number($0) })
         var record = Record(
             Origin(
                 recordID: recordID, recordType: recordType, system: system, parent: storedParent,

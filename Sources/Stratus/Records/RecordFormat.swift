@@ -13,7 +13,7 @@ extension EntryKind {
 
 /// What stands before the fields in the entry of a record: `Formats/Record.md`, "Record".
 struct RecordHead: Equatable, Sendable {
-    fileprivate enum Flag {
+    private enum Flag {
         static let hasPrevious: UInt8 = 1
         static let isUpdate: UInt8 = 2
         static let hasParent: UInt8 = 4
@@ -21,7 +21,6 @@ struct RecordHead: Equatable, Sendable {
     }
 
     var type: UInt32
-    var name: String
     /// In milliseconds since 1970.
     var modified: Int64
     var modifier: UInt32
@@ -30,28 +29,27 @@ struct RecordHead: Equatable, Sendable {
     /// The version that this one replaces: of the record or, where that was deleted, of its
     /// tombstone.
     var previous: Version
-    /// The record name of the parent.
-    var parent: String?
-
     /// Whether the record lived when this version was saved.
     var isUpdate: Bool
+    /// Where the record name lies, once it was read.
+    private(set) var name = 0..<0
+    /// Where the record name of the parent lies.
+    private(set) var parent: Range<Int>?
 
     init(
-        type: UInt32, name: String, modified: Int64, modifier: UInt32, created: Int64,
-        creator: UInt32, previous: Version, parent: String?, isUpdate: Bool
+        type: UInt32, modified: Int64, modifier: UInt32, created: Int64, creator: UInt32,
+        previous: Version, isUpdate: Bool
     ) {
         self.type = type
-        self.name = name
         self.modified = modified
         self.modifier = modifier
         self.created = created
         self.creator = creator
         self.previous = previous
-        self.parent = parent
         self.isUpdate = isUpdate
     }
 
-    func write(to writer: inout ByteWriter) {
+    func write(name: String, parent: String?, to writer: inout ByteWriter) {
         var flags: UInt8 = 0
         if previous != .none { flags |= Flag.hasPrevious }
         if isUpdate { flags |= Flag.isUpdate }
@@ -69,7 +67,8 @@ struct RecordHead: Equatable, Sendable {
         if let parent { writer.countedText(parent) }
     }
 
-    /// Reads the head and leaves the cursor at the field table.
+    /// Reads the head and leaves the cursor at the field table. Makes no texts: every save and
+    /// every opening passes here.
     init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
         let flags = try cursor.uint8(bytes)
         guard flags & ~Flag.known == 0 else { throw .value("flags") }
@@ -91,39 +90,28 @@ struct RecordHead: Equatable, Sendable {
         guard previous != .none || flags & (Flag.hasPrevious | Flag.isUpdate) == 0 else {
             throw .value("previous")
         }
-        name = try cursor.text(bytes, upTo: 255)
-        if flags & Flag.hasParent != 0 { parent = try cursor.text(bytes, upTo: 255) }
+        name = try cursor.range(bytes, count: cursor.count(bytes, upTo: 255))
+        if flags & Flag.hasParent != 0 {
+            parent = try cursor.range(bytes, count: cursor.count(bytes, upTo: 255))
+        }
     }
-}
 
-/// The part of a record's head that the index is made of, read without making texts of it: every
-/// save and every opening passes here.
-struct RecordLink {
-    var type: UInt32
-    var isUpdate: Bool
-    var previous: Version
-    /// Where the name lies.
-    var name: Range<Int>
+    /// The record name, out of the bytes that the head was read from.
+    func name(in bytes: Span<UInt8>) throws(FormatError) -> String {
+        try Self.text(name, in: bytes)
+    }
 
-    init(_ bytes: Span<UInt8>) throws(FormatError) {
-        var cursor = ByteCursor()
-        let flags = try cursor.uint8(bytes)
-        guard flags & ~RecordHead.Flag.known == 0 else { throw .value("flags") }
-        type = try cursor.varint(bytes, as: UInt32.self)
-        _ = try cursor.varint(bytes)
-        _ = try cursor.varint(bytes)
-        isUpdate = flags & RecordHead.Flag.isUpdate != 0
-        if isUpdate {
-            _ = try cursor.varint(bytes)
-            _ = try cursor.varint(bytes)
-        }
-        previous = .none
-        if flags & RecordHead.Flag.hasPrevious != 0 {
-            previous = Version(rawValue: try cursor.varint(bytes))
-        }
-        guard previous != .none || !isUpdate else { throw .value("previous") }
-        let count = try cursor.count(bytes, upTo: 255)
-        name = try cursor.range(bytes, count: count)
+    /// The record name of the parent, out of the bytes that the head was read from.
+    func parent(in bytes: Span<UInt8>) throws(FormatError) -> String? {
+        guard let parent else { return nil }
+        return try Self.text(parent, in: bytes)
+    }
+
+    private static func text(
+        _ range: Range<Int>, in bytes: Span<UInt8>
+    ) throws(FormatError) -> String {
+        guard let text = bytes.text(in: range) else { throw .text }
+        return text
     }
 }
 

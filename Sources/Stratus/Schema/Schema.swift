@@ -61,12 +61,20 @@ final class Schema: Sendable {
     struct Column: Hashable, Sendable {
         var type: UInt32
         var field: UInt32
+
+        /// Spreads the two small numbers over all bits.
+        fileprivate var hash: UInt64 {
+            let product = (UInt64(type) << 32 | UInt64(field)) &* 0x9e37_79b9_7f4a_7c15
+            return product ^ product >> 32
+        }
     }
 
     /// By number.
     let names: [String]
-    let numbers: [String: UInt32]
-    let columns: [Column: FieldKind]
+    /// The kinds of fields, in the order in which they were fixed.
+    let columns: [(column: Column, kind: FieldKind)]
+    private let numbers: NumberTable
+    private let columnPlaces: NumberTable
     /// What all names take in a preamble, at most.
     let lengthInBytes: Int
     /// All names with their numbers, as every segment begins with them.
@@ -79,13 +87,13 @@ final class Schema: Sendable {
     static let nameOverhead = 5
     /// Of all names together in a preamble, in bytes.
     static let lengthLimit = 8 << 20
-    static let empty = Schema(names: [], columns: [:])
+    static let empty = Schema(names: [], columns: [])
 
-    init(names: [String], columns: [Column: FieldKind]) {
+    private init(names: [String], columns: [(Column, FieldKind)]) {
         self.names = names
         self.columns = columns
-        numbers = Dictionary(
-            names.enumerated().map { ($1, UInt32($0)) }, uniquingKeysWith: { first, _ in first })
+        numbers = NumberTable(names.map { Checksum.xxh3($0) })
+        columnPlaces = NumberTable(columns.map { $0.0.hash })
         var all = SchemaAddition(firstNumber: 0)
         all.names = names
         var writer = ByteWriter()
@@ -98,10 +106,18 @@ final class Schema: Sendable {
         number < names.count ? names[Int(number)] : nil
     }
 
+    func number(_ name: String) -> UInt32? {
+        numbers.place(Checksum.xxh3(name)) { names[$0] == name }.map { UInt32($0) }
+    }
+
+    /// The kind that a field of a type was given, where it was.
+    func kind(of column: Column) -> FieldKind? {
+        columnPlaces.place(column.hash) { columns[$0].column == column }.map { columns[$0].kind }
+    }
+
     func adding(_ addition: SchemaAddition) -> Schema {
-        var columns = columns
-        for (column, kind) in addition.columns { columns[column] = kind }
-        return Schema(names: names + addition.names, columns: columns)
+        let new = addition.columns.filter { kind(of: $0.0) == nil }
+        return Schema(names: names + addition.names, columns: columns + new)
     }
 }
 

@@ -70,7 +70,7 @@ struct ZoneBatch: CommitRequest {
             }
         let key = IndexKey.zone(database, reading.hash(id.zoneName))
         let value = reading.state.map[key]
-        preparation.expect(key, value)
+        preparation.readSet.append(key)
         let place = value.flatMap { ZonePlace($0) }
         switch item {
         case .save:

@@ -1,0 +1,143 @@
+internal import StratusBytes
+internal import StratusJournal
+
+/// Turns the fields of records, one record after the other, into field tables and values.
+///
+/// Most records of a batch have the same fields in the same order: their numbers, once looked up,
+/// are kept as a shape and only compared for the next one.
+struct FieldEncoder {
+    let batch: RecordBatch
+    var numbers: NumberAssignment
+
+    /// Where the value of a field comes from.
+    private enum Source {
+        /// The bytes of the version that is replaced.
+        case stored(Range<Int>)
+        /// The edit of that number.
+        case sent(Int)
+    }
+
+    private struct Field {
+        var number: UInt32
+        var kind: FieldKind
+        /// Of the encoded value, in bytes.
+        var length: Int
+        var source: Source
+    }
+
+    /// A field as the last record had it at the same place, with what was found out about it.
+    private struct Known {
+        var key: String
+        var type: UInt32
+        var kind: FieldKind
+        var number: UInt32
+    }
+
+    /// Of the record at hand: its fields in order of their numbers, and what its caller sent.
+    private var fields: [Field] = []
+    private var sent: [FieldEdits.Edit] = []
+    private var shape: [Known] = []
+    private var type: (name: String, number: UInt32)?
+
+    init(batch: RecordBatch, numbers: NumberAssignment) {
+        self.batch = batch
+        self.numbers = numbers
+    }
+
+    /// Collects the fields to write: what the caller sends over what there is. Returns the number
+    /// of the record's type.
+    mutating func prepare(
+        _ record: Record, over stored: StoredFields?, _ preparation: inout Preparation
+    ) throws(StoreError) -> UInt32 {
+        let type = try number(ofType: record.recordType, &preparation)
+        sent = record.sent(batch.policy, isInsert: stored == nil)
+        fields.removeAll(keepingCapacity: true)
+        fields.reserveCapacity(sent.count + (stored?.count ?? 0))
+        var replaced: Set<UInt32> = []
+        for index in sent.indices {
+            guard let value = sent[index].value else {
+                // A name that nobody ever used gets no number for being taken away.
+                if let known = try numbers.known(sent[index].key) { replaced.insert(known) }
+                continue
+            }
+            let kind = try batch.kind(of: value)
+            guard let number = try number(at: index, type, kind, &preparation) else { continue }
+            if stored != nil { replaced.insert(number) }
+            fields.append(
+                Field(
+                    number: number, kind: kind, length: ValueFormat.length(of: value),
+                    source: .sent(index)))
+        }
+        stored?.forEach { field in
+            if !replaced.contains(field.number) {
+                fields.append(
+                    Field(
+                        number: field.number, kind: field.kind, length: field.range.count,
+                        source: .stored(field.range)))
+            }
+            return true
+        }
+        sortByNumber()
+        return type
+    }
+
+    /// Writes the field table and the values; `bytes` are those of the version that is replaced.
+    func write(from bytes: [UInt8], to writer: inout ByteWriter) {
+        writer.varint(fields.count)
+        for field in fields {
+            FieldTable.write(
+                number: field.number, kind: field.kind, length: field.length, to: &writer)
+        }
+        for field in fields {
+            switch field.source {
+            case .stored(let range): writer.append(bytes.span.extracting(range))
+            case .sent(let index):
+                if let value = sent[index].value { ValueFormat.write(value, to: &writer) }
+            }
+        }
+    }
+
+    private mutating func number(
+        ofType name: String, _ preparation: inout Preparation
+    ) throws(StoreError) -> UInt32 {
+        if let type, type.name == name { return type.number }
+        let number = try numbers.name(name, in: &preparation) ?? 0
+        type = (name, number)
+        return number
+    }
+
+    /// The number of the field that was sent as the `index`th, which may hold a value of `kind`.
+    private mutating func number(
+        at index: Int, _ type: UInt32, _ kind: FieldKind, _ preparation: inout Preparation
+    ) throws(StoreError) -> UInt32? {
+        let key = sent[index].key
+        if index < shape.count, shape[index].type == type, shape[index].kind == kind,
+            shape[index].key == key
+        {
+            return shape[index].number
+        }
+        guard let number = try numbers.name(key, in: &preparation) else { return nil }
+        try numbers.fix(
+            kind, of: Schema.Column(type: type, field: number), key, in: &preparation)
+        guard batch.items.count > 1 else { return number }
+        let known = Known(key: key, type: type, kind: kind, number: number)
+        if index < shape.count {
+            shape[index] = known
+        } else if index == shape.count, !preparation.needsCommitter {
+            shape.append(known)
+        }
+        return number
+    }
+
+    /// By insertion: there are few, and they often come in order.
+    private mutating func sortByNumber() {
+        guard fields.count < 32 else { return fields.sort { $0.number < $1.number } }
+        for index in fields.indices.dropFirst() {
+            var place = index
+            while place > 0, fields[place].number < fields[place - 1].number {
+                fields.swapAt(place, place - 1)
+                place -= 1
+            }
+        }
+    }
+}
