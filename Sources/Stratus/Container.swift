@@ -121,7 +121,7 @@ public final class Container: Sendable {
                 in: storage, creating: creating, options: options)
             let opened = try Journal.open(
                 in: storage, manifest, options: options, fold: StoreFold(secret: manifest.secret))
-            let engine = Engine(
+            let engine = try Engine(
                 opened, durability: StratusJournal.Durability(durability), driver: driver)
             self.init(.writing(engine), opened.report)
         } catch {

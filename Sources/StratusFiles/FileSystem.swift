@@ -23,6 +23,12 @@ package protocol FileSystem: Sendable {
         _ file: FileDescriptor, into bytes: inout MutableSpan<UInt8>, at offset: Int
     ) throws(SystemError) -> Int
 
+    /// The same with what is in memory only; fails with `.wouldBlock` where the first byte is not,
+    /// or where the system cannot tell.
+    func readResident(
+        _ file: FileDescriptor, into bytes: inout MutableSpan<UInt8>, at offset: Int
+    ) throws(SystemError) -> Int
+
     /// Writes some of `bytes` at `offset`, at least one; returns how many.
     func write(
         _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int

@@ -48,6 +48,22 @@ package struct LinuxFileSystem: FileSystem {
         return result
     }
 
+    package func readResident(
+        _ file: FileDescriptor, into bytes: inout MutableSpan<UInt8>, at offset: Int
+    ) throws(SystemError) -> Int {
+        // Safe: the call writes no more than the span has room for.
+        let result = unsafe bytes.withUnsafeMutableBytes { buffer in
+            unsafe clinux_read_nowait(
+                file.rawValue, buffer.baseAddress, buffer.count, Int64(offset))
+        }
+        // A kernel or file system without the flag cannot tell what is in memory.
+        if result == Int64(-EOPNOTSUPP) || result == Int64(-ENOSYS) {
+            throw SystemError(.wouldBlock, in: "preadv2")
+        }
+        if result < 0 { throw SystemError(number: Int32(-result), in: "preadv2") }
+        return Int(result)
+    }
+
     package func write(
         _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int
     ) throws(SystemError) -> Int {
@@ -160,7 +176,7 @@ extension SystemError {
             case ENOENT: .notFound
             case ENOSPC, EDQUOT, EFBIG: .noSpace
             case EIO: .inputOutput
-            case EWOULDBLOCK: .wouldBlock
+            case EAGAIN: .wouldBlock
             case EACCES, EPERM, EROFS: .permission
             default: .other(number)
             }

@@ -64,13 +64,15 @@ final class LocalFile: StorageFile {
     }
 
     func rewrite(_ range: Range<Int>) throws(StorageError) {
-        let bytes = try file.read(range)
+        let bytes = try file.read(range, .blocking)
         try file.write(bytes.span, at: range.lowerBound)
     }
 
     func sync() throws(StorageError) { try file.sync() }
 
-    func read(_ range: Range<Int>) throws(StorageError) -> [UInt8] { try file.read(range) }
+    func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
+        try file.read(range, mode)
+    }
 
     /// Kept between fillings, which come every few thousand appends.
     private static let zeroes = Mutex<[UInt8]>([])

@@ -89,7 +89,7 @@ private final class MemoryFile: StorageFile, StoragePin {
 
     func sync() throws(StorageError) {}
 
-    func read(_ range: Range<Int>) throws(StorageError) -> [UInt8] {
+    func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
         guard range.upperBound <= length else { throw StorageError(.truncated, file: name) }
         return bytes.withLock { bytes in
             let held = Array(

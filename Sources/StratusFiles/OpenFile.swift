@@ -88,7 +88,7 @@ final class OpenFile: Sendable {
         }
     }
 
-    func read(_ range: Range<Int>) throws(StorageError) -> [UInt8] {
+    func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
         var bytes: [UInt8] = []
         while true {
             let start = range.lowerBound + bytes.count
@@ -97,9 +97,16 @@ final class OpenFile: Sendable {
             var span = part.mutableSpan
             let count: Int
             do {
-                count = try system.read(descriptor, into: &span, at: start)
+                count =
+                    switch mode {
+                    case .blocking: try system.read(descriptor, into: &span, at: start)
+                    case .resident: try system.readResident(descriptor, into: &span, at: start)
+                    }
             } catch {
                 if error.code == .interrupted { continue }
+                if mode == .resident, error.code == .wouldBlock {
+                    throw StorageError(.notResident, file: name)
+                }
                 throw StorageError(error, file: name)
             }
             guard count > 0 else { throw StorageError(.truncated, file: name) }

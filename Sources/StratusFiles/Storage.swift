@@ -62,7 +62,22 @@ package protocol StorageFile: AnyObject, Sendable {
     func sync() throws(StorageError)
 
     /// Exactly the bytes in `range`; fails with `.truncated` where the file ends before.
-    func read(_ range: Range<Int>) throws(StorageError) -> [UInt8]
+    func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8]
+}
+
+extension StorageFile {
+    /// A read that waits for the medium.
+    package func read(_ range: Range<Int>) throws(StorageError) -> [UInt8] {
+        try read(range, .blocking)
+    }
+}
+
+/// Whether a read may wait.
+package enum ReadMode: Sendable {
+    /// Only what memory can answer; fails with `.notResident` where that is not all of it.
+    case resident
+    /// The calling thread waits for the medium.
+    case blocking
 }
 
 /// Ends when it is no longer referenced.
@@ -77,6 +92,8 @@ package struct StorageError: Error, Equatable, Sendable {
         case permission
         /// Another process or another part of this one writes to the store; the text names it.
         case locked(holder: String)
+        /// A read that must not wait would have had to.
+        case notResident
         /// The file ends before the bytes asked for.
         case truncated
         /// A sync failed: what was not yet durable may be lost, whatever a later sync says.

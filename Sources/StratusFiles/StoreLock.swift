@@ -47,7 +47,7 @@ final class StoreLock: Sendable {
 
     private static func holder(in file: OpenFile) -> String {
         guard let length = try? file.status().length,
-            let bytes = try? file.read(0..<min(length, holderLimit))
+            let bytes = try? file.read(0..<min(length, holderLimit), .blocking)
         else { return "unknown" }
         return String(decoding: bytes.prefix { $0 >= 0x20 && $0 != 0x7f }, as: UTF8.self)
     }

@@ -5,8 +5,8 @@ package enum Thread {
     /// Blocks the calling thread for about so long.
     package static func pause(microseconds: UInt32) { usleep(microseconds) }
 
-    /// Runs `body` on a new thread.
-    package static func start(_ body: @escaping @Sendable () -> Void) {
+    /// Runs `body` on a new thread; fails where the system gives none.
+    package static func start(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
         var thread = pthread_t()
         // Safe: the new thread takes over the reference that is retained for it.
         let work = unsafe Unmanaged.passRetained(Work(body))
@@ -18,7 +18,11 @@ package enum Thread {
                 }
                 return nil
             }, work.toOpaque())
-        precondition(result == 0, "the system gives no thread")
+        guard result == 0 else {
+            // Safe: no thread took the reference over.
+            unsafe work.release()
+            throw SystemError(number: result, in: "pthread_create")
+        }
         pthread_detach(thread)
     }
 }

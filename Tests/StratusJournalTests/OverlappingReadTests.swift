@@ -47,7 +47,7 @@ private final class SlowFile: StorageFile {
     }
     func rewrite(_ range: Range<Int>) throws(StorageError) { try under.rewrite(range) }
     func sync() throws(StorageError) { try under.sync() }
-    func read(_ range: Range<Int>) throws(StorageError) -> [UInt8] {
+    func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
         guard range.count > SegmentHeader.length else { return try under.read(range) }
         // Pages are copied one after the other.
         let middle = (range.lowerBound / 4096 + 1) * 4096 + 512

@@ -69,5 +69,7 @@ private final class GatedFile: StorageFile {
         gate.pass()
         try file.sync()
     }
-    func read(_ range: Range<Int>) throws(StorageError) -> [UInt8] { try file.read(range) }
+    func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
+        try file.read(range, mode)
+    }
 }

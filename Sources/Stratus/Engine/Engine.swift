@@ -33,7 +33,7 @@ final class Engine: Sendable {
     init(
         _ opened: consuming Journal.Opened<StoreFold>, durability: Durability,
         driver: EngineDriver
-    ) {
+    ) throws(StoreError) {
         let writer = opened.writer
         let identity = StoreIdentity(writer.manifest)
         published = PublishedState(
@@ -48,7 +48,12 @@ final class Engine: Sendable {
         committer = Committer(writer, participant: participant, durability: durability)
         queue = CommitQueue(limit: Self.queueLimit)
         self.driver = driver
-        if driver == .thread { Thread.start { [self] in run() } }
+        guard driver == .thread else { return }
+        do {
+            try Thread.start { [self] in run() }
+        } catch {
+            throw StoreError(error)
+        }
     }
 
     /// Prepares and commits `request`, and returns what became of each item and the record it is.
@@ -149,12 +154,13 @@ enum Blocking {
         _ body: @escaping @Sendable () throws -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            Thread.start {
-                do {
-                    continuation.resume(returning: .success(try body()))
-                } catch {
-                    continuation.resume(returning: .failure(StoreError(translating: error)))
+            do throws(SystemError) {
+                try Thread.start {
+                    let result = Result { try body() }
+                    continuation.resume(returning: result.mapError { StoreError(translating: $0) })
                 }
+            } catch {
+                continuation.resume(returning: .failure(StoreError(error)))
             }
         }
         return try result.get()

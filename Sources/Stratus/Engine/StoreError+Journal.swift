@@ -61,10 +61,16 @@ extension StoreError {
             self.init(.internalError, "a file of the store is too short")
             cause = .damaged
             place = Place(file: error.file, byte: 0, kind: "file.truncated")
-        case .exists, .syncFailed, .inputOutput:
+        case .exists, .notResident, .syncFailed, .inputOutput:
             self.init(.internalError, "the file system failed")
             cause = .inputOutput("\(error.file)\(call)")
         }
+    }
+
+    /// A call of the system failed that concerns no file.
+    init(_ error: SystemError) {
+        self.init(.internalError, "the system failed")
+        cause = .inputOutput("\(error)")
     }
 
     /// Any error of the layers below.

@@ -66,8 +66,31 @@ extension DiskMachine {
         _ process: Int
     ) throws(SystemError) -> Int {
         let turn = try begin(.read, by: process, on: file)
-        let place = try findFile(file, of: process, .read)
-        guard offset >= 0 else { throw SystemError(.invalid, in: "pread") }
+        let count = try transfer(.read, turn, file, into: &bytes, at: offset, process)
+        try end(.read, turn)
+        return count
+    }
+
+    mutating func readResident(
+        _ file: FileDescriptor, into bytes: inout MutableSpan<UInt8>, at offset: Int,
+        _ process: Int
+    ) throws(SystemError) -> Int {
+        let turn = try begin(.readResident, by: process, on: file)
+        var chance = SeededGenerator(seed: medium.options.missSeed &+ UInt64(callCount))
+        if medium.options.missesOneIn > 0, chance.oneIn(medium.options.missesOneIn) {
+            throw SystemError(.wouldBlock, in: "preadv2")
+        }
+        let count = try transfer(.readResident, turn, file, into: &bytes, at: offset, process)
+        try end(.readResident, turn)
+        return count
+    }
+
+    private func transfer(
+        _ call: DiskCall, _ turn: CallTurn, _ file: FileDescriptor,
+        into bytes: inout MutableSpan<UInt8>, at offset: Int, _ process: Int
+    ) throws(SystemError) -> Int {
+        let place = try findFile(file, of: process, call)
+        guard offset >= 0 else { throw SystemError(.invalid, in: call.systemCall) }
         let content = medium.files[place].visible
         var count = turn.shortened(min(bytes.count, max(0, content.length - offset)))
         var start = offset
@@ -79,7 +102,6 @@ extension DiskMachine {
             count = min(count, max(0, content.length - start))
         }
         content.read(into: &bytes, count: count, at: start)
-        try end(.read, turn)
         return count
     }
 

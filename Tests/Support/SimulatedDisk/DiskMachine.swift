@@ -120,7 +120,7 @@ extension DiskMachine {
         guard case (var generator, let oneIn)? = misbehaviour else { return .normal }
         defer { misbehaviour = (generator, oneIn) }
         guard generator.oneIn(oneIn) else { return .normal }
-        if call == .read || call == .write, generator.oneIn(2) {
+        if [.read, .readResident, .write].contains(call), generator.oneIn(2) {
             return .short(keeping: generator.next())
         }
         throw SystemError(.interrupted, in: call.systemCall)

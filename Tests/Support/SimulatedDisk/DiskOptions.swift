@@ -14,6 +14,10 @@ package struct DiskOptions: Sendable {
     /// Whether after a failed synchronisation reads return what was there before the writes,
     /// instead of what was written.
     package var failedSyncEvicts = false
+    /// Every so-many-th read on average that must not wait finds nothing in memory; 0: none does.
+    package var missesOneIn = 8
+    /// Decides which reads those are.
+    package var missSeed: UInt64 = 0
     /// Whether ``SimulatedDisk/makeStale(_:sector:by:)`` works; it costs memory.
     package var keepsReplacedSectors = false
 
@@ -23,8 +27,8 @@ package struct DiskOptions: Sendable {
 
 /// The calls of a ``FileSystem``.
 package enum DiskCall: Int, CaseIterable, Sendable {
-    case openDirectory, makeDirectory, open, close, read, write, synchronizeData, synchronize
-    case truncate, allocate, status, rename, unlink, list, lock
+    case openDirectory, makeDirectory, open, close, read, readResident, write
+    case synchronizeData, synchronize, truncate, allocate, status, rename, unlink, list, lock
 
     /// The name that an error carries, as on Linux.
     package var systemCall: StaticString {
@@ -33,6 +37,7 @@ package enum DiskCall: Int, CaseIterable, Sendable {
         case .makeDirectory: "mkdir"
         case .close: "close"
         case .read: "pread"
+        case .readResident: "preadv2"
         case .write: "pwrite"
         case .synchronizeData: "fdatasync"
         case .synchronize: "fsync"
@@ -52,13 +57,14 @@ package enum DiskCall: Int, CaseIterable, Sendable {
         case .makeDirectory, .open, .write, .synchronizeData, .synchronize, .truncate, .allocate,
             .rename, .unlink:
             true
-        case .openDirectory, .close, .read, .status, .list, .lock: false
+        case .openDirectory, .close, .read, .readResident, .status, .list, .lock: false
         }
     }
 
     var mayBeInterrupted: Bool {
         switch self {
-        case .openDirectory, .open, .read, .write, .synchronizeData, .synchronize: true
+        case .openDirectory, .open, .read, .readResident, .write, .synchronizeData, .synchronize:
+            true
         default: false
         }
     }

@@ -54,6 +54,14 @@ package struct SimulatedProcess: FileSystem {
         }
     }
 
+    package func readResident(
+        _ file: FileDescriptor, into bytes: inout MutableSpan<UInt8>, at offset: Int
+    ) throws(SystemError) -> Int {
+        try disk.machine.withLock { machine throws(SystemError) in
+            try machine.readResident(file, into: &bytes, at: offset, number)
+        }
+    }
+
     package func write(
         _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int
     ) throws(SystemError) -> Int {
