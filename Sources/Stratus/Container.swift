@@ -44,14 +44,23 @@ public final class Container: Sendable {
     /// What the opening found and did.
     public let recoveryReport: RecoveryReport
     let access: Access
+    let snapshots = HeldSnapshots()
+    /// For whatever waits for the disk.
+    let threads: IOThreads
+
+    /// How many reads wait for the disk at once.
+    private static let threadCount = 8
 
     enum Access: Sendable {
         case writing(Engine)
         case reading(StoreFollower)
     }
 
-    init(_ access: Access, _ report: StratusJournal.RecoveryReport) {
+    private init(
+        _ access: Access, _ report: StratusJournal.RecoveryReport, _ threads: IOThreads
+    ) {
         self.access = access
+        self.threads = threads
         recoveryReport = RecoveryReport(report)
     }
 
@@ -69,11 +78,12 @@ public final class Container: Sendable {
     public nonisolated(nonsending) static func open(
         at path: String, creating: Bool = false, durability: Durability = .full
     ) async throws(StoreError) -> Container {
-        try await Blocking.run {
+        let threads = IOThreads(count: threadCount)
+        return try await threads.run {
             let storage = try LocalStorage(at: path, .writing(creating: creating))
             return try Container(
                 writing: storage, creating: creating, durability: durability,
-                options: JournalOptions(), driver: .thread)
+                options: JournalOptions(), driver: .thread, threads: threads)
         }
     }
 
@@ -85,9 +95,10 @@ public final class Container: Sendable {
     public nonisolated(nonsending) static func openReadOnly(
         at path: String
     ) async throws(StoreError) -> Container {
-        try await Blocking.run {
+        let threads = IOThreads(count: threadCount)
+        return try await threads.run {
             let storage = try LocalStorage(at: path, .reading)
-            return try Container(reading: storage)
+            return try Container(reading: storage, threads: threads)
         }
     }
 
@@ -96,7 +107,8 @@ public final class Container: Sendable {
         do {
             return try Container(
                 writing: MemoryStorage(), creating: true, durability: .none,
-                options: JournalOptions(), driver: .thread)
+                options: JournalOptions(), driver: .thread,
+                threads: IOThreads(count: threadCount))
         } catch {
             throw StoreError(translating: error)
         }
@@ -108,12 +120,12 @@ public final class Container: Sendable {
     ) throws {
         try self.init(
             writing: storage, creating: creating, durability: durability, options: options,
-            driver: steppedByCaller ? .caller : .thread)
+            driver: steppedByCaller ? .caller : .thread, threads: IOThreads(count: 1))
     }
 
     convenience init(
         writing storage: any Storage, creating: Bool, durability: Durability,
-        options: JournalOptions, driver: EngineDriver
+        options: JournalOptions, driver: EngineDriver, threads: IOThreads
     ) throws {
         do {
             // Names are hashed with a secret that lies in the manifest, read here for that alone.
@@ -122,17 +134,20 @@ public final class Container: Sendable {
             let opened = try Journal.open(
                 in: storage, manifest, options: options, fold: StoreFold(secret: manifest.secret))
             let engine = try Engine(
-                opened, durability: StratusJournal.Durability(durability), driver: driver)
-            self.init(.writing(engine), opened.report)
+                opened, durability: StratusJournal.Durability(durability), driver: driver,
+                threads: threads)
+            self.init(.writing(engine), opened.report, threads)
         } catch {
             storage.close()
             throw error
         }
     }
 
-    package convenience init(reading storage: any Storage) throws {
+    package convenience init(
+        reading storage: any Storage, threads: IOThreads = IOThreads(count: 1)
+    ) throws {
         let follower = try StoreFollower(storage)
-        self.init(.reading(follower), follower.report)
+        self.init(.reading(follower), follower.report, threads)
     }
 
     /// The database that everybody reads, asked by `user`; nil asks as nobody.
@@ -157,7 +172,7 @@ public final class Container: Sendable {
     @discardableResult
     public nonisolated(nonsending) func refresh() async throws(StoreError) -> Bool {
         guard case .reading(let follower) = access else { return false }
-        return try await Blocking.run { try follower.refresh() }
+        return try await threads.run { try follower.refresh() }
     }
 
     /// Commits what is on its way, and gives up the store. Changes are refused afterwards, with
@@ -166,7 +181,10 @@ public final class Container: Sendable {
         if case .writing(let engine) = access { try await engine.close() }
     }
 
-    var reading: StoreReading {
+    /// The newest state, for somebody who may not wait.
+    var reading: StoreReading { StoreReading(state, .resident) }
+
+    var state: StoreState {
         switch access {
         case .writing(let engine): engine.published.current
         case .reading(let follower): follower.current
@@ -180,7 +198,7 @@ public final class Container: Sendable {
         return engine
     }
 
-    private func userID(_ name: String) -> UserID {
+    func userID(_ name: String) -> UserID {
         UserID(name, storeID: reading.identity.idBits)
     }
 }

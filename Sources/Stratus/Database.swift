@@ -107,67 +107,52 @@ public struct Database: Sendable {
     public nonisolated(nonsending) func record(
         for id: Record.ID, desiredKeys: [String]? = nil
     ) async throws(StoreError) -> Record {
-        try record(id, container.reading).showing(desiredKeys)
+        // The most frequent of all calls: nothing is allocated for the case that it must wait.
+        let snapshot = current
+        do throws(StoreError) {
+            return try snapshot.record(for: id, desiredKeys: desiredKeys)
+        } catch {
+            guard error.mustWait else { throw error }
+        }
+        return try await wait(snapshot) { snapshot throws(StoreError) in
+            try snapshot.record(for: id, desiredKeys: desiredKeys)
+        }
     }
 
     /// The records of these identities: for each the record or why it cannot be had.
     public nonisolated(nonsending) func records(
         for ids: [Record.ID], desiredKeys: [String]? = nil
-    ) async -> [Record.ID: Result<Record, StoreError>] {
-        let reading = container.reading
-        var results: [Record.ID: Result<Record, StoreError>] = [:]
-        results.reserveCapacity(ids.count)
-        for id in ids {
-            do throws(StoreError) {
-                results[id] = .success(try record(id, reading).showing(desiredKeys))
-            } catch {
-                results[id] = .failure(error)
-            }
+    ) async throws(StoreError) -> [Record.ID: Result<Record, StoreError>] {
+        try await read { snapshot throws(StoreError) in
+            try snapshot.records(for: ids, desiredKeys: desiredKeys)
         }
-        return results
     }
 
-    private func record(
-        _ id: Record.ID, _ reading: StoreReading
-    ) throws(StoreError) -> Record {
-        let zone: ZonePlace
+    /// The newest state, by somebody who may not wait.
+    private var current: DatabaseSnapshot {
+        DatabaseSnapshot(.state(container.reading), scope, caller)
+    }
+
+    /// Asks the newest state: from memory and on the caller's own thread or, where that is not
+    /// enough, once more on a thread that may wait for the disk.
+    nonisolated(nonsending) func read<Answer: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSnapshot) throws(StoreError) -> Answer
+    ) async throws(StoreError) -> Answer {
+        let snapshot = current
         do throws(StoreError) {
-            zone = try self.zone(id.zoneID, reading)
+            return try body(snapshot)
         } catch {
-            // The default zone is there before anything was saved in it.
-            guard id.zoneID.isDefault, error.code == .zoneNotFound else { throw error }
-            throw StoreError(.unknownItem, "there is no such record").with(id)
+            guard error.mustWait else { throw error }
         }
-        let value = reading.state.map[.record(zone.number, reading.hash(id.recordName))]
-        guard let place = value.map({ EntryPlace($0) }), !place.isDeleted else {
-            throw StoreError(.unknownItem, "there is no such record").with(id)
-        }
-        return try reading.record(place, in: id.zoneID, named: id.recordName)
+        return try await wait(snapshot, body)
     }
 
-    /// The living zone `id` of this database.
-    func zone(
-        _ id: RecordZone.ID, _ reading: StoreReading
-    ) throws(StoreError) -> ZonePlace {
-        try check(id)
-        let value = reading.database(scope).flatMap {
-            reading.state.map[.zone($0, reading.hash(id.zoneName))]
-        }
-        if let place = value.flatMap({ ZonePlace($0) }), place.isAlive { return place }
-        throw StoreError.zoneNotFound(id)
-    }
-
-    /// A private database holds its owner's zones only.
-    func check(_ id: RecordZone.ID) throws(StoreError) {
-        guard caller != nil || scope == .public else {
-            throw StoreError(.notAuthenticated, "a private database needs a user")
-        }
-        guard id.ownerName == RecordZone.ID.currentUser || id.ownerName == caller?.recordName
-        else {
-            throw StoreError(
-                .invalidArguments, "this database holds no zones of another user"
-            ).with(id)
-        }
+    private nonisolated(nonsending) func wait<Answer: Sendable>(
+        _ snapshot: DatabaseSnapshot,
+        _ body: @escaping @Sendable (DatabaseSnapshot) throws(StoreError) -> Answer
+    ) async throws(StoreError) -> Answer {
+        let waiting = DatabaseSnapshot(.state(snapshot.reading.waiting), scope, caller)
+        return try await container.threads.run { try body(waiting) }
     }
 
     /// The zone under the one name for the caller as its owner, who has two.
@@ -189,13 +174,22 @@ public struct Database: Sendable {
         _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy, isAtomic: Bool
     ) async throws(StoreError) -> [Result<Record?, StoreError>] {
         let user = try writer()
-        try check(zoneID)
+        try current.check(zoneID)
         let batch = RecordBatch(
             scope: scope, caller: user, zoneID: zoneID, items: items, policy: policy,
             isAtomic: isAtomic && canBeAtomic(zoneID))
-        var committed = try await container.engine().commit(batch)
-        batch.resolve(&committed, container.reading)
-        return committed.preparation.results.map { result in
+        let committed = try await container.engine().commit(batch)
+        let reading = container.reading
+        let results: [ItemResult]
+        do throws(StoreError) {
+            results = try batch.resolve(committed, reading)
+        } catch {
+            guard error.mustWait else { throw error }
+            results = try await container.threads.run {
+                try batch.resolve(committed, reading.waiting)
+            }
+        }
+        return results.map { result in
             switch result {
             case .saved(let record): .success(record)
             case .failed(let error): .failure(error)

@@ -91,6 +91,7 @@ public struct StoreError: Error, Sendable, Equatable {
         var serverRecord: Record?
         var ancestorRecord: Record?
         var partialErrors: [Record.ID: StoreError] = [:]
+        var mustWait = false
     }
 
     private var box: Box
@@ -158,6 +159,12 @@ public struct StoreError: Error, Sendable, Equatable {
     public var partialErrors: [Record.ID: StoreError] {
         get { content.partialErrors }
         set { content.partialErrors = newValue }
+    }
+    /// The answer lies on the disk, and who asked may not wait for it: to be asked again by
+    /// somebody who may. No caller of the library ever sees it.
+    var mustWait: Bool {
+        get { content.mustWait }
+        set { content.mustWait = newValue }
     }
 }
 

@@ -200,7 +200,8 @@ import Testing
                 let saved = try #require(try result.saveResults[record.recordID]?.get())
                 #expect(saved.recordChangeTag != nil)
                 #expect(
-                    await database.records(for: [record.recordID])[record.recordID]?.code == nil)
+                    try await database.records(for: [record.recordID])[record.recordID]?.code == nil
+                )
             }
         }
     }
@@ -248,7 +249,7 @@ import Testing
         let (_, database) = try await makeDatabase()
         try await database.save(note("a"))
         let elsewhere = noteID("a", in: RecordZone.ID(zoneName: "missing"))
-        let results = await database.records(for: [noteID("a"), noteID("b"), elsewhere])
+        let results = try await database.records(for: [noteID("a"), noteID("b"), elsewhere])
         #expect(results.count == 3)
         #expect(results[noteID("a")]?.code == nil)
         #expect(results[noteID("b")]?.code == .unknownItem)
@@ -264,7 +265,7 @@ import Testing
             let error = await failure { try await database.record(for: noteID("a", in: .default)) }
             #expect(error.code == .unknownItem)
             let id = noteID("b", in: .default)
-            #expect(await database.records(for: [id])[id]?.code == .unknownItem)
+            #expect(try await database.records(for: [id])[id]?.code == .unknownItem)
             #expect(try await database.allRecords(in: .default) == [])
         }
     }

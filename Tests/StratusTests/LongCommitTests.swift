@@ -31,7 +31,7 @@ import Testing
             let disk = points[place].crashed(seed: UInt64(place))
             let again = try DiskStore(disk).open(creating: false).privateDatabase(for: "alice")
             let ids = stride(from: 0, to: count, by: 997).map { noteID("r\($0)") }
-            let records = await again.records(for: ids + [noteID("before"), noteID("r99999")])
+            let records = try await again.records(for: ids + [noteID("before"), noteID("r99999")])
             #expect(records[noteID("before")]?.code == nil)
             found.append(records.values.count { $0.code == nil } - 1)
             #expect([0, ids.count + 1].contains(found.last))

@@ -91,7 +91,7 @@ import Testing
         for _ in 0..<500 {
             let reader = try await Container.openReadOnly(at: path)
             let database = reader.privateDatabase(for: "alice")
-            if await database.records(for: [id])[id]?.code == nil { return }
+            if try await database.records(for: [id])[id]?.code == nil { return }
             try await Task.sleep(for: .milliseconds(10))
         }
         Issue.record("the record did not become visible")

@@ -163,7 +163,7 @@ import Testing
         try await database.save(note("a", ["key1": 1, "key2": 2]))
         let page = try await database.records(inZoneWith: notes, desiredKeys: ["key2"])
         #expect(page.records.map(\.allKeys) == [["key2"]])
-        let many = await database.records(for: [noteID("a")], desiredKeys: ["key2"])
+        let many = try await database.records(for: [noteID("a")], desiredKeys: ["key2"])
         #expect(try many[noteID("a")]?.get().allKeys == ["key2"])
         let changes = try await database.recordZoneChanges(
             inZoneWith: notes, desiredKeys: ["key2"])

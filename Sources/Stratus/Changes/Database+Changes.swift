@@ -14,7 +14,46 @@ extension Database {
         inZoneWith id: RecordZone.ID, since token: ChangeToken? = nil,
         desiredKeys: [String]? = nil, resultsLimit: Int? = nil
     ) async throws(StoreError) -> RecordZoneChanges {
-        let reading = container.reading
+        try await read { snapshot throws(StoreError) in
+            try snapshot.recordZoneChanges(
+                inZoneWith: id, since: token, desiredKeys: desiredKeys,
+                resultsLimit: resultsLimit)
+        }
+    }
+
+    /// Which zones changed since `token`; without one, which there are.
+    ///
+    /// - Throws: ``StoreError`` with `changeTokenExpired`, `invalidArguments` where the token is a
+    ///   zone's, `badDatabase` in the public database, which has no feed.
+    public nonisolated(nonsending) func databaseChanges(
+        since token: ChangeToken? = nil, resultsLimit: Int? = nil
+    ) async throws(StoreError) -> DatabaseChanges {
+        try await read { snapshot throws(StoreError) in
+            try snapshot.databaseChanges(since: token, resultsLimit: resultsLimit)
+        }
+    }
+
+    /// The token of a zone from where whoever has a database token goes on: everything in the zone
+    /// up to that moment was seen. Good for tokens of a last page only: before it a zone may be
+    /// reported later than it changed. Beyond CloudKit.
+    ///
+    /// - Throws: ``StoreError`` with `changeTokenExpired` where the zone was made since.
+    public nonisolated(nonsending) func zoneToken(
+        for id: RecordZone.ID, asOf token: ChangeToken
+    ) async throws(StoreError) -> ChangeToken {
+        try await read { snapshot throws(StoreError) in
+            try snapshot.zoneToken(for: id, asOf: token)
+        }
+    }
+}
+
+extension DatabaseSnapshot {
+    /// What changed in a zone since `token`: as of ``Database``.
+    public func recordZoneChanges(
+        inZoneWith id: RecordZone.ID, since token: ChangeToken? = nil,
+        desiredKeys: [String]? = nil, resultsLimit: Int? = nil
+    ) throws(StoreError) -> RecordZoneChanges {
+        let reading = reading
         let zone = try zone(id, reading)
         guard zone.capabilities.contains(.fetchChanges) else {
             throw StoreError(.invalidArguments, "this zone has no change feed").with(id)
@@ -24,7 +63,7 @@ extension Database {
         var changes = RecordZoneChanges(
             changeToken: token ?? ChangeToken(zone: zone, at: .none, of: reading.identity))
         changes.isFullSnapshot = token == nil
-        let page = reading.feed(of: zone, since: since, Page(resultsLimit))
+        let page = try reading.feed(of: zone, since: since, Page(resultsLimit))
         changes.moreComing = page.moreComing
         for place in page.places {
             changes.changeToken.position = place.version.rawValue
@@ -39,18 +78,15 @@ extension Database {
         return changes
     }
 
-    /// Which zones changed since `token`; without one, which there are.
-    ///
-    /// - Throws: ``StoreError`` with `changeTokenExpired`, `invalidArguments` where the token is a
-    ///   zone's, `badDatabase` in the public database, which has no feed.
-    public nonisolated(nonsending) func databaseChanges(
+    /// Which zones changed since `token`: as of ``Database``.
+    public func databaseChanges(
         since token: ChangeToken? = nil, resultsLimit: Int? = nil
-    ) async throws(StoreError) -> DatabaseChanges {
+    ) throws(StoreError) -> DatabaseChanges {
         guard case .private = scope else {
             throw StoreError(.badDatabase, "the public database has no change feed")
         }
-        let reading = container.reading
-        let owner = reading.database(scope)
+        let reading = reading
+        let owner = try reading.database(scope)
         if let token { try check(token, owner ?? 0, reading) }
         var changes = DatabaseChanges(
             changeToken: token
@@ -59,7 +95,7 @@ extension Database {
         changes.changeToken.database = owner ?? 0
         guard let database = owner else { return changes }
         let since = JournalOffset(rawValue: token?.position ?? 0)
-        let page = reading.databaseFeed(of: database, since: since, Page(resultsLimit))
+        let page = try reading.databaseFeed(of: database, since: since, Page(resultsLimit))
         changes.moreComing = page.moreComing
         for (offset, place) in page.zones {
             changes.changeToken.position = offset.rawValue
@@ -68,7 +104,7 @@ extension Database {
                 if place.capabilities.contains(.fetchChanges) {
                     changes.modifications.append(zoneID)
                 }
-            } else if token != nil, !reading.isAlive(zoneID, in: database) {
+            } else if token != nil, try !reading.isAlive(zoneID, in: database) {
                 changes.deletions.append(
                     DatabaseChanges.Deletion(
                         zoneID: zoneID, reason: place.state == .purged ? .purged : .deleted))
@@ -77,17 +113,13 @@ extension Database {
         return changes
     }
 
-    /// The token of a zone from where whoever has a database token goes on: everything in the zone
-    /// up to that moment was seen. Good for tokens of a last page only: before it a zone may be
-    /// reported later than it changed. Beyond CloudKit.
-    ///
-    /// - Throws: ``StoreError`` with `changeTokenExpired` where the zone was made since.
-    public nonisolated(nonsending) func zoneToken(
+    /// The token of a zone from where whoever has a database token goes on: as of ``Database``.
+    public func zoneToken(
         for id: RecordZone.ID, asOf token: ChangeToken
-    ) async throws(StoreError) -> ChangeToken {
-        let reading = container.reading
+    ) throws(StoreError) -> ChangeToken {
+        let reading = reading
         let zone = try zone(id, reading)
-        try check(token, reading.database(scope) ?? 0, reading)
+        try check(token, try reading.database(scope) ?? 0, reading)
         let offset = JournalOffset(rawValue: token.position)
         guard zone.offset <= offset else {
             throw StoreError.expired("the zone was made after the token")
@@ -158,13 +190,13 @@ struct Page {
 extension StoreReading {
     fileprivate func feed(
         of zone: ZonePlace, since version: Version, _ page: Page
-    ) -> (places: [EntryPlace], moreComing: Bool) {
+    ) throws(StoreError) -> (places: [EntryPlace], moreComing: Bool) {
         let all = KeySpace.feed.range(zone: zone.number)
         let first = IndexKey.feed(zone.number, Version(rawValue: version.rawValue + 1))
         var places: [EntryPlace] = []
         var length = 0
         var moreComing = false
-        state.map.scan(first..<all.upperBound) { _, value in
+        try scan(first..<all.upperBound) { _, value in
             let place = EntryPlace(value)
             length += place.frameLength
             guard places.count < page.limit, places.isEmpty || length <= Page.lengthLimit else {
@@ -181,7 +213,7 @@ extension StoreReading {
         _ place: EntryPlace, in zoneID: RecordZone.ID
     ) throws(StoreError) -> RecordZoneChanges.Deletion {
         let tombstone = try entry(place).withPayload { try? Tombstone($0) }
-        guard let tombstone, let type = state.schema.name(tombstone.type) else {
+        guard let tombstone, let type = schema.name(tombstone.type) else {
             throw StoreError(.damagedPayload(place.offset))
         }
         return RecordZoneChanges.Deletion(
@@ -190,17 +222,17 @@ extension StoreReading {
 
     fileprivate func databaseFeed(
         of database: UInt32, since offset: JournalOffset, _ page: Page
-    ) -> (zones: [(JournalOffset, ZonePlace)], moreComing: Bool) {
+    ) throws(StoreError) -> (zones: [(JournalOffset, ZonePlace)], moreComing: Bool) {
         let all = KeySpace.databaseFeed.key().appending(database).asPrefix
         let first = IndexKey.databaseFeed(database, JournalOffset(rawValue: offset.rawValue + 1))
         var zones: [(JournalOffset, ZonePlace)] = []
         var moreComing = false
-        state.map.scan(first..<all.upperBound) { key, value in
+        try scan(first..<all.upperBound) { _, value throws(StoreError) in
             guard zones.count < page.limit else {
                 moreComing = true
                 return false
             }
-            if let place = zone(UInt32(truncatingIfNeeded: value.first)) {
+            if let place = try zone(UInt32(truncatingIfNeeded: value.first)) {
                 zones.append((JournalOffset(rawValue: value.stamp), place))
             }
             return true
@@ -208,8 +240,10 @@ extension StoreReading {
         return (zones, moreComing)
     }
 
-    fileprivate func isAlive(_ zoneID: RecordZone.ID, in database: UInt32) -> Bool {
-        state.map[.zone(database, hash(zoneID.zoneName))].flatMap { ZonePlace($0) }?.isAlive
+    fileprivate func isAlive(
+        _ zoneID: RecordZone.ID, in database: UInt32
+    ) throws(StoreError) -> Bool {
+        try value(.zone(database, hash(zoneID.zoneName))).flatMap { ZonePlace($0) }?.isAlive
             ?? false
     }
 }

@@ -36,15 +36,20 @@ extension Container {
 
     /// All marks, in the order they were made.
     public nonisolated(nonsending) func marks() async throws(StoreError) -> [Mark] {
-        let reading = reading
+        try await read { reading throws(StoreError) in try reading.marks() }
+    }
+}
+
+extension StoreReading {
+    fileprivate func marks() throws(StoreError) -> [Mark] {
         var places: [EntryPlace] = []
-        reading.state.map.scan(KeySpace.marks.range()) { _, value in
+        try scan(KeySpace.marks.range()) { _, value in
             places.append(EntryPlace(value))
             return true
         }
         var marks: [Mark] = []
         for place in places {
-            guard let entry = try reading.entry(place).withPayload({ try? MarkEntry($0) }) else {
+            guard let entry = try entry(place).withPayload({ try? MarkEntry($0) }) else {
                 throw StoreError(.damagedPayload(place.offset))
             }
             marks.append(Mark(entry))

@@ -34,17 +34,16 @@ extension Container {
     /// What the store is and holds.
     public var information: StoreInformation {
         let reading = reading
-        let state = reading.state
-        let last = Double(state.lastTime) / 1_000_000
+        let last = Double(reading.lastTime) / 1_000_000
         return StoreInformation(
             storeID: reading.identity.storeID.description,
             created: Date(timeIntervalSince1970: Double(reading.identity.created) / 1_000_000),
             formatVersion: Int(JournalVersion.current), head: reading.head.rawValue,
             segmentCount: reading.view.segments.count,
             journalLength: reading.view.segments.reduce(0) { $0 + $1.limit.bytes(since: $1.base) },
-            userCount: Int(state.userCount), zoneCount: Int(state.zoneCount),
-            nameCount: state.schema.names.count,
-            lastCommit: state.lastTime == 0 ? nil : Date(timeIntervalSince1970: last))
+            userCount: Int(reading.userCount), zoneCount: Int(reading.zoneCount),
+            nameCount: reading.schema.names.count,
+            lastCommit: reading.lastTime == 0 ? nil : Date(timeIntervalSince1970: last))
     }
 
     /// The frames of the journal from `start` on, before `end`.
@@ -58,13 +57,14 @@ extension Container {
     /// The database with that number, for messages: `public` or the owner's user record name.
     package func databaseName(_ number: UInt32) -> String {
         if number == 0 { return "public" }
-        return reading.user(number)?.recordName ?? "user \(number)"
+        return (try? reading.waiting.user(number))?.recordName ?? "user \(number)"
     }
 
     /// The name of a zone, where the store knows it.
     package func zoneName(_ number: UInt32) -> String? {
-        let reading = reading
-        return reading.zone(number).flatMap { try? reading.zoneEntry($0).name }
+        let reading = reading.waiting
+        guard let place = try? reading.zone(number) else { return nil }
+        return try? reading.zoneEntry(place).name
     }
 }
 
@@ -73,11 +73,31 @@ extension Database {
     public nonisolated(nonsending) func recordCount(
         inZoneWith id: RecordZone.ID
     ) async throws(StoreError) -> Int {
-        let reading = container.reading
+        try await read { snapshot throws(StoreError) in try snapshot.recordCount(inZoneWith: id) }
+    }
+
+    /// The token of a zone that has seen everything up to the save of `record`.
+    public nonisolated(nonsending) func zoneToken(
+        after record: Record
+    ) async throws(StoreError) -> ChangeToken {
+        try await read { snapshot throws(StoreError) in try snapshot.zoneToken(after: record) }
+    }
+}
+
+extension DatabaseSnapshot {
+    /// How many records a zone has.
+    public func recordCount(inZoneWith id: RecordZone.ID) throws(StoreError) -> Int {
+        let reading = reading
+        let place: ZonePlace
+        do throws(StoreError) {
+            place = try zone(id, reading)
+        } catch {
+            // The default zone is there before anything was saved in it.
+            if id.isDefault, error.code == .zoneNotFound { return 0 }
+            throw error
+        }
         var count = 0
-        if id.isDefault, (try? zone(id, reading)) == nil { return 0 }
-        let place = try zone(id, reading)
-        reading.state.map.scan(KeySpace.records.range(zone: place.number)) { _, value in
+        try reading.scan(KeySpace.records.range(zone: place.number)) { _, value in
             if !EntryPlace(value).isDeleted { count += 1 }
             return true
         }
@@ -86,7 +106,7 @@ extension Database {
 
     /// The token of a zone that has seen everything up to the save of `record`.
     public func zoneToken(after record: Record) throws(StoreError) -> ChangeToken {
-        let reading = container.reading
+        let reading = reading
         guard let system = record.system else {
             throw StoreError(.invalidArguments, "the record was never saved")
         }
@@ -113,7 +133,7 @@ extension Container {
     }
 
     private func description(of entry: JournalEntry) -> EntryDescription? {
-        let schema = reading.state.schema
+        let schema = reading.schema
         return entry.withPayload { bytes -> EntryDescription? in
             switch entry.kind {
             case .record:
@@ -162,7 +182,7 @@ package struct StoreVerification: Sendable {
 
     /// Reads the store in the directory `path`, as far as its manifest can be read.
     package nonisolated(nonsending) init(at path: String) async throws(StoreError) {
-        self = try await Blocking.run {
+        self = try await IOThreads(count: 1).run {
             try StoreVerification(LocalStorage(at: path, .reading))
         }
     }

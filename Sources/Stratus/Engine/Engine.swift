@@ -16,6 +16,7 @@ final class Engine: Sendable {
     let payloadLimit: Int
     let pieceLimit: Int
     let clock: Clock
+    private let threads: IOThreads
     private let committer: Committer<StoreParticipant>
     private let queue: CommitQueue
     private let driver: EngineDriver
@@ -32,13 +33,14 @@ final class Engine: Sendable {
 
     init(
         _ opened: consuming Journal.Opened<StoreFold>, durability: Durability,
-        driver: EngineDriver
+        driver: EngineDriver, threads: IOThreads
     ) throws(StoreError) {
+        self.threads = threads
         let writer = opened.writer
         let identity = StoreIdentity(writer.manifest)
         published = PublishedState(
-            StoreReading(
-                state: opened.fold.state, view: writer.view, head: writer.head,
+            StoreState(
+                fold: opened.fold.state, view: writer.view, head: writer.head,
                 identity: identity))
         payloadLimit = writer.payloadLimit
         pieceLimit = writer.groupLimit
@@ -65,8 +67,13 @@ final class Engine: Sendable {
         let role = PreparingRole(
             position: nil, now: clock.now(), payloadLimit: payloadLimit,
             pieceLimit: pieceLimit)
-        let preparation = try request.prepare(published.current, role) { _ throws(JournalError) in
-            preconditionFailure("only the committer writes pieces")
+        let reading = StoreReading(published.current, .resident)
+        let preparation: Preparation
+        do throws(StoreError) {
+            preparation = try request.prepare(reading, role)
+        } catch {
+            guard error.mustWait else { throw error }
+            preparation = try await threads.run { try request.prepare(reading.waiting, role) }
         }
         if !preparation.needsCommitter, preparation.buffer.isEmpty {
             return PendingCommit.Committed(preparation: preparation, start: nil)
@@ -145,24 +152,5 @@ final class Engine: Sendable {
             return []
         }
         for continuation in waiting { continuation.resume(returning: result) }
-    }
-}
-
-/// Work that blocks, off the cooperative pool.
-enum Blocking {
-    nonisolated(nonsending) static func run<Value: Sendable>(
-        _ body: @escaping @Sendable () throws -> Value
-    ) async throws(StoreError) -> Value {
-        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            do throws(SystemError) {
-                try Thread.start {
-                    let result = Result { try body() }
-                    continuation.resume(returning: result.mapError { StoreError(translating: $0) })
-                }
-            } catch {
-                continuation.resume(returning: .failure(StoreError(error)))
-            }
-        }
-        return try result.get()
     }
 }

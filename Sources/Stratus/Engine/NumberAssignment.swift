@@ -19,17 +19,19 @@ struct NumberAssignment {
     init(_ reading: StoreReading, _ role: PreparingRole) {
         self.reading = reading
         self.role = role
-        addition = SchemaAddition(firstNumber: UInt32(reading.state.schema.names.count))
+        addition = SchemaAddition(firstNumber: UInt32(reading.schema.names.count))
     }
 
-    mutating func user(_ user: UserID, in preparation: inout Preparation) -> UInt32? {
-        if let number = reading.user(user) { return number }
+    mutating func user(
+        _ user: UserID, in preparation: inout Preparation
+    ) throws(StoreError) -> UInt32? {
+        if let number = try reading.user(user) { return number }
         if let new = newUsers.first(where: { $0.bits == user.bits }) { return new.number }
         guard role.isCommitter else {
             preparation.needsCommitter = true
             return nil
         }
-        let number = reading.state.userCount + 1 + UInt32(newUsers.count)
+        let number = reading.userCount + 1 + UInt32(newUsers.count)
         newUsers.append(UserEntry(number: number, bits: user.bits))
         return number
     }
@@ -40,7 +42,7 @@ struct NumberAssignment {
     ) throws(StoreError) -> ZonePlace? {
         if let database {
             let key = IndexKey.zone(database, reading.hash(id.zoneName))
-            let value = reading.state.map[key]
+            let value = try reading.value(key)
             preparation.readSet.append(key)
             if let place = value.flatMap({ ZonePlace($0) }), place.isAlive { return place }
         }
@@ -50,7 +52,7 @@ struct NumberAssignment {
             return nil
         }
         let zone = ZoneEntry(
-            number: reading.state.zoneCount + 1, database: database, state: .alive,
+            number: reading.zoneCount + 1, database: database, state: .alive,
             capabilities: [], incarnation: reading.identity.incarnation, name: id.zoneName)
         newZone = zone
         return ZonePlace(zone, at: .zero)
@@ -59,7 +61,7 @@ struct NumberAssignment {
     mutating func name(
         _ name: String, in preparation: inout Preparation
     ) throws(StoreError) -> UInt32? {
-        if let number = reading.state.schema.number(name) ?? newNumbers[name] { return number }
+        if let number = reading.schema.number(name) ?? newNumbers[name] { return number }
         guard NameRules.isTypeName(name) else { throw StoreError.badName }
         guard role.isCommitter else {
             preparation.needsCommitter = true
@@ -69,7 +71,7 @@ struct NumberAssignment {
         newLength += name.utf8.count + Schema.nameOverhead
         // Every segment begins with all of them, in one entry.
         guard number < Schema.nameLimit,
-            reading.state.schema.lengthInBytes + newLength
+            reading.schema.lengthInBytes + newLength
                 <= min(role.payloadLimit, Schema.lengthLimit)
         else {
             throw StoreError(
@@ -84,7 +86,7 @@ struct NumberAssignment {
     func known(_ field: String) throws(StoreError) -> UInt32? {
         guard NameRules.isTypeName(field) else { throw StoreError.badName }
         if NameRules.isReserved(field) { throw StoreError.reservedName }
-        return reading.state.schema.number(field)
+        return reading.schema.number(field)
     }
 
     /// Checks the names of a record's type and of the fields that the caller touched.
@@ -98,7 +100,7 @@ struct NumberAssignment {
         _ kind: FieldKind, of column: Schema.Column, _ name: String,
         in preparation: inout Preparation
     ) throws(StoreError) {
-        let known = reading.state.schema.kind(of: column) ?? newColumns[column]
+        let known = reading.schema.kind(of: column) ?? newColumns[column]
         if let known {
             guard kind == known || (kind == .emptyList && known.isList) else {
                 throw StoreError(
@@ -115,7 +117,7 @@ struct NumberAssignment {
             preparation.needsCommitter = true
             return
         }
-        guard reading.state.schema.columns.count + newColumns.count < Schema.columnLimit else {
+        guard reading.schema.columns.count + newColumns.count < Schema.columnLimit else {
             throw StoreError(.limitExceeded, "a store has at most 1,048,576 fields of types")
         }
         addition.columns.append((column, kind))
@@ -163,7 +165,7 @@ struct NumberAssignment {
                 try preparation.buffer.append(.names, zone: 0, limit: role.payloadLimit) {
                     addition.write(to: &$0)
                 }
-                preparation.schema = reading.state.schema.adding(addition)
+                preparation.schema = reading.schema.adding(addition)
             }
         } catch {
             throw StoreError(JournalError.entryTooLong)

@@ -46,7 +46,7 @@ struct Preparation: Sendable {
     var needsCommitter = false
 
     init(_ reading: StoreReading) {
-        schema = reading.state.schema
+        schema = reading.schema
         basis = reading.head
     }
 
@@ -89,4 +89,15 @@ protocol CommitRequest: Sendable {
     func prepare(
         _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
     ) throws(StoreError) -> Preparation
+}
+
+extension CommitRequest {
+    /// What the caller's own task prepares, which writes no pieces.
+    func prepare(
+        _ reading: StoreReading, _ role: PreparingRole
+    ) throws(StoreError) -> Preparation {
+        try prepare(reading, role) { _ throws(JournalError) in
+            preconditionFailure("only the committer writes pieces")
+        }
+    }
 }

@@ -34,12 +34,9 @@ struct RecordBatch: CommitRequest {
             return preparation
         }
         var numbers = NumberAssignment(reading, role)
-        let user = numbers.user(caller, in: &preparation)
-        let owner: UInt32? =
-            switch scope {
-            case .public: 0
-            case .private(let owner): numbers.user(owner, in: &preparation)
-            }
+        let user = try numbers.user(caller, in: &preparation)
+        var owner: UInt32? = 0
+        if case .private(let user) = scope { owner = try numbers.user(user, in: &preparation) }
         let zone = try numbers.zone(zoneID, in: owner, &preparation)
         guard let user, let zone, !preparation.needsCommitter else { return preparation }
         preparation.user = user
@@ -56,6 +53,7 @@ struct RecordBatch: CommitRequest {
                 }
                 preparation.results.append(plan.map { .planned($0) } ?? .unchanged)
             } catch {
+                if error.mustWait { throw error }
                 preparation.results.append(.failed(error.with(item.recordID)))
             }
         }
@@ -67,6 +65,7 @@ struct RecordBatch: CommitRequest {
         do {
             try encoder.encode(&preparation, sink: sink)
         } catch {
+            if error.mustWait { throw error }
             for index in preparation.results.indices where !preparation.results[index].hasFailed {
                 preparation.results[index] = .failed(error.with(items[index].recordID))
             }
@@ -79,12 +78,18 @@ struct RecordBatch: CommitRequest {
         return preparation
     }
 
-    /// Makes the records of a commit that was acknowledged, in the caller's own task.
-    func resolve(_ committed: inout PendingCommit.Committed, _ reading: StoreReading) {
-        guard let start = committed.start else { return }
-        let all = committed.preparation.results.indices
-        let buffer = committed.preparation.buffer
-        committed.preparation.resolve(all, of: self, in: buffer, from: start, reading)
+    /// What became of each item of a commit that was acknowledged, with the records made in the
+    /// caller's own task.
+    func resolve(
+        _ committed: PendingCommit.Committed, _ reading: StoreReading
+    ) throws(StoreError) -> [ItemResult] {
+        var preparation = committed.preparation
+        if let start = committed.start {
+            let all = preparation.results.indices
+            let buffer = preparation.buffer
+            try preparation.resolve(all, of: self, in: buffer, from: start, reading)
+        }
+        return preparation.results
     }
 
     /// In an atomic batch the items that could have been written fail with those that cannot.
@@ -101,7 +106,7 @@ struct RecordBatch: CommitRequest {
         _ item: Item, in zone: UInt32, _ reading: StoreReading, _ preparation: inout Preparation
     ) throws(StoreError) -> ItemPlan? {
         let key = IndexKey.record(zone, reading.hash(item.recordID.recordName))
-        let place = reading.state.map[key].map { EntryPlace($0) }
+        let place = try reading.value(key).map { EntryPlace($0) }
         preparation.readSet.append(key)
         switch item {
         case .delete:
@@ -154,7 +159,7 @@ struct RecordBatch: CommitRequest {
                 ? "record to insert already exists" : "client oplock error updating record")
         error.clientRecord = record
         error.serverRecord = try reading.record(
-            place, in: zoneID, named: record.recordID.recordName)
+            place, as: Record.ID(recordName: record.recordID.recordName, zoneID: zoneID))
         error.ancestorRecord = record.ancestor
         return error
     }
@@ -186,14 +191,14 @@ struct RecordBatch: CommitRequest {
     private func check(
         _ entry: JournalEntry, against record: Record, _ reading: StoreReading
     ) throws(StoreError) {
-        let read = entry.withPayload { bytes -> (type: UInt32, name: String)? in
-            var cursor = ByteCursor()
-            guard let head = try? RecordHead(bytes, &cursor) else { return nil }
-            return (try? head.name(in: bytes)).map { (head.type, $0) }
+        guard try entry.isRecord(named: record.recordID.recordName) else {
+            throw StoreError.hashCollision
         }
-        guard let read else { throw StoreError(.damagedPayload(entry.offset)) }
-        guard read.name == record.recordID.recordName else { throw StoreError.hashCollision }
-        guard reading.state.schema.name(read.type) == record.recordType else {
+        let type = entry.withPayload { bytes -> UInt32? in
+            var cursor = ByteCursor()
+            return try? RecordHead(bytes, &cursor).type
+        }
+        guard type.flatMap({ reading.schema.name($0) }) == record.recordType else {
             throw StoreError(
                 .invalidArguments, "a record of this name has another record type")
         }

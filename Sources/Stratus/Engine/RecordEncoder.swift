@@ -41,6 +41,7 @@ struct RecordEncoder {
                 let place = try encode(items[index], plan, &preparation)
                 preparation.results[index] = .staged(place: place)
             } catch {
+                if error.mustWait { throw error }
                 preparation.results[index] = .failed(error.with(items[index].recordID))
             }
             if preparation.needsCommitter { return }
@@ -72,7 +73,7 @@ struct RecordEncoder {
         } catch {
             throw StoreError(error)
         }
-        preparation.resolve(items, of: batch, in: buffer, from: start, reading)
+        try preparation.resolve(items, of: batch, in: buffer, from: start, reading)
     }
 
     private mutating func encode(
@@ -133,7 +134,7 @@ struct RecordEncoder {
                 head,
                 try StoredFields(
                     entry.bytes, at: cursor, end: range.upperBound,
-                    schema: reading.state.schema)
+                    schema: reading.schema)
             )
         } catch {
             throw StoreError(.damagedPayload(entry.offset))
@@ -179,7 +180,7 @@ extension Preparation {
     mutating func resolve(
         _ items: Range<Int>, of batch: RecordBatch, in buffer: CommitBuffer,
         from start: JournalOffset, _ reading: StoreReading
-    ) {
+    ) throws(StoreError) {
         let incarnation = zone?.incarnation ?? 0
         for index in items {
             guard case .staged(let place) = results[index] else { continue }
@@ -188,21 +189,17 @@ extension Preparation {
                 results[index] = .unchanged
                 continue
             }
+            var id = record.recordID
+            if id.zoneID != batch.zoneID { id.zoneID = batch.zoneID }
             let offset = start.advanced(byBytes: place)
-            do {
-                results[index] = .saved(
-                    try Record(
-                        bytes, 0..<bytes.count,
-                        version: Version(incarnation: incarnation, offset: offset),
-                        as: record.recordID.zoneID == batch.zoneID
-                            ? record.recordID
-                            : Record.ID(
-                                recordName: record.recordID.recordName, zoneID: batch.zoneID),
-                        schema: schema
-                    ) { $0 == user ? batch.caller : reading.user($0) })
-            } catch {
-                results[index] = .failed(error)
-            }
+            results[index] = .saved(
+                try Record(
+                    bytes, 0..<bytes.count,
+                    version: Version(incarnation: incarnation, offset: offset), as: id,
+                    schema: schema
+                ) { number throws(StoreError) in
+                    number == user ? batch.caller : try reading.user(number)
+                })
         }
     }
 }

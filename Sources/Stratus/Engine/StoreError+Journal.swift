@@ -42,6 +42,12 @@ extension StoreError {
 
     static let closed = StoreError(JournalError.closed)
 
+    private static let notResident = {
+        var error = StoreError(.internalError, "not in memory")
+        error.mustWait = true
+        return error
+    }()
+
     init(_ error: StorageError) {
         let call = error.cause.map { " (\($0))" } ?? ""
         switch error.kind {
@@ -61,7 +67,9 @@ extension StoreError {
             self.init(.internalError, "a file of the store is too short")
             cause = .damaged
             place = Place(file: error.file, byte: 0, kind: "file.truncated")
-        case .exists, .notResident, .syncFailed, .inputOutput:
+        case .notResident:
+            self = .notResident
+        case .exists, .syncFailed, .inputOutput:
             self.init(.internalError, "the file system failed")
             cause = .inputOutput("\(error.file)\(call)")
         }

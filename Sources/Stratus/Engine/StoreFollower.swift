@@ -21,11 +21,11 @@ final class StoreFollower: Sendable {
         var state = try Self.begin(in: storage)
         try Self.read(&state, in: storage)
         report = state.reader.report
-        published = PublishedState(state.reader.reading)
+        published = PublishedState(state.reader.state)
         self.state = Mutex(state)
     }
 
-    var current: StoreReading { published.current }
+    var current: StoreState { published.current }
 
     /// Reads on; returns whether anything was new. After a failure it fails the same way for ever:
     /// what was read in part is not shown as if it were whole.
@@ -40,8 +40,8 @@ final class StoreFollower: Sendable {
                 state.failure = StoreError(translating: error)
                 throw error
             }
-            let reading = state.reader.reading
-            published.publish(reading.state, reading.view, head: reading.head)
+            let new = state.reader.state
+            published.publish(new.fold, new.view, head: new.head)
         }
         return published.current.head != before
     }
@@ -101,9 +101,9 @@ final class StoreFollower: Sendable {
 
 extension JournalReader<StoreFold> {
     /// The state that was read. A commit that is only partly there is not part of it.
-    fileprivate var reading: StoreReading {
-        StoreReading(
-            state: fold.committed, view: view, head: report.end,
+    fileprivate var state: StoreState {
+        StoreState(
+            fold: fold.committed, view: view, head: report.end,
             identity: StoreIdentity(manifest))
     }
 }

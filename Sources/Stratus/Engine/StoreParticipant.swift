@@ -4,15 +4,15 @@ internal import Synchronization
 
 /// The state of the store that readers see.
 final class PublishedState: Sendable {
-    private let reading: Mutex<StoreReading>
+    private let state: Mutex<StoreState>
 
-    init(_ reading: StoreReading) { self.reading = Mutex(reading) }
+    init(_ state: StoreState) { self.state = Mutex(state) }
 
-    var current: StoreReading { reading.withLock { $0 } }
+    var current: StoreState { state.withLock { $0 } }
 
-    func publish(_ state: StoreFold.State, _ view: JournalView, head: JournalOffset) {
-        reading.withLock {
-            $0 = StoreReading(state: state, view: view, head: head, identity: $0.identity)
+    func publish(_ fold: StoreFold.State, _ view: JournalView, head: JournalOffset) {
+        state.withLock {
+            $0 = StoreState(fold: fold, view: view, head: head, identity: $0.identity)
         }
     }
 }
@@ -91,8 +91,9 @@ struct StoreParticipant: CommitParticipant {
 extension CommitStage<StoreParticipant> {
     /// The store as it is with everything staged.
     fileprivate var reading: StoreReading {
-        StoreReading(
-            state: fold.fold.state, view: writer.view, head: head, identity: fold.identity,
+        let state = StoreState(
+            fold: fold.fold.state, view: writer.view, head: head, identity: fold.identity,
             staged: group)
+        return StoreReading(state, .blocking)
     }
 }

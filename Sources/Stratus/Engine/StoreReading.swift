@@ -1,57 +1,105 @@
 internal import StratusBytes
+internal import StratusFiles
 internal import StratusIndex
 internal import StratusJournal
 
-/// One state of the store, and the journal to read its entries from.
-///
-/// Never changes: a reader keeps the one it began with at the price of a reference.
-final class StoreReading: Sendable {
-    let state: StoreFold.State
+/// One state of the store, and the journal to read its entries from. Never changes.
+final class StoreState: Sendable {
+    let fold: StoreFold.State
     let view: JournalView
     /// Everything before it belongs to this state.
     let head: JournalOffset
     let identity: StoreIdentity
     /// Entries that are staged and not yet written; only the committer sees any.
-    private let staged: GroupBuilder?
+    let staged: GroupBuilder?
 
     init(
-        state: StoreFold.State, view: JournalView, head: JournalOffset, identity: StoreIdentity,
+        fold: StoreFold.State, view: JournalView, head: JournalOffset, identity: StoreIdentity,
         staged: GroupBuilder? = nil
     ) {
-        self.state = state
+        self.fold = fold
         self.view = view
         self.head = head
         self.identity = identity
         self.staged = staged
     }
+}
+
+/// A look at a state of the store, as it was at one point, by somebody who may or may not wait for
+/// the disk.
+struct StoreReading: Sendable {
+    private let store: StoreState
+    private(set) var mode: ReadMode
+    /// Nothing from there on is seen.
+    private let point: JournalOffset
+
+    init(_ store: StoreState, _ mode: ReadMode, at point: JournalOffset? = nil) {
+        self.store = store
+        self.mode = mode
+        self.point = point ?? store.head
+    }
+
+    /// The same, by somebody who may wait.
+    var waiting: StoreReading {
+        var reading = self
+        reading.mode = .blocking
+        return reading
+    }
+
+    var head: JournalOffset { point }
+    var view: JournalView { store.view }
+    var identity: StoreIdentity { store.identity }
+    var schema: Schema { store.fold.schema }
+    var zoneCount: UInt32 { store.fold.zoneCount }
+    var userCount: UInt32 { store.fold.userCount }
+    var lastTime: Int64 { store.fold.lastTime }
+
+    func value(_ key: IndexKey) throws(StoreError) -> IndexValue? { store.fold.map[key] }
+
+    /// Gives `body` the entries of `range` in order, until it returns false.
+    func scan(
+        _ range: Range<IndexKey>,
+        _ body: (IndexKey, IndexValue) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        var failure: StoreError?
+        store.fold.map.scan(range) { key, value in
+            do throws(StoreError) {
+                return try body(key, value)
+            } catch {
+                failure = error
+                return false
+            }
+        }
+        if let failure { throw failure }
+    }
 
     func hash(_ name: String) -> Hash128 { Hash128(name, seed: identity.secret) }
 
-    func user(_ user: UserID) -> UInt32? {
-        state.map[.user(user.bits)].map { UInt32(truncatingIfNeeded: $0.first) }
+    func user(_ user: UserID) throws(StoreError) -> UInt32? {
+        try value(.user(user.bits)).map { UInt32(truncatingIfNeeded: $0.first) }
     }
 
-    func user(_ number: UInt32) -> UserID? {
-        state.map[.userNumber(number)].map {
+    func user(_ number: UInt32) throws(StoreError) -> UserID? {
+        try value(.userNumber(number)).map {
             UserID(bits: Hash128(high: $0.first, low: $0.second))
         }
     }
 
     /// The number of a database: 0 for the public one, the owner's number for a private one; nil
     /// where the owner has never written.
-    func database(_ scope: DatabaseScope) -> UInt32? {
+    func database(_ scope: DatabaseScope) throws(StoreError) -> UInt32? {
         switch scope {
         case .public: 0
-        case .private(let owner): user(owner)
+        case .private(let owner): try user(owner)
         }
     }
 
-    func zone(_ number: UInt32) -> ZonePlace? {
-        state.map[.zoneNumber(number)].flatMap { ZonePlace($0) }
+    func zone(_ number: UInt32) throws(StoreError) -> ZonePlace? {
+        try value(.zoneNumber(number)).flatMap { ZonePlace($0) }
     }
 
     func entry(_ place: EntryPlace) throws(StoreError) -> JournalEntry {
-        if let entry = staged?.entry(at: place.offset) { return entry }
+        if let entry = store.staged?.entry(at: place.offset) { return entry }
         do {
             return try view.entry(at: place.offset, frameLength: place.frameLength)
         } catch {
@@ -62,7 +110,7 @@ final class StoreReading: Sendable {
     func zoneEntry(_ place: ZonePlace) throws(StoreError) -> ZoneEntry {
         let entry: JournalEntry
         do {
-            entry = try staged?.entry(at: place.offset) ?? view.entry(at: place.offset)
+            entry = try store.staged?.entry(at: place.offset) ?? view.entry(at: place.offset)
         } catch {
             throw StoreError(translating: error)
         }
@@ -72,16 +120,51 @@ final class StoreReading: Sendable {
         return zone
     }
 
-    /// The record at `place`, whose name is `name` if one is given.
+    /// The record at `place`, whatever its name.
     func record(
-        _ place: EntryPlace, in zoneID: RecordZone.ID, named name: String? = nil
+        _ place: EntryPlace, in zoneID: RecordZone.ID
     ) throws(StoreError) -> Record {
-        let entry = try entry(place)
-        let record = try Record(entry, in: zoneID, reading: self)
-        guard name == nil || record.recordID.recordName == name else {
-            throw StoreError.hashCollision
+        let entry = try recordEntry(place)
+        guard let name = entry.recordName else {
+            throw StoreError(.damagedPayload(entry.offset))
         }
-        return record
+        return try Record(entry, as: Record.ID(recordName: name, zoneID: zoneID), reading: self)
+    }
+
+    /// The record at `place`, which was found by its name.
+    func record(_ place: EntryPlace, as id: Record.ID) throws(StoreError) -> Record {
+        let entry = try recordEntry(place)
+        guard try entry.isRecord(named: id.recordName) else { throw StoreError.hashCollision }
+        return try Record(entry, as: id, reading: self)
+    }
+
+    private func recordEntry(_ place: EntryPlace) throws(StoreError) -> JournalEntry {
+        let entry = try entry(place)
+        guard entry.kind == .record else {
+            throw StoreError(JournalError.noEntry(entry.offset))
+        }
+        return entry
+    }
+}
+
+extension JournalEntry {
+    /// The name of the record that the entry holds, or nil where that makes no sense.
+    var recordName: String? {
+        withPayload { bytes -> String? in
+            var cursor = ByteCursor()
+            return (try? RecordHead(bytes, &cursor)).flatMap { try? $0.name(in: bytes) }
+        }
+    }
+
+    /// Whether the entry holds the record of that name. The index knows only a hash of it.
+    func isRecord(named name: String) throws(StoreError) -> Bool {
+        let answer = withPayload { bytes -> Bool? in
+            var cursor = ByteCursor()
+            guard let head = try? RecordHead(bytes, &cursor) else { return nil }
+            return bytes.equals(name, in: head.name)
+        }
+        guard let answer else { throw StoreError(.damagedPayload(offset)) }
+        return answer
     }
 }
 
@@ -110,51 +193,46 @@ enum DatabaseScope: Hashable, Sendable {
 }
 
 extension Record {
-    /// The record that `entry` holds.
+    /// The record `recordID` that `entry` holds.
     init(
-        _ entry: JournalEntry, in zoneID: RecordZone.ID, reading: StoreReading
+        _ entry: JournalEntry, as recordID: ID, reading: StoreReading
     ) throws(StoreError) {
-        guard entry.kind == .record else {
-            throw StoreError(JournalError.noEntry(entry.offset))
-        }
-        let name = entry.withPayload { bytes -> String? in
-            var cursor = ByteCursor()
-            return (try? RecordHead(bytes, &cursor)).flatMap { try? $0.name(in: bytes) }
-        }
-        guard let name else { throw StoreError(.damagedPayload(entry.offset)) }
         try self.init(
-            entry.bytes, entry.payloadRange, version: entry.version,
-            as: ID(recordName: name, zoneID: zoneID), schema: reading.state.schema
-        ) { reading.user($0) }
+            entry.bytes, entry.payloadRange, version: entry.version, as: recordID,
+            schema: reading.schema
+        ) { number throws(StoreError) in try reading.user(number) }
     }
 
     /// The record `recordID`, whose payload lies at `range` of `bytes`.
     init(
         _ bytes: [UInt8], _ range: Range<Int>, version: Version, as recordID: ID,
-        schema: Schema, user: (UInt32) -> UserID?
+        schema: Schema, user: (UInt32) throws(StoreError) -> UserID?
     ) throws(StoreError) {
+        let head: RecordHead
+        let fields: StoredFields
+        let parent: String?
         do throws(FormatError) {
             let span = bytes.span.extracting(0..<range.upperBound)
             var cursor = ByteCursor(at: range.lowerBound)
-            let head = try RecordHead(span, &cursor)
-            let fields = try StoredFields(
-                bytes, at: cursor, end: range.upperBound, schema: schema)
-            guard let type = schema.name(head.type), let modifier = user(head.modifier) else {
-                throw .value("number")
-            }
-            let creator = head.creator == head.modifier ? modifier : user(head.creator)
-            guard let creator else { throw .value("creator") }
-            self.init(
-                recordType: type, recordID: recordID,
-                system: System(
-                    version: version.rawValue, created: head.created, modified: head.modified,
-                    creator: creator, modifier: modifier),
-                parent: try head.parent(in: span).map {
-                    Reference(recordID: ID(recordName: $0, zoneID: recordID.zoneID))
-                }, stored: fields)
+            head = try RecordHead(span, &cursor)
+            parent = try head.parent(in: span)
+            fields = try StoredFields(bytes, at: cursor, end: range.upperBound, schema: schema)
         } catch {
             throw StoreError(.damagedPayload(version.offset))
         }
+        let modifier = try user(head.modifier)
+        let creator = head.creator == head.modifier ? modifier : try user(head.creator)
+        guard let type = schema.name(head.type), let modifier, let creator else {
+            throw StoreError(.damagedPayload(version.offset))
+        }
+        self.init(
+            recordType: type, recordID: recordID,
+            system: System(
+                version: version.rawValue, created: head.created, modified: head.modified,
+                creator: creator, modifier: modifier),
+            parent: parent.map {
+                Reference(recordID: ID(recordName: $0, zoneID: recordID.zoneID))
+            }, stored: fields)
     }
 }
 

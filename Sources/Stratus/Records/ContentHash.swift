@@ -20,16 +20,34 @@ extension Database {
     public nonisolated(nonsending) func contentHash(
         of id: RecordZone.ID, includingSystem: Bool = false
     ) async throws(StoreError) -> ContentHash {
-        let reading = container.reading
-        return try reading.contentHash(
-            of: try zone(id, reading), id, includingSystem: includingSystem)
+        try await read { snapshot throws(StoreError) in
+            try snapshot.contentHash(of: id, includingSystem: includingSystem)
+        }
     }
 
     /// The hash of all zones.
     public nonisolated(nonsending) func contentHash(
         includingSystem: Bool = false
     ) async throws(StoreError) -> ContentHash {
-        let reading = container.reading
+        try await read { snapshot throws(StoreError) in
+            try snapshot.contentHash(includingSystem: includingSystem)
+        }
+    }
+}
+
+extension DatabaseSnapshot {
+    /// The hash of a zone. With `includingSystem`, change tags, dates and users count too.
+    public func contentHash(
+        of id: RecordZone.ID, includingSystem: Bool = false
+    ) throws(StoreError) -> ContentHash {
+        let reading = reading
+        return try reading.contentHash(
+            of: try zone(id, reading), id, includingSystem: includingSystem)
+    }
+
+    /// The hash of all zones.
+    public func contentHash(includingSystem: Bool = false) throws(StoreError) -> ContentHash {
+        let reading = reading
         var hashes: [ContentHash] = []
         for (id, place) in try livingZones(reading).sorted(by: { $0.0.precedes($1.0) }) {
             let hash = try reading.contentHash(of: place, id, includingSystem: includingSystem)
@@ -50,21 +68,14 @@ extension StoreReading {
     ) throws(StoreError) -> ContentHash {
         var sum = Sum256()
         var count = 0
-        var failure: StoreError?
-        state.map.scan(KeySpace.records.range(zone: zone.number)) { _, value in
+        try scan(KeySpace.records.range(zone: zone.number)) { _, value throws(StoreError) in
             let place = EntryPlace(value)
             if place.isDeleted { return true }
-            do throws(StoreError) {
-                let record = try record(place, in: id)
-                sum.add(SHA256.hash(record.canonicalBytes(includingSystem: includingSystem)))
-                count += 1
-                return true
-            } catch {
-                failure = error
-                return false
-            }
+            let record = try record(place, in: id)
+            sum.add(SHA256.hash(record.canonicalBytes(includingSystem: includingSystem)))
+            count += 1
+            return true
         }
-        if let failure { throw failure }
         var writer = ByteWriter()
         writer.countedText(id.zoneName)
         writer.varint(count)

@@ -27,7 +27,21 @@ extension Database {
         inZoneWith id: RecordZone.ID, type: String? = nil, desiredKeys: [String]? = nil,
         resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil
     ) async throws(StoreError) -> RecordPage {
-        let reading = container.reading
+        try await read { snapshot throws(StoreError) in
+            try snapshot.records(
+                inZoneWith: id, type: type, desiredKeys: desiredKeys, resultsLimit: resultsLimit,
+                from: cursor)
+        }
+    }
+}
+
+extension DatabaseSnapshot {
+    /// The records of a zone, or those of one type, a page at a time: as of ``Database``.
+    public func records(
+        inZoneWith id: RecordZone.ID, type: String? = nil, desiredKeys: [String]? = nil,
+        resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil
+    ) throws(StoreError) -> RecordPage {
+        let reading = reading
         let zone: ZonePlace
         do throws(StoreError) {
             zone = try self.zone(id, reading)
@@ -41,13 +55,13 @@ extension Database {
         }
         let prefix: IndexKey
         if let type {
-            guard let number = reading.state.schema.number(type) else { return RecordPage() }
+            guard let number = reading.schema.number(type) else { return RecordPage() }
             prefix = KeySpace.types.key(zone: zone.number).appending(number)
         } else {
             prefix = KeySpace.records.key(zone: zone.number)
         }
         let limit = Page(resultsLimit).limit
-        let (places, next) = reading.places(prefix, zone.number, from: cursor, limit)
+        let (places, next) = try reading.places(prefix, zone.number, from: cursor, limit)
         var page = RecordPage(cursor: next)
         for place in places {
             page.records.append(try reading.record(place, in: id).showing(desiredKeys))
@@ -60,21 +74,18 @@ extension StoreReading {
     /// Living records whose keys begin with `prefix`, which ends before the hash of the name.
     fileprivate func places(
         _ prefix: IndexKey, _ zone: UInt32, from cursor: RecordPage.Cursor?, _ limit: Int
-    ) -> (places: [EntryPlace], next: RecordPage.Cursor?) {
+    ) throws(StoreError) -> (places: [EntryPlace], next: RecordPage.Cursor?) {
         let range = prefix.asPrefix
         let isRecords = prefix == KeySpace.records.key(zone: zone)
         let first = cursor.map { prefix.appending($0.high).appending($0.low) } ?? range.lowerBound
         var places: [EntryPlace] = []
         var length = 0
         var next: RecordPage.Cursor?
-        state.map.scan(first..<range.upperBound) { key, value in
+        try scan(first..<range.upperBound) { key, value throws(StoreError) in
             let name = Hash128(
                 high: key.uint64(at: prefix.count), low: key.uint64(at: prefix.count + 8))
-            guard
-                let place = isRecords
-                    ? EntryPlace(value) : state.map[.record(zone, name)].map({ EntryPlace($0) }),
-                !place.isDeleted
-            else { return true }
+            let record = isRecords ? value : try self.value(.record(zone, name))
+            guard let place = record.map({ EntryPlace($0) }), !place.isDeleted else { return true }
             length += place.frameLength
             guard places.count < limit, places.isEmpty || length <= Page.lengthLimit else {
                 next = RecordPage.Cursor(zone: zone, high: name.high, low: name.low)

@@ -28,7 +28,28 @@ extension Database {
     public nonisolated(nonsending) func recordZone(
         for id: RecordZone.ID
     ) async throws(StoreError) -> RecordZone {
-        let reading = container.reading
+        try await read { snapshot throws(StoreError) in try snapshot.recordZone(for: id) }
+    }
+
+    /// All zones of this database, the default zone first, the others sorted by name.
+    public nonisolated(nonsending) func allRecordZones() async throws(StoreError) -> [RecordZone] {
+        try await read { snapshot throws(StoreError) in try snapshot.allRecordZones() }
+    }
+
+    private nonisolated(nonsending) func modifyZone(
+        _ item: ZoneBatch.Item, _ id: RecordZone.ID
+    ) async throws(StoreError) {
+        let user = try writer()
+        try DatabaseSnapshot(.state(container.reading), scope, caller).check(id)
+        let batch = ZoneBatch(scope: scope, caller: user, items: [item])
+        let committed = try await container.engine().commit(batch)
+        if case .failed(let error)? = committed.preparation.results.first { throw error }
+    }
+}
+
+extension DatabaseSnapshot {
+    /// The zone `id`, with what it can do.
+    public func recordZone(for id: RecordZone.ID) throws(StoreError) -> RecordZone {
         do throws(StoreError) {
             return RecordZone(zoneID: id, capabilities: try zone(id, reading).capabilities)
         } catch {
@@ -39,9 +60,9 @@ extension Database {
     }
 
     /// All zones of this database, the default zone first, the others sorted by name.
-    public nonisolated(nonsending) func allRecordZones() async throws(StoreError) -> [RecordZone] {
+    public func allRecordZones() throws(StoreError) -> [RecordZone] {
         var zones: [RecordZone] = []
-        for (id, place) in try livingZones(container.reading) where !id.isDefault {
+        for (id, place) in try livingZones(reading) where !id.isDefault {
             zones.append(RecordZone(zoneID: id, capabilities: place.capabilities))
         }
         zones.sort { $0.zoneID.zoneName < $1.zoneID.zoneName }
@@ -52,9 +73,9 @@ extension Database {
     func livingZones(
         _ reading: StoreReading
     ) throws(StoreError) -> [(RecordZone.ID, ZonePlace)] {
-        guard let database = reading.database(scope) else { return [] }
+        guard let database = try reading.database(scope) else { return [] }
         var places: [ZonePlace] = []
-        reading.state.map.scan(KeySpace.zones.key().appending(database).asPrefix) { _, value in
+        try reading.scan(KeySpace.zones.key().appending(database).asPrefix) { _, value in
             if let place = ZonePlace(value), place.isAlive { places.append(place) }
             return true
         }
@@ -63,15 +84,5 @@ extension Database {
             zones.append((RecordZone.ID(zoneName: try reading.zoneEntry(place).name), place))
         }
         return zones
-    }
-
-    private nonisolated(nonsending) func modifyZone(
-        _ item: ZoneBatch.Item, _ id: RecordZone.ID
-    ) async throws(StoreError) {
-        let user = try writer()
-        try check(id)
-        let batch = ZoneBatch(scope: scope, caller: user, items: [item])
-        let committed = try await container.engine().commit(batch)
-        if case .failed(let error)? = committed.preparation.results.first { throw error }
     }
 }

@@ -20,9 +20,9 @@ struct ZoneBatch: CommitRequest {
             throw StoreError(.badDatabase, "the public database has the default zone only")
         }
         var numbers = NumberAssignment(reading, role)
-        guard let database = numbers.user(owner, in: &preparation) else { return preparation }
+        guard let database = try numbers.user(owner, in: &preparation) else { return preparation }
         try numbers.write(to: &preparation)
-        var number = reading.state.zoneCount
+        var number = reading.zoneCount
         for item in items {
             do throws(StoreError) {
                 guard
@@ -33,7 +33,7 @@ struct ZoneBatch: CommitRequest {
                     continue
                 }
                 // A new zone needs a number, which only the committer gives.
-                if entry.number > reading.state.zoneCount {
+                if entry.number > reading.zoneCount {
                     guard role.isCommitter else {
                         preparation.needsCommitter = true
                         return preparation
@@ -50,6 +50,7 @@ struct ZoneBatch: CommitRequest {
                 }
                 preparation.results.append(.staged(place: place))
             } catch {
+                if error.mustWait { throw error }
                 preparation.results.append(.failed(error))
             }
         }
@@ -69,7 +70,7 @@ struct ZoneBatch: CommitRequest {
             case .save(let id), .delete(let id): id
             }
         let key = IndexKey.zone(database, reading.hash(id.zoneName))
-        let value = reading.state.map[key]
+        let value = try reading.value(key)
         preparation.readSet.append(key)
         let place = value.flatMap { ZonePlace($0) }
         switch item {

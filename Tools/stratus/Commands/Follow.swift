@@ -155,7 +155,7 @@ private struct Follower {
     /// are named.
     private func keysToRemove(_ saves: [Record]) async throws -> [Record.ID: Record] {
         var changed: [Record.ID: Record] = [:]
-        let held = await target.records(for: saves.map(\.recordID))
+        let held = try await target.records(for: saves.map(\.recordID))
         for record in saves {
             guard let result = held[record.recordID] else { continue }
             let old: Record

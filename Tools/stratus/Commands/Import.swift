@@ -226,9 +226,10 @@ private struct Importer {
         savedCount += batch.count
         let saved = batch.compactMap { try? result.saveResults[$0.recordID]?.get() }
         let last = saved.max { $0.versionNumber < $1.versionNumber }
+        var token: ChangeToken?
+        if let last { token = try await database.zoneToken(after: last) }
         try acknowledge(
-            last.map { try database.zoneToken(after: $0) },
-            saved: batch.map(\.recordID.recordName), deleted: [])
+            token, saved: batch.map(\.recordID.recordName), deleted: [])
         batch = []
         batchLength = 0
     }

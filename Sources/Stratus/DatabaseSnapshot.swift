@@ -1,0 +1,106 @@
+internal import StratusIndex
+internal import StratusJournal
+
+/// One database at one moment, as one user sees it.
+///
+/// Answers come at once from memory or, where a record is not there, after the calling thread has
+/// waited for the disk: for code that must not suspend, and for reading many things of one state.
+/// ``Database`` asks the same of the newest state without ever blocking its caller.
+public struct DatabaseSnapshot: Sendable {
+    /// What is read.
+    enum Source: Sendable {
+        case state(StoreReading)
+        /// The past: every call asks the newest state for it, so that holding it holds no memory.
+        case held(Snapshot)
+    }
+
+    private let source: Source
+    let scope: DatabaseScope
+    /// Who asks; nil: nobody that is known.
+    let caller: UserID?
+
+    init(_ source: Source, _ scope: DatabaseScope, _ caller: UserID?) {
+        self.source = source
+        self.scope = scope
+        self.caller = caller
+    }
+
+    var reading: StoreReading {
+        switch source {
+        case .state(let reading): reading
+        case .held(let snapshot): snapshot.reading
+        }
+    }
+
+    /// The record `id`.
+    ///
+    /// - Throws: ``StoreError`` with `unknownItem` or `zoneNotFound`.
+    public func record(
+        for id: Record.ID, desiredKeys: [String]? = nil
+    ) throws(StoreError) -> Record {
+        try record(id, reading).showing(desiredKeys)
+    }
+
+    /// The records of these identities: for each the record or why it cannot be had.
+    public func records(
+        for ids: [Record.ID], desiredKeys: [String]? = nil
+    ) throws(StoreError) -> [Record.ID: Result<Record, StoreError>] {
+        let reading = reading
+        var results: [Record.ID: Result<Record, StoreError>] = [:]
+        results.reserveCapacity(ids.count)
+        for id in ids {
+            do throws(StoreError) {
+                results[id] = .success(try record(id, reading).showing(desiredKeys))
+            } catch {
+                if error.mustWait { throw error }
+                results[id] = .failure(error)
+            }
+        }
+        return results
+    }
+
+    private func record(
+        _ id: Record.ID, _ reading: StoreReading
+    ) throws(StoreError) -> Record {
+        let zone: ZonePlace
+        do throws(StoreError) {
+            zone = try self.zone(id.zoneID, reading)
+        } catch {
+            // The default zone is there before anything was saved in it.
+            guard id.zoneID.isDefault, error.code == .zoneNotFound else { throw error }
+            throw StoreError(.unknownItem, "there is no such record").with(id)
+        }
+        let value = try reading.value(.record(zone.number, reading.hash(id.recordName)))
+        guard let place = value.map({ EntryPlace($0) }), !place.isDeleted else {
+            throw StoreError(.unknownItem, "there is no such record").with(id)
+        }
+        return try reading.record(place, as: id)
+    }
+
+    /// The living zone `id` of this database.
+    func zone(
+        _ id: RecordZone.ID, _ reading: StoreReading
+    ) throws(StoreError) -> ZonePlace {
+        try check(id)
+        if let database = try reading.database(scope),
+            let value = try reading.value(.zone(database, reading.hash(id.zoneName))),
+            let place = ZonePlace(value), place.isAlive
+        {
+            return place
+        }
+        throw StoreError.zoneNotFound(id)
+    }
+
+    /// A private database holds its owner's zones only.
+    func check(_ id: RecordZone.ID) throws(StoreError) {
+        guard caller != nil || scope == .public else {
+            throw StoreError(.notAuthenticated, "a private database needs a user")
+        }
+        guard id.ownerName == RecordZone.ID.currentUser || id.ownerName == caller?.recordName
+        else {
+            throw StoreError(
+                .invalidArguments, "this database holds no zones of another user"
+            ).with(id)
+        }
+    }
+}
