@@ -11,6 +11,10 @@ package protocol JournalFold {
     /// The open commit is whole; it ends before `end`.
     mutating func complete(end: JournalOffset, time: Int64)
 
+    /// The commits of a group, or of what is left of it, have been given: what is kept once a group
+    /// is due. May come more than once for a group.
+    mutating func endGroup()
+
     /// What every further segment begins with, so that it can be read without those before it.
     var preamble: [UInt8] { get }
 
@@ -30,6 +34,7 @@ package struct NoFold: JournalFold {
         _ header: FrameHeader, at offset: JournalOffset, payload: Span<UInt8>
     ) throws(JournalDamage.Kind) {}
     package mutating func complete(end: JournalOffset, time: Int64) {}
+    package mutating func endGroup() {}
     package mutating func mark() {}
     package mutating func abandon() {}
 }

@@ -57,6 +57,7 @@ struct SegmentScan<Fold: JournalFold> {
             lastFrameKind = frame.kind
             takenThrough = frame.offset.advanced(byBytes: frame.header.frameLength)
         }
+        fold.endGroup()
         if let start = open?.start, start > group.offset {
             let before = group.frames.count { $0.offset < start }
             open?.chainAtStart = Chain.after(

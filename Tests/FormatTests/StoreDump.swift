@@ -181,6 +181,7 @@ private struct UserFold: JournalFold {
     }
 
     mutating func complete(end: JournalOffset, time: Int64) {}
+    mutating func endGroup() {}
     mutating func mark() {}
     mutating func abandon() {}
 }

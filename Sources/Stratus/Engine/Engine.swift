@@ -79,16 +79,11 @@ final class Engine: Sendable {
             return PendingCommit.Committed(preparation: preparation, start: nil)
         }
         let commit = PendingCommit(request, preparation.needsCommitter ? nil : preparation)
-        let outcome = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                commit.whenDone { continuation.resume(returning: $0) }
-                switch driver {
-                case .thread: queue.submit(commit)
-                case .caller: committer.commit([commit])
-                }
+        let outcome = await commit.outcome {
+            switch driver {
+            case .thread: queue.submit(commit)
+            case .caller: committer.commit([commit])
             }
-        } onCancel: {
-            commit.cancel()
         }
         return try outcome.get()
     }

@@ -12,66 +12,73 @@ final class PendingCommit: Sendable {
         var start: JournalOffset?
     }
 
-    private enum State {
-        case waiting(Preparation?)
-        case taken(Preparation?)
-        case staged(Committed)
+    private enum Phase {
+        case waiting
+        case taken
+        /// What the committer prepared, unless it took what the caller had.
+        case staged(Preparation?, at: JournalOffset?)
         case refused(StoreError)
         case done
     }
 
-    private enum Listener {
-        case none
-        /// Cancelled before anybody listened.
-        case tooEarly(Outcome)
-        case waiting(@Sendable (Outcome) -> Void)
+    private struct State {
+        var phase = Phase.waiting
+        var listener: CheckedContinuation<Outcome, Never>?
+        /// Said before anybody listened.
+        var outcome: Outcome?
     }
 
     let request: any CommitRequest
-    private let state: Mutex<State>
-    private let listener = Mutex(Listener.none)
+    /// What the caller's own task prepared, where that was possible.
+    let prepared: Preparation?
+    private let state = Mutex(State())
 
-    /// `preparation` is what the caller's own task prepared, where that was possible.
-    init(_ request: any CommitRequest, _ preparation: Preparation?) {
+    init(_ request: any CommitRequest, _ prepared: Preparation?) {
         self.request = request
-        state = Mutex(.waiting(preparation))
+        self.prepared = prepared
     }
 
-    /// Sets who is told; once.
-    func whenDone(_ body: @escaping @Sendable (Outcome) -> Void) {
-        let outcome: Outcome? = listener.withLock { listener in
-            if case .tooEarly(let outcome) = listener { return outcome }
-            listener = .waiting(body)
-            return nil
+    /// Waits for the last word; once. `submit` sends the commit on its way.
+    nonisolated(nonsending) func outcome(_ submit: () -> Void) async -> Outcome {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let early = state.withLock { state in
+                    if state.outcome == nil { state.listener = continuation }
+                    return state.outcome
+                }
+                if let early { return continuation.resume(returning: early) }
+                submit()
+            }
+        } onCancel: {
+            cancel()
         }
-        if let outcome { body(outcome) }
     }
 
     /// The committer begins with it, or begins again. False where it was cancelled before.
-    func take() -> (isWanted: Bool, preparation: Preparation?) {
+    func take() -> Bool {
         state.withLock { state in
-            switch state {
-            case .waiting(let preparation), .taken(let preparation):
-                state = .taken(preparation)
-                return (true, preparation)
-            case .staged, .refused, .done: return (false, nil)
+            switch state.phase {
+            case .waiting, .taken:
+                state.phase = .taken
+                return true
+            case .staged, .refused, .done: return false
             }
         }
     }
 
-    func staged(_ preparation: Preparation, at start: JournalOffset?) {
-        let committed = Committed(preparation: preparation, start: start)
-        state.withLock { $0 = .staged(committed) }
+    /// `preparation` is the committer's own, or nil where it took the caller's.
+    func staged(_ preparation: Preparation?, at start: JournalOffset?) {
+        state.withLock { $0.phase = .staged(preparation, at: start) }
     }
 
-    func refused(_ error: StoreError) { state.withLock { $0 = .refused(error) } }
+    func refused(_ error: StoreError) { state.withLock { $0.phase = .refused(error) } }
 
     /// Nothing has been written yet, and nothing will be. Once the committer has begun, the commit
     /// goes its way, so that what the caller is told is always what is true.
-    func cancel() {
+    private func cancel() {
         let isCancelled = state.withLock { state in
-            guard case .waiting = state else { return false }
-            state = .done
+            guard case .waiting = state.phase else { return false }
+            state.phase = .done
             return true
         }
         if isCancelled {
@@ -81,30 +88,31 @@ final class PendingCommit: Sendable {
 
     /// The journal's last word: nil, or why it could not keep the commit.
     func finish(_ failure: JournalError?) {
-        let outcome: Outcome? = state.withLock { state in
-            defer { state = .done }
-            switch state {
-            case .done: return nil
-            // Also what wrote nothing may have been decided by what others had staged before it in
-            // the group that failed.
-            case .refused where failure != nil, .staged where failure != nil:
-                return .failure(StoreError(committing: failure ?? .closed))
-            case .refused(let error): return .failure(error)
-            case .staged(let committed): return .success(committed)
-            case .waiting, .taken:
-                return .failure(StoreError(committing: failure ?? .closed))
-            }
+        let phase = state.withLock { state in
+            defer { state.phase = .done }
+            return state.phase
         }
-        if let outcome { tell(outcome) }
+        switch phase {
+        case .done: return
+        // Also what wrote nothing may have been decided by what others had staged before it in
+        // the group that failed.
+        case .refused where failure != nil, .staged where failure != nil, .waiting, .taken:
+            tell(.failure(StoreError(committing: failure ?? .closed)))
+        case .refused(let error): tell(.failure(error))
+        case .staged(let preparation, let start):
+            guard let preparation = preparation ?? prepared else {
+                preconditionFailure("what is staged was prepared")
+            }
+            tell(.success(Committed(preparation: preparation, start: start)))
+        }
     }
 
     private func tell(_ outcome: Outcome) {
-        let body: (@Sendable (Outcome) -> Void)? = listener.withLock { listener in
-            if case .waiting(let body) = listener { return body }
-            listener = .tooEarly(outcome)
-            return nil
+        let listener = state.withLock { state in
+            if state.listener == nil { state.outcome = outcome }
+            return state.listener.take()
         }
-        body?(outcome)
+        listener?.resume(returning: outcome)
     }
 }
 

@@ -26,6 +26,8 @@ struct StoreFold: JournalFold, Sendable {
     private var isOpen = false
     /// The zones that the open commit changes, and where it did so last.
     private var touched: [UInt32: Version] = [:]
+    /// The same of the complete commits of the group.
+    private var active: [UInt32: Version] = [:]
     /// Seeds the hashes of names.
     let secret: UInt64
 
@@ -37,6 +39,7 @@ struct StoreFold: JournalFold, Sendable {
     var committed: State { isOpen ? marked ?? state : state }
 
     mutating func mark() {
+        endGroup()
         marked = state
         isOpen = true
     }
@@ -47,6 +50,7 @@ struct StoreFold: JournalFold, Sendable {
         state = marked
         isOpen = false
         touched = [:]
+        active = [:]
     }
 
     mutating func apply(
@@ -70,18 +74,24 @@ struct StoreFold: JournalFold, Sendable {
         }
     }
 
-    /// The database feed names a zone once per commit, at its latest change.
     mutating func complete(end: JournalOffset, time: Int64) {
         state.end = end
         state.lastTime = time
         isOpen = false
-        for (zone, version) in touched.count < 2
-            ? Array(touched) : touched.sorted(by: { $0.key < $1.key })
+        for (zone, version) in touched { active[zone] = version }
+        touched.removeAll(keepingCapacity: true)
+    }
+
+    /// The database feed names a zone once per group, at its latest change.
+    mutating func endGroup() {
+        if active.isEmpty { return }
+        for (zone, version) in active.count == 1
+            ? Array(active) : active.sorted(by: { $0.key < $1.key })
         {
             guard let place = zonePlace(zone), place.isAlive else { continue }
             noteActivity(of: zone, in: place.database, at: version.offset, place.state)
         }
-        touched.removeAll(keepingCapacity: true)
+        active.removeAll(keepingCapacity: true)
     }
 
     private mutating func applyRecord(
@@ -122,6 +132,7 @@ struct StoreFold: JournalFold, Sendable {
         if !place.isAlive {
             state.map.remove(IndexKey().appending(entry.number).asPrefix)
             touched[entry.number] = nil
+            active[entry.number] = nil
         }
         noteActivity(of: entry.number, in: entry.database, at: offset, entry.state)
     }

@@ -26,12 +26,11 @@ struct StoreParticipant: CommitParticipant {
     static func stage(
         _ commit: PendingCommit, in stage: inout CommitStage<StoreParticipant>
     ) throws(JournalError) {
-        let (isWanted, prepared) = commit.take()
-        guard isWanted else { return }
+        guard commit.take() else { return }
         let time = stage.writer.clock.now()
-        if let prepared, prepared.holds(in: stage.fold.fold.state) {
+        if let prepared = commit.prepared, prepared.holds(in: stage.fold.fold.state) {
             let start = try stage.append(prepared.buffer, isLast: true, time: time)
-            commit.staged(prepared, at: start)
+            commit.staged(nil, at: start)
             return
         }
         // Somebody else was faster, or numbers are needed. Nobody can be faster now.
@@ -76,6 +75,7 @@ struct StoreParticipant: CommitParticipant {
     }
 
     mutating func complete(end: JournalOffset, time: Int64) { fold.complete(end: end, time: time) }
+    mutating func endGroup() { fold.endGroup() }
     mutating func mark() { fold.mark() }
     mutating func abandon() { fold.abandon() }
 

@@ -45,6 +45,8 @@ package struct ModelFold: CommitParticipant {
         open = commit
     }
 
+    package mutating func endGroup() {}
+
     package mutating func complete(end: JournalOffset, time: Int64) {
         guard var commit = open else { preconditionFailure("nothing to complete") }
         commit.time = time
