@@ -1,0 +1,67 @@
+/// The newest entries of the index: a B+tree that is a value.
+///
+/// A copy costs one reference and is a snapshot: nodes that only one copy holds are changed in
+/// place, those that several hold are copied first. So a writer that keeps a copy for its readers
+/// after each group copies a node at most once per group.
+struct Memtable: Sendable {
+    private var root = MemtableNode()
+    private var size = MemtableSize()
+    private(set) var count = 0
+    /// How many drops of partitions are among the entries.
+    private(set) var dropCount = 0
+    /// No entry's stamp is smaller.
+    private(set) var leastStamp: UInt64 = .max
+
+    var isEmpty: Bool { count == 0 }
+
+    /// What the nodes take.
+    var bytes: Int { size.bytes }
+
+    /// Adds an entry; the newest one of its key gives way where no point needs it. A removal of
+    /// what is fresh leaves nothing at all.
+    mutating func set(_ entry: IndexEntry, _ points: NeededPoints) {
+        let effect = root.set(entry, points, &size)
+        switch effect.change {
+        case .added:
+            count += 1
+            if entry.key.isPartition { dropCount += 1 }
+        case .replaced: break
+        case .removed: count -= 1
+        case .none: return
+        }
+        leastStamp = min(leastStamp, entry.value.stamp)
+        if let right = effect.split { root = MemtableNode(above: root, right, &size) }
+        while root.children.count == 1 {
+            root = root.children[0].node
+            size.inner -= 1
+        }
+    }
+
+    /// The newest entry of the key that is not newer than the position's stamp.
+    func entry(at position: IndexPosition) -> IndexEntry? {
+        guard let found = root.ceiling(position), found.key == position.key else { return nil }
+        return found
+    }
+
+    /// A leaf and where in it the first entry at or behind `position` stands.
+    func leaf(from position: IndexPosition) -> (entries: [IndexEntry], place: Int)? {
+        root.leaf(from: position)
+    }
+
+    /// A leaf and where in it the last entry before `position` stands.
+    func leaf(before position: IndexPosition) -> (entries: [IndexEntry], place: Int)? {
+        root.leaf(before: position)
+    }
+}
+
+/// How many nodes a memtable has, each with its full capacity.
+struct MemtableSize: Sendable {
+    var leaves = 1
+    var inner = 0
+
+    var bytes: Int {
+        let leaf = MemoryLayout<IndexEntry>.stride * (MemtableNode.order + 1) + 32
+        let node = MemoryLayout<MemtableNode.Child>.stride * (MemtableNode.order + 1) + 32
+        return leaves * leaf + inner * node
+    }
+}

@@ -1,0 +1,25 @@
+import FoundationEssentials
+import StratusBytes
+import StratusFiles
+import StratusIndex
+import Support
+import Testing
+
+/// An index against a model that forgets nothing.
+@Suite struct OrderedIndexTests {
+    /// How many seeds, and how many operations each: for the campaign.
+    private static let seeds = number("STRATUS_INDEX_SEEDS") ?? 10
+    private static let operations = number("STRATUS_INDEX_OPERATIONS") ?? 1000
+    private static let firstSeed = UInt64(number("STRATUS_SEED") ?? 0)
+
+    private static func number(_ name: String) -> Int? {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
+    }
+
+    @Test(arguments: firstSeed..<firstSeed + UInt64(seeds))
+    func `random changes, points and jobs leave what the model says`(seed: UInt64) throws {
+        var run = IndexRun(seed: seed, in: MemoryStorage())
+        for _ in 0..<Self.operations { try run.step() }
+        try run.check()
+    }
+}
