@@ -53,7 +53,7 @@ struct Block: Sendable {
             var place = try range(middle).lowerBound
             reader.restart()
             try reader.read(bytes.span, &place, end: end, base: base)
-            if reader.entry.position < position { low = middle + 1 } else { high = middle }
+            if reader.entry.precedes(position) { low = middle + 1 } else { high = middle }
         }
         return low - 1
     }
@@ -79,7 +79,7 @@ struct Block: Sendable {
         // Behind the interval stands the next one, whose first entry has its whole key.
         while place < end {
             try reader.read(bytes.span, &place, end: end, base: base)
-            if !(reader.entry.position < position) { return reader.entry }
+            if !reader.entry.precedes(position) { return reader.entry }
         }
         return nil
     }
@@ -92,7 +92,7 @@ struct Block: Sendable {
         var found: IndexEntry?
         while place < range.upperBound {
             try reader.read(bytes.span, &place, end: range.upperBound, base: base)
-            guard reader.entry.position < position else { break }
+            guard reader.entry.precedes(position) else { break }
             found = reader.entry
         }
         return found
@@ -108,6 +108,7 @@ struct EntryReader {
     mutating func restart() { entry.key = IndexKey() }
 
     /// Reads the entry at `place`, which moves behind it. Behind `end` at least eight bytes follow.
+    @inline(__always)
     mutating func read(
         _ bytes: Span<UInt8>, _ place: inout Int, end: Int, base: UInt64
     ) throws(Block.Fault) {
@@ -148,6 +149,7 @@ struct EntryReader {
         return code == EntryHead.wordIsStamp ? stamp : number(bytes, &place, code)
     }
 
+    @inline(__always)
     private static func number(
         _ bytes: Span<UInt8>, _ place: inout Int, _ size: Int
     ) -> UInt64 {

@@ -30,13 +30,19 @@ struct IndexEntry: Equatable, Sendable {
     static let stampLimit: UInt64 = 1 << 52
 
     var position: IndexPosition { IndexPosition(key, stamp: value.stamp) }
+
+    /// Whether the entry's position is before another.
+    @inline(__always)
+    func precedes(_ position: borrowing IndexPosition) -> Bool {
+        IndexPosition.precedes(key, Self.stampLimit &- value.stamp, position)
+    }
 }
 
 /// A place in the order of entries: by key, then the newest first.
 struct IndexPosition: Comparable, Sendable {
     let key: IndexKey
     /// The stamp, turned round: 0 is before all entries of the key.
-    private let rank: UInt64
+    fileprivate let rank: UInt64
 
     /// Before all entries of the key that are not newer than `stamp`.
     init(_ key: IndexKey, stamp: UInt64 = .max) {
@@ -54,11 +60,22 @@ struct IndexPosition: Comparable, Sendable {
     /// The next place: behind an entry that stands here.
     var next: IndexPosition { IndexPosition(key, rank: rank + 1) }
 
+    @inline(__always)
     static func < (left: IndexPosition, right: IndexPosition) -> Bool {
-        for place in 0..<6 where left.key.words[place] != right.key.words[place] {
-            return left.key.words[place] < right.key.words[place]
+        precedes(left.key, left.rank, right)
+    }
+
+    /// Whether something of a key is before a position: the inner loop of every search.
+    @inline(__always)
+    fileprivate static func precedes(
+        _ key: borrowing IndexKey, _ rank: UInt64, _ right: borrowing IndexPosition
+    ) -> Bool {
+        for place in 0..<6 {
+            let left = key.words[place]
+            let right = right.key.words[place]
+            if left != right { return left < right }
         }
-        return left.rank < right.rank
+        return rank < right.rank
     }
 
     static func == (left: IndexPosition, right: IndexPosition) -> Bool {

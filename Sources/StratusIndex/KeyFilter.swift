@@ -16,7 +16,7 @@ enum KeyFilter {
 
     /// The cell that a hash belongs to.
     static func cell(_ hash: UInt64, of cells: Int) -> Int {
-        Int((hash >> 32) * UInt64(cells) >> 32)
+        Int(((hash >> 32) * UInt64(cells)) >> 32)
     }
 
     /// Where the block begins that holds a cell, counted from the first filter block.

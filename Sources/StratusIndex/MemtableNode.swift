@@ -18,7 +18,7 @@ struct MemtableNode: Sendable {
     }
 
     /// The most entries or children of a node.
-    static let order = 48
+    static let order = 32
 
     init() { entries.reserveCapacity(Self.order + 1) }
 
@@ -49,7 +49,7 @@ struct MemtableNode: Sendable {
         var high = entries.count
         while low < high {
             let middle = (low + high) / 2
-            if entries[middle].position < position { low = middle + 1 } else { high = middle }
+            if entries[middle].precedes(position) { low = middle + 1 } else { high = middle }
         }
         return low
     }

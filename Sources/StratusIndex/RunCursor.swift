@@ -45,13 +45,13 @@ struct RunCursor {
         self.current?.interval += direction == .forward ? 1 : -1
         switch direction {
         case .forward:
-            let unwanted = entries.prefix { $0.position < position }.count
+            let unwanted = entries.prefix { $0.precedes(position) }.count
             if unwanted > 0 { entries.removeFirst(unwanted) }
             guard let next = entries.last?.position.next else { return entries }
             guard position < next else { throw place.table.disorder(at: place.range) }
             position = next
         case .backward:
-            while let last = entries.last, !(last.position < position) { entries.removeLast() }
+            while let last = entries.last, !last.precedes(position) { entries.removeLast() }
             guard let next = entries.first?.position else { return entries }
             guard next < position else { throw place.table.disorder(at: place.range) }
             position = next
