@@ -6,12 +6,12 @@
 struct Memtable: Sendable {
     private var root = MemtableNode()
     private var size = MemtableSize()
-    private(set) var count = 0
     /// How many drops of partitions are among the entries.
     private(set) var dropCount = 0
     /// No entry's stamp is smaller.
     private(set) var leastStamp: UInt64 = .max
 
+    var count: Int { size.entries }
     var isEmpty: Bool { count == 0 }
 
     /// What the nodes take.
@@ -20,21 +20,19 @@ struct Memtable: Sendable {
     /// Adds an entry; the newest one of its key gives way where no point needs it. A removal of
     /// what is fresh leaves nothing at all.
     mutating func set(_ entry: IndexEntry, _ points: NeededPoints) {
-        let effect = root.set(entry, points, &size)
-        switch effect.change {
-        case .added:
-            count += 1
-            if entry.key.isPartition { dropCount += 1 }
-        case .replaced: break
-        case .removed: count -= 1
-        case .none: return
+        var change = MemtableChange(entry, points, size)
+        root.set(&change)
+        if let right = change.split {
+            root = MemtableNode(above: root, right)
+            change.size.inner += 1
         }
-        leastStamp = min(leastStamp, entry.value.stamp)
-        if let right = effect.split { root = MemtableNode(above: root, right, &size) }
         while root.children.count == 1 {
             root = root.children[0].node
-            size.inner -= 1
+            change.size.inner -= 1
         }
+        if entry.key.isPartition { dropCount += change.size.entries - size.entries }
+        size = change.size
+        leastStamp = min(leastStamp, entry.value.stamp)
     }
 
     /// The newest entry of the key that is not newer than the position's stamp.
@@ -54,11 +52,13 @@ struct Memtable: Sendable {
     }
 }
 
-/// How many nodes a memtable has, each with its full capacity.
+/// What a memtable consists of.
 struct MemtableSize: Sendable {
+    var entries = 0
     var leaves = 1
     var inner = 0
 
+    /// What the nodes take, each with its full capacity.
     var bytes: Int {
         let leaf = MemoryLayout<IndexEntry>.stride * (MemtableNode.order + 1) + 32
         let node = MemoryLayout<MemtableNode.Child>.stride * (MemtableNode.order + 1) + 32

@@ -10,24 +10,16 @@ struct MemtableNode: Sendable {
         var node: MemtableNode
     }
 
-    struct Effect {
-        enum Change { case added, replaced, removed, none }
-        var change: Change
-        /// The node became two; this is the right one.
-        var split: Child?
-    }
-
     /// The most entries or children of a node.
-    static let order = 32
+    static let order = 48
 
     init() { entries.reserveCapacity(Self.order + 1) }
 
     /// A new root. The least position of the first child is never looked at.
-    init(above left: MemtableNode, _ right: Child, _ size: inout MemtableSize) {
+    init(above left: MemtableNode, _ right: Child) {
         children.reserveCapacity(Self.order + 1)
         children.append(Child(least: right.least, node: left))
         children.append(right)
-        size.inner += 1
     }
 
     private init(entries: ArraySlice<IndexEntry>) {
@@ -66,71 +58,94 @@ struct MemtableNode: Sendable {
     }
 }
 
+/// A change on its way through the nodes of a memtable.
+struct MemtableChange {
+    let entry: IndexEntry
+    let points: NeededPoints
+    /// Before all entries of the key.
+    let position: IndexPosition
+    var size: MemtableSize
+    /// The node that was changed last became two; this is the right one.
+    var split: MemtableNode.Child?
+
+    init(_ entry: IndexEntry, _ points: NeededPoints, _ size: MemtableSize) {
+        self.entry = entry
+        self.points = points
+        self.size = size
+        position = IndexPosition(entry.key)
+    }
+}
+
 // Changing.
 extension MemtableNode {
-    mutating func set(
-        _ entry: IndexEntry, _ points: NeededPoints, _ size: inout MemtableSize
-    ) -> Effect {
-        let position = IndexPosition(entry.key)
-        if isLeaf { return setInLeaf(entry, at: lowerBound(position), points, &size) }
-        let place = child(for: position)
+    mutating func set(_ change: inout MemtableChange) {
+        if isLeaf { return setInLeaf(at: lowerBound(change.position), &change) }
+        let place = child(for: change.position)
         let isAboveLeaves = children[place].node.isLeaf
         // Down through the arrays in place: a copy of a node would count references.
-        var effect = children[place].node.set(entry, points, &size)
-        if effect.change == .removed, children[place].node.isEmpty {
-            children.remove(at: place)
-            if isAboveLeaves { size.leaves -= 1 } else { size.inner -= 1 }
-        } else if let right = effect.split {
+        children[place].node.set(&change)
+        if let right = change.split {
+            change.split = nil
             children.insert(right, at: place + 1)
-            effect.split = children.count > Self.order ? splitInner(at: place + 1, &size) : nil
+            if children.count > Self.order { splitInner(at: place + 1, &change) }
+        } else if children[place].node.isEmpty {
+            children.remove(at: place)
+            if isAboveLeaves { change.size.leaves -= 1 } else { change.size.inner -= 1 }
         }
-        return effect
     }
 
     /// `place` is that of the newest entry of the key, or where it belongs.
-    private mutating func setInLeaf(
-        _ entry: IndexEntry, at place: Int, _ points: NeededPoints, _ size: inout MemtableSize
-    ) -> Effect {
-        if place < entries.count, entries[place].key == entry.key {
-            let old = entries[place]
-            let isRemoval = entry.flags.contains(.removed) && !entry.key.isPartition
-            if isRemoval, old.flags.contains(.removed) { return Effect(change: .none) }
-            if !points.isNeeded(from: old.value.stamp, replacedAt: entry.value.stamp) {
-                let isFresh = old.flags.contains(.fresh)
-                if isRemoval, isFresh {
-                    entries.remove(at: place)
-                    return Effect(change: .removed)
-                }
-                entries[place] = entry
-                if isFresh { entries[place].flags.insert(.fresh) }
-                return Effect(change: .replaced)
-            }
+    private mutating func setInLeaf(at place: Int, _ change: inout MemtableChange) {
+        if place < entries.count, entries[place].key == change.entry.key,
+            supersede(at: place, &change)
+        {
+            return
         }
         // Also where a copy that is kept has the old array.
         entries.reserveCapacity(Self.order + 1)
-        entries.insert(entry, at: place)
-        guard entries.count > Self.order else { return Effect(change: .added) }
-        return Effect(change: .added, split: splitLeaf(at: place, &size))
+        entries.insert(change.entry, at: place)
+        change.size.entries += 1
+        if entries.count > Self.order { splitLeaf(at: place, &change) }
+    }
+
+    /// Lets the newest entry of the key give way; returns whether nothing is left to do.
+    private mutating func supersede(at place: Int, _ change: inout MemtableChange) -> Bool {
+        let entry = change.entry
+        let old = entries[place]
+        let isRemoval = entry.flags.contains(.removed) && !entry.key.isPartition
+        if isRemoval, old.flags.contains(.removed) { return true }
+        guard !change.points.isNeeded(from: old.value.stamp, replacedAt: entry.value.stamp)
+        else { return false }
+        let isFresh = old.flags.contains(.fresh)
+        if isRemoval, isFresh {
+            entries.remove(at: place)
+            change.size.entries -= 1
+        } else {
+            entries[place] = entry
+            if isFresh { entries[place].flags.insert(.fresh) }
+        }
+        return true
     }
 
     /// Splits in the middle, or where keys come in order, so that the left one stays full.
-    private mutating func splitLeaf(at place: Int, _ size: inout MemtableSize) -> Child {
+    private mutating func splitLeaf(at place: Int, _ change: inout MemtableChange) {
         let middle = place == entries.count - 1 ? place : entries.count / 2
         let right = MemtableNode(entries: entries[middle...])
         entries.removeSubrange(middle...)
-        size.leaves += 1
+        change.size.leaves += 1
         // Where a key begins, even its newest entry to come belongs to the right.
         let first = right.entries[0]
         let beginsKey = entries[middle - 1].key != first.key
-        return Child(least: beginsKey ? IndexPosition(first.key) : first.position, node: right)
+        change.split = Child(
+            least: beginsKey ? IndexPosition(first.key) : first.position, node: right)
     }
 
-    private mutating func splitInner(at place: Int, _ size: inout MemtableSize) -> Child {
+    private mutating func splitInner(at place: Int, _ change: inout MemtableChange) {
         let middle = place == children.count - 1 ? place - 1 : children.count / 2
         let right = MemtableNode(children: children[middle...])
         children.removeSubrange(middle...)
-        size.inner += 1
-        return Child(least: right.children[0].least, node: right)
+        change.size.inner += 1
+        change.split = Child(least: right.children[0].least, node: right)
     }
 }
 

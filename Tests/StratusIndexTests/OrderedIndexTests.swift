@@ -22,4 +22,16 @@ import Testing
         for _ in 0..<Self.operations { try run.step() }
         try run.check()
     }
+
+    @Test(arguments: firstSeed..<firstSeed + UInt64(seeds))
+    func `what memory cannot answer is answered when it is asked again`(seed: UInt64) throws {
+        let disk = SimulatedDisk()
+        disk.options.missesOneIn = 3
+        disk.options.missSeed = seed
+        let storage = try LocalStorage(
+            at: "store", .writing(creating: true), on: disk.process())
+        var run = IndexRun(seed: seed, in: storage)
+        for _ in 0..<Self.operations { try run.step() }
+        try run.check()
+    }
 }
