@@ -60,8 +60,8 @@ struct MemtableSize: Sendable {
 
     /// What the nodes take, each with its full capacity.
     var bytes: Int {
-        let leaf = MemoryLayout<IndexEntry>.stride * (MemtableNode.order + 1) + 32
-        let node = MemoryLayout<MemtableNode.Child>.stride * (MemtableNode.order + 1) + 32
+        let leaf = MemoryLayout<IndexEntry>.stride * (MemtableNode.leafOrder + 1) + 32
+        let node = MemoryLayout<MemtableNode.Child>.stride * (MemtableNode.innerOrder + 1) + 32
         return leaves * leaf + inner * node
     }
 }

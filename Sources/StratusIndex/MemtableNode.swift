@@ -10,25 +10,27 @@ struct MemtableNode: Sendable {
         var node: MemtableNode
     }
 
-    /// The most entries or children of a node.
-    static let order = 48
+    /// The most entries of a leaf.
+    static let leafOrder = 48
+    /// The most children of a node: fewer, since copying one counts references.
+    static let innerOrder = 16
 
-    init() { entries.reserveCapacity(Self.order + 1) }
+    init() { entries.reserveCapacity(Self.leafOrder + 1) }
 
     /// A new root. The least position of the first child is never looked at.
     init(above left: MemtableNode, _ right: Child) {
-        children.reserveCapacity(Self.order + 1)
+        children.reserveCapacity(Self.innerOrder + 1)
         children.append(Child(least: right.least, node: left))
         children.append(right)
     }
 
     private init(entries: ArraySlice<IndexEntry>) {
-        self.entries.reserveCapacity(Self.order + 1)
+        self.entries.reserveCapacity(Self.leafOrder + 1)
         self.entries.append(contentsOf: entries)
     }
 
     private init(children: ArraySlice<Child>) {
-        self.children.reserveCapacity(Self.order + 1)
+        self.children.reserveCapacity(Self.innerOrder + 1)
         self.children.append(contentsOf: children)
     }
 
@@ -87,7 +89,7 @@ extension MemtableNode {
         if let right = change.split {
             change.split = nil
             children.insert(right, at: place + 1)
-            if children.count > Self.order { splitInner(at: place + 1, &change) }
+            if children.count > Self.innerOrder { splitInner(at: place + 1, &change) }
         } else if children[place].node.isEmpty {
             children.remove(at: place)
             if isAboveLeaves { change.size.leaves -= 1 } else { change.size.inner -= 1 }
@@ -102,10 +104,10 @@ extension MemtableNode {
             return
         }
         // Also where a copy that is kept has the old array.
-        entries.reserveCapacity(Self.order + 1)
+        entries.reserveCapacity(Self.leafOrder + 1)
         entries.insert(change.entry, at: place)
         change.size.entries += 1
-        if entries.count > Self.order { splitLeaf(at: place, &change) }
+        if entries.count > Self.leafOrder { splitLeaf(at: place, &change) }
     }
 
     /// Lets the newest entry of the key give way; returns whether nothing is left to do.
