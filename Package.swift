@@ -66,7 +66,10 @@ let package = Package(
             name: "StratusTests", dependencies: ["Stratus", "Support"], swiftSettings: settings),
         .testTarget(
             name: "FormatTests",
-            dependencies: ["Stratus", "StratusJournal", "StratusFiles", "StratusBytes", "Support"],
+            dependencies: [
+                "Stratus", "StratusIndex", "StratusJournal", "StratusFiles", "StratusBytes",
+                "Support",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "SimulationTests",

@@ -103,7 +103,8 @@ extension IndexKey {
 
 // The bytes of a key as they stand in a file.
 extension IndexKey {
-    func byte(at place: Int) -> UInt8 {
+    /// The byte at `place`; it must be there.
+    package func byte(at place: Int) -> UInt8 {
         UInt8(truncatingIfNeeded: words[place / 8] >> UInt64(56 - place % 8 * 8))
     }
 

@@ -39,7 +39,8 @@ extension OrderedIndex {
     }
 
     /// Puts what a job made in the place of what it was made from. Returns the names of files that
-    /// this index no longer reads; where what it was made from is no longer there, those of the job.
+    /// this index does not read: the old ones, or those of the job if what it was made from is no
+    /// longer there.
     ///
     /// A file must stay while a description that names it may be opened, or an older copy of the
     /// index is read.

@@ -79,7 +79,7 @@ final class Table: Sendable {
         guard span.uint64(at: 16) == info.number else { throw damage(.number, at: 16) }
     }
 
-    /// The footer must say what the description says, so that writing it again shows any difference.
+    /// The footer must say what the description says: writing it again shows any difference.
     private func checkFooter(_ bytes: [UInt8]) throws(IndexError) {
         let place = info.footer.footerPlace
         let end = bytes.count - TableFormat.checksumLength

@@ -18,6 +18,8 @@ struct IndexRun {
     /// Outputs of jobs that are not installed yet.
     private var outputs: [IndexJob.Output] = []
     private let cacheLimit: Int
+    /// How many keys that were asked for were there.
+    private(set) var found = 0
 
     static let storeID = Hash128(high: 7, low: 11)
 
@@ -157,6 +159,7 @@ extension IndexRun {
             try index.value(of: key, at: point, mode)
         }
         #expect(found == model.value(of: key, at: point))
+        if found != nil { self.found += 1 }
     }
 
     /// What memory alone could not answer is asked again.

@@ -21,6 +21,8 @@ import Testing
         var run = IndexRun(seed: seed, in: MemoryStorage())
         for _ in 0..<Self.operations { try run.step() }
         try run.check()
+        // Most of what was expected stands where the run reads.
+        #expect(run.found >= Self.operations / 100)
     }
 
     @Test(arguments: firstSeed..<firstSeed + UInt64(seeds))
@@ -33,5 +35,7 @@ import Testing
         var run = IndexRun(seed: seed, in: storage)
         for _ in 0..<Self.operations { try run.step() }
         try run.check()
+        // Most of what was expected stands where the run reads.
+        #expect(run.found >= Self.operations / 100)
     }
 }

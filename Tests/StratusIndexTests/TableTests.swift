@@ -180,4 +180,64 @@ struct TableFixture {
         #expect(index.install(merge) != other.install(merge))
         #expect(index.fileNames == ["index-0000000000000001"])
     }
+
+    @Test func `what was fresh and is removed leaves nothing, in memory or in a merge`() throws {
+        var index = try TableFixture([TableFixture.feed(1)]).index
+        let key = TableFixture.feed(2)
+        index.set(key, IndexValue(stamp: 1000), isFresh: true)
+        index.set(key, IndexValue(stamp: 1001))
+        index.remove(key, at: 1002)
+        #expect(index.statistics.memtableEntries == 0)
+        // Unless a point sees it.
+        index.points = NeededPoints([1003])
+        index.set(key, IndexValue(stamp: 1003), isFresh: true)
+        index.freeze()
+        index.remove(key, at: 1004)
+        index.freeze()
+        #expect(index.statistics.memtableEntries == 2)
+        let kept = try #require(try index.checkpointJob()?.run())
+        index.points = NeededPoints()
+        let annihilated = try #require(try index.checkpointJob()?.run())
+        var other = index
+        _ = other.install(kept)
+        #expect(other.statistics.runs.map(\.entries) == [2, 1])
+        _ = index.install(annihilated)
+        #expect(index.statistics.runs.map(\.entries) == [1])
+    }
+
+    @Test func `a removal of what may be in a run is kept until the oldest run is merged`() throws {
+        var index = try TableFixture([TableFixture.feed(1)]).index
+        index.remove(TableFixture.feed(1), at: 1000)
+        index.freeze()
+        let checkpoint = try #require(try index.checkpointJob()?.run())
+        _ = index.install(checkpoint)
+        #expect(index.statistics.runs.map(\.entries) == [1, 1])
+        let merge = try #require(try index.fullMergeJob()?.run())
+        _ = index.install(merge)
+        #expect(index.statistics.runs == [])
+    }
+
+    @Test func `merges keep runs few and write an entry a few times`() throws {
+        let storage = MemoryStorage()
+        var index = OrderedIndex(
+            in: TableStore(
+                storage, cache: BlockCache(limit: 1 << 20), storeID: TableFixture.storeID))
+        var written = 0
+        for part in UInt64(0)..<60 {
+            for number in UInt64(0)..<3000 {
+                let stamp = 512 + part * 3000 + number
+                index.set(TableFixture.record(stamp), IndexValue(stamp: stamp), isFresh: true)
+            }
+            index.freeze()
+            let checkpoint = try #require(try index.checkpointJob()?.run(pace: { written += $0 }))
+            _ = index.install(checkpoint)
+            while let output = try index.mergeJob()?.run(pace: { written += $0 }) {
+                _ = index.install(output)
+            }
+            #expect(index.statistics.runs.count <= 8)
+        }
+        let bytes = index.statistics.runs.reduce(0) { $0 + $1.bytes }
+        #expect(index.statistics.runs.reduce(0) { $0 + $1.entries } == 60 * 3000)
+        #expect(written < 6 * bytes)
+    }
 }

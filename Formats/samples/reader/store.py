@@ -227,7 +227,7 @@ def main():
     for folder in sys.argv[1:]:
         files = {n: open(os.path.join(folder, n), "rb").read() for n in os.listdir(folder)}
         expected = files.pop("expected.txt").decode().split("\n")[:-1]
-        if "tokens.txt" in files:
+        if "tokens.txt" in files or "description" in files:
             continue
         found = describe(files)
         same = found == expected
