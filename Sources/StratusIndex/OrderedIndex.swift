@@ -9,6 +9,7 @@ package import StratusFiles
 package struct OrderedIndex: Sendable {
     /// Decides which versions may go.
     ///
+    /// A point may be added if it was needed before, or if nothing was changed behind it yet.
     /// While a group is applied of which readers do not know yet, the end of what they see must
     /// be among the points.
     package var points = NeededPoints()

@@ -35,15 +35,15 @@ struct IndexRun {
 
     private mutating func key() -> IndexKey {
         let key = IndexKey().appending(UInt32(1 + generator.below(3)))
-            .appending(UInt8(1 + generator.below(3)))
+            .appending(UInt8(1 + generator.below(2)))
         switch generator.below(8) {
         case 0: return key.appending(UInt8(generator.below(4)))
-        case 1, 2: return key.appending(UInt64(generator.below(200)) &* 0x9e37_79b9_7f4a_7c15)
+        case 1, 2: return key.appending(UInt64(generator.below(30)) &* 0x9e37_79b9_7f4a_7c15)
         case 3:
-            var long = key.appending(UInt64(generator.below(40)))
+            var long = key.appending(UInt64(generator.below(5)))
             while long.count + 8 <= IndexKey.limit { long = long.appending(UInt64(0)) }
             return generator.oneIn(2) ? long : long.appending(UInt8(generator.below(3)))
-        default: return key.appending(UInt64(generator.below(200)))
+        default: return key.appending(UInt64(generator.below(30)))
         }
     }
 
@@ -78,7 +78,7 @@ struct IndexRun {
             let stamp = nextStamp()
             index.remove(key, at: stamp)
             model.remove(key, at: stamp)
-        case 80 where generator.oneIn(3):
+        case 80 where generator.oneIn(10):
             let partition = UInt32(1 + generator.below(3))
             let stamp = nextStamp()
             index.drop(partition: partition, at: stamp)
@@ -87,8 +87,8 @@ struct IndexRun {
         case 84..<87: index.freeze()
         case 87..<92: try background()
         case 92 where generator.oneIn(4): try reopen()
-        case 93 where generator.oneIn(4): try check()
-        default: try checkOne()
+        case 93 where generator.oneIn(2): try check()
+        default: for _ in 0..<4 { try checkOne() }
         }
     }
 
