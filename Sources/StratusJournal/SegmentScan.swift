@@ -27,8 +27,13 @@ struct SegmentScan<Fold: JournalFold> {
     /// Goes over to segment `number`, of which nothing has been read: how the one before ended
     /// says nothing about the end of this one.
     mutating func begin(segment number: Int) {
+        begin(segment: number, totals: SegmentTotals(after: totals))
+    }
+
+    /// Goes over to segment `number`, of which `totals` have been counted.
+    mutating func begin(segment number: Int, totals: SegmentTotals) {
         segment = number
-        totals = SegmentTotals()
+        self.totals = totals
         lastFrameKind = nil
     }
 

@@ -218,7 +218,9 @@ def describe(files):
              f"possible-loss {'yes' if j.row == 'J' else 'no'}", f"end {j.end}",
              f"commits {len(j.commits)}", f"dropped-bytes {j.dropped}"]
     lines += [f"discarded {n}" for n in sorted(files)
-              if n.startswith(("journal-", "manifest-")) and n not in listed]
+              if n.startswith(("journal-", "manifest-", "index-")) and n not in listed]
+    if j.manifest.checkpoint or j.manifest.checkpoint_fault:
+        print("  checkpoint", j.checkpoint_fault() or "whole")
     return lines + ([j.fault.line()] if j.fault else []) + Store(j).dump()
 
 
