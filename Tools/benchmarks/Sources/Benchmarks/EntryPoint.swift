@@ -60,6 +60,7 @@ struct EntryPoint {
 
 /// A line for whoever watches; what was asked for goes to the standard output.
 func say(_ line: String) {
+    fflush(nil)
     let bytes = Array((line + "\n").utf8)
     _ = write(STDERR_FILENO, bytes, bytes.count)
 }

@@ -39,7 +39,7 @@ struct Measurement: Codable, Sendable {
     func perCommit(_ value: Double) -> Double? { commits > 0 ? value / Double(commits) : nil }
 
     var writeAmplification: Double? {
-        guard recordsWritten > 0 else { return nil }
+        guard recordsWritten > 0, bytesToDevice > 0 else { return nil }
         return Double(bytesToDevice) / Double(recordsWritten * Self.bytesPerRecord)
     }
 

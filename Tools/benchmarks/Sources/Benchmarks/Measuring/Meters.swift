@@ -29,16 +29,19 @@ func kernelText(_ path: String) -> String {
     }
 }
 
-/// The block device under a directory, for what really goes to it.
+/// The block device under a directory, for what really goes to it. Where the file system hides its
+/// device all figures are 0.
 struct Device {
-    private let path: String
+    /// Major and minor number.
+    let number: String
+    private var path: String { "/sys/dev/block/\(number)/stat" }
 
     init(under directory: String) {
         var status = stat()
         stat(directory, &status)
         let major = (status.st_dev >> 8) & 0xfff
         let minor = (status.st_dev & 0xff) | ((status.st_dev >> 12) & 0xfff00)
-        path = "/sys/dev/block/\(major):\(minor)/stat"
+        number = "\(major):\(minor)"
     }
 
     private func field(_ number: Int) -> Int {
@@ -50,8 +53,6 @@ struct Device {
     var bytesWritten: Int { field(6) * 512 }
     /// Flushes of the device's own cache.
     var flushes: Int { field(15) }
-    /// Whether there is a block device, and not memory only.
-    var isThere: Bool { access(path, R_OK) == 0 }
 }
 
 enum Memory {
@@ -74,6 +75,15 @@ enum Memory {
 }
 
 enum Disk {
+    /// Whether files in a directory are kept in memory only.
+    static func isMemory(_ directory: String) -> Bool {
+        let device = Device(under: directory).number
+        return kernelText("/proc/self/mountinfo").split(separator: "\n").contains { line in
+            let words = line.split(separator: " ")
+            return words.count > 2 && words[2] == device && words.contains("tmpfs")
+        }
+    }
+
     /// The bytes that the files below a directory occupy.
     static func bytes(below directory: String) -> Int {
         let names = (try? FileManager.default.subpathsOfDirectory(atPath: directory)) ?? []

@@ -25,10 +25,10 @@ struct Chart {
             <svg xmlns="http://www.w3.org/2000/svg" width="\(width)" height="\(height)" \
             viewBox="0 0 \(width) \(height)" font-family="sans-serif" font-size="11">
             <style>
-            text { fill: #222 } .rival { fill: #b5bcc6 } .stratus { fill: #2468b4 }
+            text { fill: #222; stroke: #fff; stroke-width: 3; paint-order: stroke } .rival { fill: #b5bcc6 } .stratus { fill: #2468b4 }
             .best { stroke: #888; stroke-dasharray: 2 2 } .ground { fill: #fff }
             @media (prefers-color-scheme: dark) {
-            text { fill: #ddd } .rival { fill: #59616d } .stratus { fill: #5aa0ee }
+            text { fill: #ddd; stroke: #15181c } .rival { fill: #59616d } .stratus { fill: #5aa0ee }
             .ground { fill: #15181c }
             }
             </style>
@@ -44,6 +44,11 @@ struct Chart {
         let room = Double(Self.width - Self.labels - 110)
         let title = "\(table.workload.rawValue): \(table.workload.title)"
         var text = "<text x=\"\(x)\" y=\"\(y)\" font-weight=\"bold\">\(title)</text>\n"
+        let line = Number.fixed(Double(x + Self.labels) + room / most, 1).filter { $0 != "," }
+        let bottom = y + 10 + table.summaries.count * Self.bar
+        text +=
+            "<line class=\"best\" x1=\"\(line)\" x2=\"\(line)\" y1=\"\(y + 8)\" "
+            + "y2=\"\(bottom)\"/>\n"
         for (row, summary) in table.summaries.enumerated() {
             let top = y + 10 + row * Self.bar
             let length = Number.fixed(max(1, ratios[row] / most * room), 1)
@@ -56,13 +61,10 @@ struct Chart {
                 <rect class="\(kind)" x="\(x + Self.labels)" y="\(top + 1)" width="\(length)" \
                 height="\(Self.bar - 4)"/>
                 <text x="\(x + Self.labels + 5 + Int(ratios[row] / most * room))" y="\(top + 11)">\
-                \(Number.fixed(ratios[row], 2)) (\(figure))</text>
+                \(Number.short(ratios[row])) (\(figure))</text>
 
                 """
         }
-        let line = Number.fixed(Double(x + Self.labels) + room / most, 1).filter { $0 != "," }
-        let bottom = y + 10 + table.summaries.count * Self.bar
         return text
-            + "<line class=\"best\" x1=\"\(line)\" x2=\"\(line)\" y1=\"\(y + 8)\" y2=\"\(bottom)\"/>\n"
     }
 }

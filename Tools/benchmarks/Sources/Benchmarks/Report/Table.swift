@@ -43,7 +43,9 @@ struct Table {
             summary.text { $0.space($0.mostBytesOnDisk) },
             summary.text { $0.writeAmplification },
             summary.text { $0.perCommit(Double($0.syncs)) },
-            summary.text { $0.perCommit(Double($0.flushesOfDevice)) },
+            summary.text { run in
+                run.bytesToDevice > 0 ? run.perCommit(Double(run.flushesOfDevice)) : nil
+            },
         ]
     }
 

@@ -9,6 +9,8 @@ struct Options {
         Benchmarks run all|WORKLOAD... [--scale F] [--repeats N] [--engines A,B] [--dir DIR]
                                        [--page DIR] [--keep] [--fresh]
         Benchmarks write STORE SECONDS
+        Workloads: raw, W1, W2, W2-1000, commit, W3, W4, W5, W6, W7, W8, W10, W10-5M, or a part:
+        raw-small, raw-large, W3-zones, W5-2, W6a-newest, W6a-random, W6b, W7-warm, W7-cold, W7-kill
         """
 
     private static let flags: Set = ["--keep", "--fresh"]
@@ -46,8 +48,8 @@ struct Options {
             .dropLast().joined(separator: "/")
         let directory = values["--dir"] ?? "\(build.isEmpty ? "." : build)/benchmark-stores"
         try Disk.make(directory)
-        guard Device(under: directory).isThere else {
-            throw BenchmarkError("\(directory) lies on no block device; give another as --dir")
+        if Disk.isMemory(directory) {
+            throw BenchmarkError("\(directory) lies in memory; give another as --dir")
         }
         return directory
     }

@@ -25,8 +25,7 @@ struct Session {
 
     init(_ options: Options) throws {
         directory = try options.directory()
-        let workloads = Workload.chosen(by: Array(options.words))
-        guard !workloads.isEmpty else { throw BenchmarkError("no such workload") }
+        let workloads = try Workload.chosen(by: options.words)
         let engines = try options.engines()
         var status = stat()
         stat("/proc/self/exe", &status)

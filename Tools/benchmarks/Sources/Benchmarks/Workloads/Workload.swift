@@ -105,17 +105,22 @@ enum Workload: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    /// `all` is every one but the last, which takes half an hour by itself.
-    static func chosen(by names: [String]) -> [Workload] {
+    /// `all` leaves out the one that takes half an hour by itself.
+    static func chosen(by names: [String]) throws -> [Workload] {
         let measured = allCases.filter { $0 != .prepare && $0 != .prepareLarge }
-        if names.isEmpty || names == ["all"] { return measured.filter { $0 != .w10Large } }
-        return measured.filter { workload in
-            names.contains { name in
-                let (name, own) = (name.lowercased(), workload.rawValue.lowercased())
-                let isPart =
-                    own.hasPrefix(name) && "-ab".contains(own.dropFirst(name.count).prefix(1))
-                return own == name || (isPart && workload != .w10Large)
-            }
+        if names == ["all"] { return measured.filter { $0 != .w10Large } }
+        for name in names where !measured.contains(where: { $0.answers(to: name) }) {
+            throw BenchmarkError("there is no workload \(name)\n" + Options.usage)
         }
+        guard !names.isEmpty else { throw BenchmarkError(Options.usage) }
+        return measured.filter { workload in names.contains { workload.answers(to: $0) } }
+    }
+
+    /// W6 is W6a-newest, W6a-random and W6b.
+    private func answers(to name: String) -> Bool {
+        let (name, own) = (name.lowercased(), rawValue.lowercased())
+        if own == name { return true }
+        guard own.hasPrefix(name), self != .w10Large else { return false }
+        return ["-", "a", "b"].contains(own.dropFirst(name.count).prefix(1))
     }
 }
