@@ -18,7 +18,8 @@ enum Explanations {
 
         | engine | settings | why |
         |---|---|---|
-        | stratus | none; the public Swift interface | what a user gets |
+        | stratus | none; the public Swift interface; batches that may overwrite use the policy \
+        `allKeys` | what a user gets; rivals overwrite too |
         | sqlite-* | WAL, synchronous FULL, prepared statements, 64 MB of cache; one connection writes, \
         each reader has its own | FULL is what syncs each commit in WAL mode |
         | sqlite-* in W3, W4, W8, commit | 512 MB of cache, checkpoint at 16,384 pages | fewer \

@@ -34,7 +34,10 @@ struct Summary {
     /// What is compared.
     var figure: Double? { Number.median(figures) }
 
-    var figureText: String { figure.map { Table.text($0, workload.metric) } ?? "failed" }
+    var figureText: String {
+        if let figure { return Table.text(figure, workload.metric) }
+        return failures.isEmpty ? "not measured" : "failed"
+    }
 
     /// More is better.
     var merit: Double {
