@@ -33,7 +33,9 @@ let package = Package(
         .target(
             name: "StratusJournal", dependencies: ["StratusFiles", "StratusBytes"],
             swiftSettings: settings),
-        .target(name: "StratusIndex", dependencies: ["StratusBytes"], swiftSettings: settings),
+        .target(
+            name: "StratusIndex", dependencies: ["StratusFiles", "StratusBytes"],
+            swiftSettings: settings),
         .target(
             name: "Stratus",
             dependencies: ["StratusIndex", "StratusJournal", "StratusFiles", "StratusBytes"],
@@ -57,17 +59,24 @@ let package = Package(
             dependencies: ["StratusJournal", "StratusFiles", "StratusBytes", "Support"],
             swiftSettings: settings),
         .testTarget(
-            name: "StratusIndexTests", dependencies: ["StratusIndex", "Support"],
+            name: "StratusIndexTests",
+            dependencies: ["StratusIndex", "StratusFiles", "StratusBytes", "Support"],
             swiftSettings: settings),
         .testTarget(
             name: "StratusTests", dependencies: ["Stratus", "Support"], swiftSettings: settings),
         .testTarget(
             name: "FormatTests",
-            dependencies: ["Stratus", "StratusJournal", "StratusFiles", "StratusBytes", "Support"],
+            dependencies: [
+                "Stratus", "StratusIndex", "StratusJournal", "StratusFiles", "StratusBytes",
+                "Support",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "SimulationTests",
-            dependencies: ["Stratus", "StratusJournal", "StratusFiles", "StratusBytes", "Support"],
+            dependencies: [
+                "Stratus", "StratusIndex", "StratusJournal", "StratusFiles", "StratusBytes",
+                "Support",
+            ],
             swiftSettings: settings),
         .testTarget(name: "LayoutTests", swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["Stratus"], swiftSettings: settings),

@@ -44,9 +44,7 @@ public final class Container: Sendable {
     /// What the opening found and did.
     public let recoveryReport: RecoveryReport
     let access: Access
-    let snapshots = HeldSnapshots()
-    /// For whatever waits for the disk.
-    let threads: IOThreads
+    private let foundation: StoreFoundation
 
     /// How many reads wait for the disk at once.
     private static let threadCount = 8
@@ -57,10 +55,10 @@ public final class Container: Sendable {
     }
 
     private init(
-        _ access: Access, _ report: StratusJournal.RecoveryReport, _ threads: IOThreads
+        _ access: Access, _ report: StratusJournal.RecoveryReport, _ foundation: StoreFoundation
     ) {
         self.access = access
-        self.threads = threads
+        self.foundation = foundation
         recoveryReport = RecoveryReport(report)
     }
 
@@ -72,18 +70,22 @@ public final class Container: Sendable {
     ///
     /// - Parameters:
     ///   - creating: makes the store where there is none.
+    ///   - memoryLimit: what the caches and the newest part of the index may take together, in
+    ///     bytes, whatever the size of the store; at least 1 MiB.
     /// - Throws: ``StoreError`` with `badContainer` where there is no store, `serviceUnavailable`
     ///   with the cause `locked` where another writer has it, `internalError` with the cause
     ///   `damaged` and the place where bytes are not what was written.
     public nonisolated(nonsending) static func open(
-        at path: String, creating: Bool = false, durability: Durability = .full
+        at path: String, creating: Bool = false, durability: Durability = .full,
+        memoryLimit: Int = 64 << 20
     ) async throws(StoreError) -> Container {
         let threads = IOThreads(count: threadCount)
         return try await threads.run {
             let storage = try LocalStorage(at: path, .writing(creating: creating))
             return try Container(
-                writing: storage, creating: creating, durability: durability,
-                options: JournalOptions(), driver: .thread, threads: threads)
+                writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
+                creating: creating, durability: durability, options: JournalOptions(),
+                driver: .thread)
         }
     }
 
@@ -93,22 +95,24 @@ public final class Container: Sendable {
     /// It shows the store as it was at the last ``refresh()``. Beside a living writer that is all
     /// that is durable.
     public nonisolated(nonsending) static func openReadOnly(
-        at path: String
+        at path: String, memoryLimit: Int = 64 << 20
     ) async throws(StoreError) -> Container {
         let threads = IOThreads(count: threadCount)
         return try await threads.run {
             let storage = try LocalStorage(at: path, .reading)
-            return try Container(reading: storage, threads: threads)
+            return try Container(
+                reading: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads))
         }
     }
 
     /// A store in memory, gone with the container.
     public static func inMemory() throws(StoreError) -> Container {
         do {
+            let threads = IOThreads(count: threadCount)
             return try Container(
-                writing: MemoryStorage(), creating: true, durability: .none,
-                options: JournalOptions(), driver: .thread,
-                threads: IOThreads(count: threadCount))
+                writing: StoreFoundation(
+                    MemoryStorage(), memoryLimit: MemoryBudget.usual, threads: threads),
+                creating: true, durability: .none, options: JournalOptions(), driver: .thread)
         } catch {
             throw StoreError(translating: error)
         }
@@ -116,27 +120,37 @@ public final class Container: Sendable {
 
     package convenience init(
         writing storage: any Storage, creating: Bool, durability: Durability,
-        options: JournalOptions, steppedByCaller: Bool
+        options: JournalOptions, steppedByCaller: Bool, memoryLimit: Int = 64 << 20
     ) throws {
         try self.init(
-            writing: storage, creating: creating, durability: durability, options: options,
-            driver: steppedByCaller ? .caller : .thread, threads: IOThreads(count: 1))
+            writing: StoreFoundation(
+                storage, memoryLimit: memoryLimit, threads: IOThreads(count: 1)),
+            creating: creating, durability: durability, options: options,
+            driver: steppedByCaller ? .caller : .thread)
     }
 
     convenience init(
-        writing storage: any Storage, creating: Bool, durability: Durability,
-        options: JournalOptions, driver: EngineDriver, threads: IOThreads
+        writing foundation: StoreFoundation, creating: Bool, durability: Durability,
+        options: JournalOptions, driver: EngineDriver
     ) throws {
+        let storage = foundation.storage
         do {
             // Names are hashed with a secret that lies in the manifest, read here for that alone.
             let manifest = try Journal.manifest(
                 in: storage, creating: creating, options: options)
+            var resumed: StoreCheckpoint?
             let opened = try Journal.open(
-                in: storage, manifest, options: options, fold: StoreFold(secret: manifest.secret))
+                in: storage, manifest, options: options,
+                fold: foundation.emptyFold(of: manifest, spills: true)
+            ) { checkpoint in
+                let fold = foundation.fold(checkpoint, of: manifest, spills: true)
+                resumed = fold.map { StoreCheckpoint($0.state, at: checkpoint.position) }
+                return fold
+            }
             let engine = try Engine(
-                opened, durability: StratusJournal.Durability(durability), driver: driver,
-                threads: threads)
-            self.init(.writing(engine), opened.report, threads)
+                opened, foundation, opened.writer.manifest.checkpoint == nil ? nil : resumed,
+                durability: StratusJournal.Durability(durability), driver: driver)
+            self.init(.writing(engine), opened.report, foundation)
         } catch {
             storage.close()
             throw error
@@ -144,10 +158,16 @@ public final class Container: Sendable {
     }
 
     package convenience init(
-        reading storage: any Storage, threads: IOThreads = IOThreads(count: 1)
+        reading storage: any Storage, memoryLimit: Int = 64 << 20
     ) throws {
-        let follower = try StoreFollower(storage)
-        self.init(.reading(follower), follower.report, threads)
+        try self.init(
+            reading: StoreFoundation(
+                storage, memoryLimit: memoryLimit, threads: IOThreads(count: 1)))
+    }
+
+    convenience init(reading foundation: StoreFoundation) throws {
+        let follower = try StoreFollower(foundation)
+        self.init(.reading(follower), follower.report, foundation)
     }
 
     /// The database that everybody reads, asked by `user`; nil asks as nobody.
@@ -181,15 +201,22 @@ public final class Container: Sendable {
         if case .writing(let engine) = access { try await engine.close() }
     }
 
+    /// For whatever waits for the disk.
+    var threads: IOThreads { foundation.threads }
+
+    var published: PublishedState {
+        switch access {
+        case .writing(let engine): engine.published
+        case .reading(let follower): follower.published
+        }
+    }
+
+    var isWriting: Bool { if case .writing = access { true } else { false } }
+
     /// The newest state, for somebody who may not wait.
     var reading: StoreReading { StoreReading(state, .resident) }
 
-    var state: StoreState {
-        switch access {
-        case .writing(let engine): engine.published.current
-        case .reading(let follower): follower.current
-        }
-    }
+    var state: StoreState { published.current }
 
     func engine() throws(StoreError) -> Engine {
         guard case .writing(let engine) = access else {

@@ -46,6 +46,17 @@ package struct ByteCursor {
     /// An unsigned integer in groups of seven bits, the lowest first (LEB128), in its shortest
     /// form.
     @inlinable package mutating func varint(_ bytes: Span<UInt8>) throws(FormatError) -> UInt64 {
+        // Most are short.
+        if position < bytes.count, bytes.uint8(at: position) < 0x80 {
+            position += 1
+            return UInt64(bytes.uint8(at: position - 1))
+        }
+        return try longVarint(bytes)
+    }
+
+    @usableFromInline mutating func longVarint(
+        _ bytes: Span<UInt8>
+    ) throws(FormatError) -> UInt64 {
         var value: UInt64 = 0
         var shift: UInt64 = 0
         var place = position
@@ -77,16 +88,15 @@ package struct ByteCursor {
         return Int(value)
     }
 
-    /// A varint that must fit `type`.
-    @inlinable package mutating func varint<Value: FixedWidthInteger & UnsignedInteger>(
-        _ bytes: Span<UInt8>, as type: Value.Type
-    ) throws(FormatError) -> Value {
+    /// A varint that must fit 32 bits.
+    @inlinable package mutating func varint32(_ bytes: Span<UInt8>) throws(FormatError) -> UInt32 {
         let start = position
-        guard let value = Value(exactly: try varint(bytes)) else {
+        let value = try varint(bytes)
+        guard value <= UInt64(UInt32.max) else {
             position = start
             throw .integer
         }
-        return value
+        return UInt32(truncatingIfNeeded: value)
     }
 
     /// A signed integer, zigzag-encoded into a varint.

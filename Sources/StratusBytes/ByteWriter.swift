@@ -21,8 +21,8 @@ package struct ByteWriter {
     package mutating func double(_ value: Double) { integer(value.bitPattern) }
 
     /// An unsigned integer in groups of seven bits, the lowest first (LEB128).
-    package mutating func varint(_ value: some UnsignedInteger & FixedWidthInteger) {
-        var rest = UInt64(value)
+    package mutating func varint(_ value: UInt64) {
+        var rest = value
         while rest >= 0x80 {
             bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
             rest >>= 7
@@ -30,6 +30,7 @@ package struct ByteWriter {
         bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 
+    package mutating func varint(_ value: UInt32) { varint(UInt64(value)) }
     package mutating func varint(_ value: Int) { varint(UInt64(value)) }
 
     /// A signed integer, zigzag-encoded into a varint.

@@ -22,6 +22,14 @@ package enum Checksum {
         // Safe: pointer and length are those of the string, and nothing keeps them.
         return text.withUTF8 { unsafe XXH3_64bits($0.baseAddress, $0.count) }
     }
+
+    /// XXH3-64 of words, as they lie in memory.
+    package static func xxh3(words: Span<UInt64>) -> UInt64 {
+        // Safe: pointer and length are those of the span, and nothing keeps them.
+        unsafe words.withUnsafeBytes { buffer in
+            unsafe XXH3_64bits_withSeed(buffer.baseAddress, buffer.count, 0)
+        }
+    }
 }
 
 /// A 128-bit hash, compared as an unsigned number.

@@ -15,6 +15,15 @@ extension MutableSpan<UInt8> {
         }
     }
 
+    /// Overwrites the eight bytes from `place` on with `value`, little-endian.
+    @inlinable package mutating func set(_ value: UInt64, at place: Int) {
+        precondition(place >= 0 && place <= count - 8)
+        // Safe: all eight bytes lie inside the span, and an unaligned store is asked for.
+        unsafe withUnsafeMutableBytes {
+            unsafe $0.storeBytes(of: value.littleEndian, toByteOffset: place, as: UInt64.self)
+        }
+    }
+
     /// Overwrites the bytes in `range` with zeros.
     @inlinable package mutating func zero(_ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= count)

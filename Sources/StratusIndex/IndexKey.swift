@@ -1,17 +1,19 @@
-/// A key of the index: at most 39 bytes, compared as bytes.
+internal import StratusBytes
+
+/// A key of the index: at most 47 bytes, compared as bytes.
 ///
-/// Held in five words, so that a comparison is a few machine instructions and a key is no
+/// Held in six words, so that a comparison is a few machine instructions and a key is no
 /// allocation. The bytes stand in the words big-endian; the last byte of all is the length, so
 /// that a key and the same key with zeros behind it differ, the shorter one first.
-package struct IndexKey: Hashable, Comparable, Sendable {
-    private var words: (UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0)
+package struct IndexKey: Sendable {
+    private(set) var words: InlineArray<6, UInt64> = [0, 0, 0, 0, 0, 0]
 
-    package static let limit = 39
+    package static let limit = 47
 
     package init() {}
 
     /// In bytes.
-    package var count: Int { Int(words.4 & 0xff) }
+    package var count: Int { Int(words[5] & 0xff) }
 
     package func appending(_ value: UInt8) -> IndexKey { appending(UInt64(value), bytes: 1) }
     package func appending(_ value: UInt32) -> IndexKey { appending(UInt64(value), bytes: 4) }
@@ -21,16 +23,16 @@ package struct IndexKey: Hashable, Comparable, Sendable {
     package func uint64(at place: Int) -> UInt64 {
         precondition(place >= 0 && place + 8 <= count)
         let shift = UInt64(place % 8 * 8)
-        let first = self[word: place / 8] << shift
-        return shift == 0 ? first : first | self[word: place / 8 + 1] >> (64 - shift)
+        let first = words[place / 8] << shift
+        return shift == 0 ? first : first | words[place / 8 + 1] >> (64 - shift)
     }
 
     /// The four bytes from `place` on, as a number; they must be there.
     package func uint32(at place: Int) -> UInt32 {
         precondition(place >= 0 && place + 4 <= count)
         let shift = UInt64(place % 8 * 8)
-        let first = self[word: place / 8] << shift
-        let all = shift <= 32 ? first : first | self[word: place / 8 + 1] >> (64 - shift)
+        let first = words[place / 8] << shift
+        let all = shift <= 32 ? first : first | words[place / 8 + 1] >> (64 - shift)
         return UInt32(all >> 32)
     }
 
@@ -41,12 +43,12 @@ package struct IndexKey: Hashable, Comparable, Sendable {
         var place = count - 1
         while place >= 0 {
             let shift = UInt64(56 - place % 8 * 8)
-            let byte = (key[word: place / 8] >> shift) & 0xff
-            key[word: place / 8] &= ~(0xff << shift)
+            let byte = (key.words[place / 8] >> shift) & 0xff
+            key.words[place / 8] &= ~(0xff << shift)
             if byte != 0xff {
-                key[word: place / 8] |= (byte + 1) << shift
+                key.words[place / 8] |= (byte + 1) << shift
                 // What was carried over is cut off: shorter keys come first.
-                key.words.4 = key.words.4 & ~0xff | UInt64(place + 1)
+                key.words[5] = key.words[5] & ~0xff | UInt64(place + 1)
                 return key
             }
             place -= 1
@@ -56,66 +58,105 @@ package struct IndexKey: Hashable, Comparable, Sendable {
 
     private func appending(_ value: UInt64, bytes: Int) -> IndexKey {
         let place = count
-        precondition(place + bytes <= Self.limit, "a key has at most 39 bytes")
+        precondition(place + bytes <= Self.limit, "a key has at most 47 bytes")
         var key = self
         let aligned = value << UInt64(64 - bytes * 8)
         let shift = UInt64(place % 8 * 8)
-        key[word: place / 8] |= aligned >> shift
-        if place % 8 + bytes > 8 { key[word: place / 8 + 1] |= aligned << (64 - shift) }
-        key.words.4 += UInt64(bytes)
+        key.words[place / 8] |= aligned >> shift
+        if place % 8 + bytes > 8 { key.words[place / 8 + 1] |= aligned << (64 - shift) }
+        key.words[5] += UInt64(bytes)
         return key
-    }
-
-    private subscript(word index: Int) -> UInt64 {
-        get {
-            switch index {
-            case 0: words.0
-            case 1: words.1
-            case 2: words.2
-            case 3: words.3
-            default: words.4
-            }
-        }
-        set {
-            switch index {
-            case 0: words.0 = newValue
-            case 1: words.1 = newValue
-            case 2: words.2 = newValue
-            case 3: words.3 = newValue
-            default: words.4 = newValue
-            }
-        }
-    }
-
-    package static func < (left: IndexKey, right: IndexKey) -> Bool {
-        if left.words.0 != right.words.0 { return left.words.0 < right.words.0 }
-        if left.words.1 != right.words.1 { return left.words.1 < right.words.1 }
-        if left.words.2 != right.words.2 { return left.words.2 < right.words.2 }
-        if left.words.3 != right.words.3 { return left.words.3 < right.words.3 }
-        return left.words.4 < right.words.4
-    }
-
-    package static func == (left: IndexKey, right: IndexKey) -> Bool { left.words == right.words }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(words.0)
-        hasher.combine(words.1)
-        hasher.combine(words.2)
-        hasher.combine(words.3)
-        hasher.combine(words.4)
     }
 }
 
-/// What the index says of a key: two words whose meaning is the keyspace's own, and a stamp.
-package struct IndexValue: Equatable, Sendable {
-    /// Where in the journal the entry was made: it differs for each entry a key ever had.
-    package var stamp: UInt64
-    package var first: UInt64
-    package var second: UInt64
+extension IndexKey: Comparable, Hashable {
+    package static func < (left: IndexKey, right: IndexKey) -> Bool {
+        for place in 0..<5 where left.words[place] != right.words[place] {
+            return left.words[place] < right.words[place]
+        }
+        return left.words[5] < right.words[5]
+    }
 
-    package init(stamp: UInt64, first: UInt64 = 0, second: UInt64 = 0) {
-        self.stamp = stamp
-        self.first = first
-        self.second = second
+    package static func == (left: IndexKey, right: IndexKey) -> Bool {
+        for place in 0..<6 where left.words[place] != right.words[place] { return false }
+        return true
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        for place in 0..<6 { hasher.combine(words[place]) }
+    }
+}
+
+// What the keys of the index have in common.
+extension IndexKey {
+    /// The key that is a partition alone: where its drops stand, before all its keys.
+    init(partition: UInt32) { self = IndexKey().appending(partition) }
+
+    /// The first four bytes: what belongs to one tenant, and can be dropped at once.
+    var partition: UInt32 { UInt32(words[0] >> 32) }
+
+    /// The fifth byte: which map the key is of. 0 where there is none.
+    var keyspace: UInt8 { UInt8(truncatingIfNeeded: words[0] >> 24) }
+
+    var isPartition: Bool { count == 4 }
+}
+
+// The bytes of a key as they stand in a file.
+extension IndexKey {
+    /// The byte at `place`; it must be there.
+    package func byte(at place: Int) -> UInt8 {
+        UInt8(truncatingIfNeeded: words[place / 8] >> UInt64(56 - place % 8 * 8))
+    }
+
+    /// How many bytes at its beginning a key shares with another.
+    func sharedCount(with other: IndexKey) -> Int {
+        let most = min(count, other.count)
+        for place in 0..<6 {
+            let difference = words[place] ^ other.words[place]
+            if difference != 0 { return min(most, place * 8 + difference.leadingZeroBitCount / 8) }
+        }
+        return most
+    }
+
+    /// Keeps the first `shared` bytes and puts `count` bytes behind them: those from `place` on,
+    /// behind which eight more must lie that may be looked at.
+    mutating func replace(
+        from shared: Int, with count: Int, of bytes: Span<UInt8>, at place: Int
+    ) {
+        var word = shared >> 3
+        var used = UInt64(shared & 7) << 3
+        words[word] = used == 0 ? 0 : words[word] & (~0 << (64 &- used))
+        for rest in word + 1..<6 { words[rest] = 0 }
+        var done = 0
+        while done < count {
+            let taken = min(8, count - done)
+            let value =
+                bytes.uint64(at: place + done).byteSwapped & (~0 << UInt64(64 - taken * 8))
+            words[word] |= value >> used
+            if used != 0, word < 5 { words[word + 1] |= value << (64 &- used) }
+            done += taken
+            word = (shared + done) >> 3
+            used = UInt64((shared + done) & 7) << 3
+        }
+        words[5] |= UInt64(shared + count)
+    }
+
+    /// The eight bytes from `place` on, zeros behind the end, as they stand in a file.
+    func fileWord(at place: Int) -> UInt64 {
+        let shift = UInt64(place & 7) << 3
+        let word = place >> 3
+        var value = word == 5 ? words[5] & ~0xff : words[word]
+        if shift != 0 {
+            let next = word >= 5 ? 0 : word == 4 ? words[5] & ~0xff : words[word + 1]
+            value = value << shift | next >> (64 &- shift)
+        }
+        return value.byteSwapped
+    }
+
+    /// What filters are made of: a hash of the bytes, zeros up to 47, and the length.
+    var filterHash: UInt64 {
+        var bytes = words
+        for place in 0..<6 { bytes[place] = words[place].byteSwapped }
+        return Checksum.xxh3(words: bytes.span)
     }
 }

@@ -79,8 +79,8 @@ package struct CommitStage<Fold: JournalFold> {
     /// Writes the group being filled.
     mutating func flush(isLong: Bool = false) throws(JournalError) {
         guard let full = group.take() else { return }
-        fold.endGroup()
         do {
+            try fold.endGroup()
             try writer.write(full)
         } catch {
             nextOrdinal = 0

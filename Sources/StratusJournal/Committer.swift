@@ -36,7 +36,7 @@ package protocol CommitParticipant: JournalFold {
 ///
 /// Steps are taken by a thread in production, and by the caller in tests.
 package final class Committer<Participant: CommitParticipant>: Sendable {
-    fileprivate struct State {
+    struct State {
         var stage: CommitStage<Participant>
         var isClosed = false
         /// Readers do not know yet that the last group is durable.
@@ -46,7 +46,7 @@ package final class Committer<Participant: CommitParticipant>: Sendable {
     }
 
     package let durability: Durability
-    private let state: Mutex<State>
+    let state: Mutex<State>
 
     /// So long after the last group an empty one follows it.
     package static var idleNanoseconds: UInt64 { 2_000_000 }

@@ -73,16 +73,13 @@ package struct Trailer: Equatable, Sendable {
 
     static let payloadLength = 48
 
-    init(
-        chainAtStart: UInt64, chainAtEnd: UInt64, entryCount: UInt64, commitCount: UInt64,
-        leastTime: Int64, greatestTime: Int64
-    ) {
+    init(_ totals: SegmentTotals, chainAtStart: UInt64, chainAtEnd: UInt64) {
         self.chainAtStart = chainAtStart
         self.chainAtEnd = chainAtEnd
-        self.entryCount = entryCount
-        self.commitCount = commitCount
-        self.leastTime = leastTime
-        self.greatestTime = greatestTime
+        entryCount = totals.entryCount
+        commitCount = totals.commitCount
+        leastTime = totals.leastTime
+        greatestTime = totals.greatestTime
     }
 
     package init(_ bytes: Span<UInt8>) throws(FormatError) {
@@ -112,8 +109,13 @@ package struct SegmentTotals: Equatable, Sendable {
     package var commitCount: UInt64 = 0
     package var leastTime: Int64 = 0
     package var greatestTime: Int64 = 0
+    /// Of the last commit, whichever segment it ends in; 0 before the first.
+    package var lastTime: Int64 = 0
 
     package init() {}
+
+    /// Of a segment of which nothing was counted yet, behind the one of `before`.
+    init(after before: SegmentTotals) { lastTime = before.lastTime }
 
     mutating func count(entries: Int) { entryCount += UInt64(entries) }
 
@@ -121,5 +123,6 @@ package struct SegmentTotals: Equatable, Sendable {
         leastTime = commitCount == 0 ? time : min(leastTime, time)
         greatestTime = commitCount == 0 ? time : max(greatestTime, time)
         commitCount += 1
+        lastTime = time
     }
 }

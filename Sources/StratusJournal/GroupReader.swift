@@ -112,7 +112,7 @@ package struct GroupReader {
     }
 
     /// What the group frame at `offset` says, where a whole one lies there.
-    private mutating func peek(at offset: JournalOffset) throws -> GroupHeader? {
+    mutating func peek(at offset: JournalOffset) throws -> GroupHeader? {
         guard offset.advanced(byBytes: GroupHeader.frameLength) <= limit else { return nil }
         let place = try load(GroupHeader.frameLength, at: offset)
         guard

@@ -21,19 +21,22 @@ package enum Journal {
         }
     }
 
-    /// Opens the journal that `manifest` describes in `storage`, which holds the writer's lock, and
-    /// reads all of it into `fold`.
+    /// Opens the journal that `manifest` describes in `storage`, which holds the writer's lock.
+    /// Reads all of it into `fold`, or what lies behind the checkpoint into what `resuming` makes
+    /// of that: see ``JournalReader``.
     package static func open<Fold: JournalFold>(
-        in storage: any Storage, _ manifest: Manifest, options: JournalOptions, fold: Fold
+        in storage: any Storage, _ manifest: Manifest, options: JournalOptions, fold: Fold,
+        resuming: (Manifest.Checkpoint) -> Fold? = { _ in nil }
     ) throws -> Opened<Fold> {
         try translating {
-            var reader = JournalReader(manifest, in: storage, fold: fold)
+            var reader = JournalReader(manifest, in: storage, fold: fold, resuming: resuming)
             try reader.read(.toTheEnd)
             reader.dropOpenCommit()
             let discarded = try discardStrays(in: storage, beside: manifest)
-            let writer = try resume(&reader, in: storage, options: options)
+            var writer = try resume(&reader, in: storage, options: options)
             var report = reader.report
-            report.discardedFiles = discarded
+            // Files of the layer above go after the generation that may have named them.
+            report.discardedFiles = (discarded + writer.release([])).sorted()
             return Opened(writer: writer, fold: reader.fold, report: report)
         }
     }
@@ -68,7 +71,11 @@ package enum Journal {
             }
             return nil
         }
-        let name = Manifest.fileName(generation: newest)
+        return try manifest(Manifest.fileName(generation: newest), in: storage)
+    }
+
+    /// Reads the manifest in the file `name`.
+    static func manifest(_ name: String, in storage: any Storage) throws -> Manifest {
         let file = try storage.open(name)
         guard file.length <= 64 << 20 else {
             throw JournalDamage(.manifest("length"), file: name, byte: 0)
@@ -134,11 +141,10 @@ package enum Journal {
         _ reader: inout JournalReader<Fold>, in storage: any Storage, options: JournalOptions
     ) throws -> JournalWriter {
         var manifest = reader.manifest
-        let previous = manifest.fileName
+        if reader.report.checkpoint == nil { manifest.set(nil) }
         manifest.generation += 1
         manifest.epoch += 1
         let isClosed = reader.report.wasClean && reader.lastFrameKind != .trailer
-        var files = reader.files
         try reader.settle()
         let last = manifest.segments.count - 1
         if isClosed {
@@ -155,19 +161,21 @@ package enum Journal {
                 chain: reader.chain, created: options.clock.now())
             // A crash of an earlier try may have left the file.
             _ = try storage.delete(header.fileName)
-            files.append(try header.create(in: storage))
+            reader.files.add(try header.create(in: storage), of: header.manifestSegment)
             manifest.segments.append(header.manifestSegment)
         }
         try storage.put(manifest.fileName, manifest.encoded())
-        _ = try storage.delete(previous)
-        var view = JournalView()
-        for (segment, file) in zip(manifest.segments, files) { view.add(segment, file: file) }
+        var view = JournalView(reader.files)
+        for segment in manifest.segments { view.add(segment) }
         let active = manifest.segments[manifest.segments.count - 1]
         // A segment that was closed before its first entry has no preamble either.
-        let totals = isClosed ? reader.scan.totals : SegmentTotals()
+        let counted = reader.scan.totals
+        let totals = isClosed ? counted : SegmentTotals(after: counted)
         return JournalWriter(
-            manifest, view: view, file: files[files.count - 1], head: active.end,
-            chain: active.chainAtEnd,
-            totals: totals, needsPreamble: totals.entryCount == 0, in: storage, options: options)
+            manifest, view: view, file: try reader.files.file(of: active, .blocking),
+            head: active.end, chain: active.chainAtEnd, totals: totals,
+            needsPreamble: totals.entryCount == 0,
+            leftovers: try Leftovers(in: storage, beside: manifest), in: storage,
+            options: options)
     }
 }

@@ -13,6 +13,8 @@ package struct JournalDamage: Error, Equatable, Sendable {
         /// A trailer says something else than the segment holds.
         case trailer
         case manifest(StaticString)
+        /// A checkpoint that is of no use, and why; the store is whole without it.
+        case checkpoint(StaticString)
         /// A file that the manifest lists is not there.
         case missingFile
         /// A file is shorter or longer than it should be.
@@ -23,6 +25,8 @@ package struct JournalDamage: Error, Equatable, Sendable {
         case newerFormat(UInt16)
         /// An entry whose frame is whole and whose payload has no meaning.
         case payload(StaticString)
+        /// In a file of the layer above; the word is its own.
+        case above(String)
 
         package static func == (left: Kind, right: Kind) -> Bool {
             left.identifier == right.identifier
@@ -55,11 +59,13 @@ extension JournalDamage.Kind {
         case .segmentHeader(let field): "segment.\(field)"
         case .trailer: "trailer"
         case .manifest(let field): "manifest.\(field)"
+        case .checkpoint(let field): "checkpoint.\(field)"
         case .missingFile: "file.missing"
         case .fileLength: "file.length"
         case .unknownKind(let kind): "frame.unknown kind \(kind)"
         case .newerFormat(let version): "format.newer \(version)"
         case .payload(let field): "payload.\(field)"
+        case .above(let word): word
         }
     }
 }

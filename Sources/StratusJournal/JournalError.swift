@@ -24,6 +24,14 @@ package enum JournalError: Error, Equatable, Sendable {
     /// The journal was closed.
     case closed
 
+    /// Whether bytes are at fault, and not a call or the caller.
+    var isDamage: Bool {
+        switch self {
+        case .damaged, .refused, .newerFormat: true
+        default: false
+        }
+    }
+
     package init(_ damage: JournalDamage) {
         switch damage.kind {
         case .newerFormat, .unknownKind: self = .newerFormat(damage)

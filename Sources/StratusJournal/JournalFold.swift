@@ -12,13 +12,14 @@ package protocol JournalFold {
     mutating func complete(end: JournalOffset, time: Int64)
 
     /// The commits of a group, or of what is left of it, have been given: what is kept once a group
-    /// is due. May come more than once for a group.
-    mutating func endGroup()
+    /// is due. May come more than once for a group. Fails where what the fold has made of the
+    /// journal cannot be read; then the group is taken back.
+    mutating func endGroup() throws(JournalError)
 
     /// What every further segment begins with, so that it can be read without those before it.
     var preamble: [UInt8] { get }
 
-    /// Everything from here on may be taken back.
+    /// Everything from here on may be taken back. Comes only where a group begins or has ended.
     mutating func mark()
 
     /// Takes back everything since the last ``mark()``.

@@ -71,16 +71,10 @@ package struct JournalLog: Sendable {
     }
 
     private func begin(_ place: JournalView.Segment) throws -> GroupReader {
-        let header: SegmentHeader
-        do {
-            header = try SegmentHeader(
-                place.file.read(0..<SegmentHeader.length), file: place.file.name)
-        } catch let damage as JournalDamage {
-            throw JournalError(damage)
-        }
+        let segment = place.listed
         var reader = GroupReader(
-            place.file, base: place.base, salt: place.salt, limit: place.limit,
-            at: header.firstGroup, chain: header.chain)
+            try view.files.file(of: segment, .blocking), base: segment.base, salt: segment.salt,
+            limit: segment.limit, at: segment.firstGroup, chain: segment.chainAtStart)
         try reader.skip(to: from)
         return reader
     }
@@ -90,7 +84,7 @@ package struct JournalLog: Sendable {
     ) -> [Line] {
         group.frames.prefix { $0.offset < end }.map {
             Line(
-                entry: $0, file: place.file.name, byte: $0.offset.bytes(since: place.base),
+                entry: $0, file: place.listed.fileName, byte: $0.offset.bytes(since: place.base),
                 group: group.header)
         }
     }

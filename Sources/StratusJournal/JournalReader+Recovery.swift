@@ -5,13 +5,13 @@ internal import StratusFiles
 extension JournalReader {
     /// Judges the end of the active segment, where its groups stop being whole.
     mutating func judge(
-        _ fault: GroupFault, in segment: Manifest.Segment, number: Int
+        _ fault: GroupFault, in segment: Manifest.Segment
     ) throws {
         note()
         let place = fault.damage.offset ?? report.end
         report.end = place
         report.damage = fault.damage
-        report.row = try row(at: place, fault: fault, in: segment, number: number)
+        report.row = try row(at: place, fault: fault, in: segment)
         guard report.row.isAccepted else {
             throw JournalError.refused(report.row, fault.damage)
         }
@@ -26,11 +26,11 @@ extension JournalReader {
 
     /// The table of `Formats/Journal.md`, "Recovery", for the segment that was written last.
     private func row(
-        at place: JournalOffset, fault: GroupFault, in segment: Manifest.Segment, number: Int
+        at place: JournalOffset, fault: GroupFault, in segment: Manifest.Segment
     ) throws -> RecoveryRow {
         if fault.part == nil, isFinished { return .behindStatedEnd }
         let evidence = try TailEvidence(
-            behind: place, in: files[number], of: segment,
+            behind: place, in: files.file(of: segment, .blocking), of: segment,
             others: manifest.segments.filter { $0.base != segment.base })
         switch true {
         case segment.end > place: return .damageBeforeManifestEnd
@@ -84,10 +84,12 @@ extension JournalReader {
         let segment = manifest.segments[endSegment]
         let start = max(statedDurable, segment.end, segment.firstGroup)
         if segment.state == .active, start < report.end {
-            try files[endSegment].rewrite(
+            try files.file(of: segment, .blocking).rewrite(
                 start.bytes(since: segment.base)..<report.end.bytes(since: segment.base))
         }
-        for file in files[endSegment...] { try file.sync() }
+        for segment in manifest.segments[endSegment...] {
+            try files.file(of: segment, .blocking).sync()
+        }
     }
 
     /// States in `manifest` where the journal ends.

@@ -1,6 +1,9 @@
 package import StratusFiles
 
-/// Reads a journal from its beginning, in order, into a fold. It writes nothing.
+/// Reads a journal in order into a fold. It writes nothing.
+///
+/// It begins at the checkpoint, where the manifest has one that the layer above can use and that
+/// the journal agrees with, and opens no segment before it; else at the beginning.
 ///
 /// A writer's opening reads to the end and judges it (`JournalReader+Recovery.swift`); beside a
 /// living writer a reader stops where the writer has not said yet that its groups are durable, and
@@ -15,13 +18,13 @@ package struct JournalReader<Fold: JournalFold> {
 
     package private(set) var manifest: Manifest
     package internal(set) var report = RecoveryReport(row: .behindStatedEnd, end: .zero)
-    package private(set) var view = JournalView()
+    package private(set) var view: JournalView
     package var fold: Fold {
         get { scan.fold }
         set { scan.fold = newValue }
     }
 
-    private(set) var files: [any StorageFile] = []
+    let files: SegmentFiles
     var scan: SegmentScan<Fold>
     /// The number of the segment in which the journal ends; later ones hold nothing of it.
     var endSegment = 0
@@ -30,21 +33,64 @@ package struct JournalReader<Fold: JournalFold> {
     /// What the last group ends with.
     var lastFrameKind: EntryKind?
 
-    private let storage: any Storage
+    /// The checkpoint to begin at, and what the layer above made of it, until that was tried.
+    private var start: (position: JournalPosition, segment: Int, fold: Fold)?
     /// The number of the segment being read, and its reader once it has been opened.
     private var current = 0
     private var reader: GroupReader?
     /// What ended the journal when that was last judged.
     private var judged: JournalDamage?
 
-    package init(_ manifest: Manifest, in storage: any Storage, fold: Fold) {
+    /// - Parameters:
+    ///   - fold: of nothing, for a reading from the beginning.
+    ///   - resuming: gives the fold of everything before a checkpoint, or nil where the layer above
+    ///     cannot use it.
+    package init(
+        _ manifest: Manifest, in storage: any Storage, fold: Fold,
+        resuming: (Manifest.Checkpoint) -> Fold? = { _ in nil }
+    ) {
         self.manifest = manifest
-        self.storage = storage
+        files = SegmentFiles(in: storage, of: manifest.storeID)
+        view = JournalView(files)
         scan = SegmentScan(fold)
+        report.discardedCheckpoint = manifest.checkpointDamage
+        guard let checkpoint = manifest.checkpoint else { return }
+        let position = checkpoint.position
+        if let segment = manifest.segment(holding: position.offset) {
+            if let resumed = resuming(checkpoint) {
+                start = (position, segment, resumed)
+            } else {
+                discardCheckpoint("refused")
+            }
+        } else {
+            discardCheckpoint("offset")
+        }
     }
 
     /// Reads on from where the last call stopped, through everything that `manifest` lists.
     package mutating func read(_ tail: Tail) throws {
+        guard let start else { return try readOn(tail) }
+        self.start = nil
+        let empty = scan
+        do {
+            if try begin(at: start.position, in: start.segment, start.fold) {
+                return try readOn(tail)
+            }
+            discardCheckpoint("chain")
+        } catch let error as JournalError {
+            // Whether the checkpoint is at fault or the journal, the whole journal tells.
+            guard error.isDamage else { throw error }
+            discardCheckpoint("journal")
+        }
+        scan = empty
+        view = JournalView(files)
+        report = RecoveryReport(
+            row: .behindStatedEnd, end: .zero, discardedCheckpoint: report.discardedCheckpoint)
+        (current, reader, judged, lastFrameKind) = (0, nil, nil, nil)
+        try readOn(tail)
+    }
+
+    private mutating func readOn(_ tail: Tail) throws {
         while current < manifest.segments.count {
             let segment = manifest.segments[current]
             if reader == nil { try begin(segment) }
@@ -86,13 +132,47 @@ package struct JournalReader<Fold: JournalFold> {
             throw .historyChanged
         }
         manifest = newer
-        if segment.state != .active { view.endLast(at: segment.end) }
+        // Nothing may have been read yet.
+        if segment.state != .active, current < view.segments.count {
+            view.endLast(at: segment.end)
+        }
+    }
+
+    /// Goes to a checkpoint; returns whether the journal goes on there as the checkpoint says.
+    private mutating func begin(
+        at position: JournalPosition, in number: Int, _ fold: Fold
+    ) throws -> Bool {
+        let segment = manifest.segments[number]
+        var groups = GroupReader(
+            try open(segment), base: segment.base, salt: segment.salt, limit: segment.limit,
+            at: position.offset, chain: position.chain)
+        let next =
+            position.offset == segment.end
+            ? segment.chainAtEnd : try groups.peek(at: position.offset)?.chain
+        // Meanwhile a newer generation may have taken the place of the one that was looked at.
+        guard next == position.chain, manifest.segment(holding: position.offset) == number else {
+            return false
+        }
+        for listed in manifest.segments[...number] { view.add(listed) }
+        current = number
+        scan = SegmentScan(fold)
+        scan.begin(segment: number, totals: position.totals)
+        reader = groups
+        chain = position.chain
+        report.checkpoint = position.offset
+        report.end = position.offset
+        endSegment = number
+        return true
+    }
+
+    private mutating func discardCheckpoint(_ reason: StaticString) {
+        report.discardedCheckpoint = JournalDamage(
+            .checkpoint(reason), file: manifest.fileName, byte: manifest.checkpointPlace)
     }
 
     private mutating func begin(_ segment: Manifest.Segment) throws {
         let file = try open(segment)
-        files.append(file)
-        view.add(segment, file: file)
+        view.add(segment)
         if current == 0 { chain = segment.chainAtStart }
         if !segment.isEmpty, segment.chainAtStart != chain {
             throw refusal(.chain, in: segment)
@@ -148,9 +228,7 @@ package struct JournalReader<Fold: JournalFold> {
             frame.kind == .trailer ? frame.withPayload { try? Trailer($0) } : nil
         }
         let expected = Trailer(
-            chainAtStart: segment.chainAtStart, chainAtEnd: group.header.chain,
-            entryCount: totals.entryCount, commitCount: totals.commitCount,
-            leastTime: totals.leastTime, greatestTime: totals.greatestTime)
+            totals, chainAtStart: segment.chainAtStart, chainAtEnd: group.header.chain)
         guard trailer == expected else { throw refusal(.trailer, in: segment, at: group.offset) }
     }
 
@@ -184,7 +262,7 @@ package struct JournalReader<Fold: JournalFold> {
                 if let part = fault.part {
                     try take(part, before: fault.damage.offset ?? part.offset)
                 }
-                return try judge(fault, in: segment, number: current)
+                return try judge(fault, in: segment)
             }
         }
         note()
@@ -204,11 +282,7 @@ package struct JournalReader<Fold: JournalFold> {
     var statedDurable: JournalOffset { reader?.statedDurable ?? .zero }
 
     private mutating func take(_ group: JournalGroup, before end: JournalOffset) throws {
-        do {
-            try scan.take(group, before: end, in: manifest.segments[current])
-        } catch {
-            throw JournalError(error)
-        }
+        try scan.take(group, before: end, in: manifest.segments[current])
     }
 
     private func refusal(
@@ -222,29 +296,11 @@ package struct JournalReader<Fold: JournalFold> {
     }
 
     private func open(_ segment: Manifest.Segment) throws -> any StorageFile {
-        let file: any StorageFile
         do {
-            file = try storage.open(segment.fileName)
+            return try files.file(of: segment, .blocking)
         } catch {
-            if error.kind == .notFound { throw refusal(.missingFile, in: segment) }
-            throw JournalError.storage(error)
+            guard case .damaged(let damage) = error else { throw error }
+            throw JournalError.refused(.damageInSealedSegment, damage)
         }
-        guard file.length == segment.lengthInBytes else {
-            var error = JournalDamage(.fileLength, file: segment.fileName, byte: file.length)
-            error.offset = segment.base
-            throw JournalError.refused(.damageInSealedSegment, error)
-        }
-        let bytes = try file.read(0..<SegmentHeader.length)
-        let header: SegmentHeader
-        do {
-            header = try SegmentHeader(bytes, file: segment.fileName)
-        } catch {
-            if case .newerFormat = error.kind { throw JournalError.newerFormat(error) }
-            throw JournalError.refused(.damageInSealedSegment, error)
-        }
-        guard header.belongs(to: segment, of: manifest) else {
-            throw refusal(.segmentHeader("identity"), in: segment)
-        }
-        return file
     }
 }

@@ -16,6 +16,11 @@ package struct JournalVerifier {
     private let manifest: Manifest
     private let storage: any Storage
     private var openOrdinal: UInt32?
+    /// Of the segment being read, and whether nothing of it was damaged so far.
+    private var totals = SegmentTotals()
+    private var isWhole = true
+    /// Whether a group begins at the checkpoint.
+    private var hasReachedCheckpoint = false
 
     package init(_ manifest: Manifest, in storage: any Storage) {
         self.manifest = manifest
@@ -26,6 +31,7 @@ package struct JournalVerifier {
     package mutating func run(
         _ check: (JournalEntry) -> StaticString?
     ) throws(StorageError) {
+        if let damage = manifest.checkpointDamage { findings.append(damage) }
         var chain: UInt64?
         for segment in manifest.segments where !segment.isEmpty {
             segmentCount += 1
@@ -39,6 +45,9 @@ package struct JournalVerifier {
                 findings.append(JournalDamage(.missingFile, file: segment.fileName, byte: 0))
                 chain = nil
             }
+        }
+        if let checkpoint = manifest.checkpoint, !hasReachedCheckpoint, findings.isEmpty {
+            checkEnd(of: checkpoint)
         }
         if openOrdinal != nil, let last = manifest.segments.last, last.state != .active {
             findings.append(JournalDamage(.commit, file: last.fileName, byte: 0, offset: last.end))
@@ -57,7 +66,7 @@ package struct JournalVerifier {
         let first = try file.read(0..<SegmentHeader.length)
         do throws(JournalDamage) {
             let header = try SegmentHeader(first, file: file.name)
-            guard header.belongs(to: segment, of: manifest) else {
+            guard header.belongs(to: segment, of: manifest.storeID) else {
                 throw JournalDamage(.segmentHeader("identity"), file: file.name, byte: 0)
             }
         } catch {
@@ -69,7 +78,8 @@ package struct JournalVerifier {
             file, base: segment.base, salt: segment.salt, limit: limit, at: segment.firstGroup,
             chain: segment.chainAtStart)
         var retried: JournalOffset?
-        var isWhole = true
+        totals = SegmentTotals(after: totals)
+        isWhole = true
         while reader.position < end {
             do {
                 let group = try reader.next()
@@ -109,6 +119,7 @@ package struct JournalVerifier {
     ) {
         groupCount += 1
         bytesRead += group.header.lengthInBytes
+        compareCheckpoint(at: group, in: segment)
         for entry in group.frames.prefix(while: { $0.offset < end }) {
             func finding(_ kind: JournalDamage.Kind) {
                 findings.append(
@@ -117,13 +128,58 @@ package struct JournalVerifier {
                         byte: entry.offset.bytes(since: segment.base), offset: entry.offset))
             }
             if let fault = check(entry) { finding(.payload(fault)) }
+            if entry.kind == .trailer, isWhole, !holds(entry, in: group, of: segment) {
+                finding(.trailer)
+            }
             guard entry.kind.isEntry else { continue }
             entryCount += 1
+            totals.count(entries: 1)
             let ordinal = entry.header.ordinal
             if ordinal != 0, let openOrdinal, ordinal != openOrdinal { finding(.commit) }
             openOrdinal = entry.header.isLast ? nil : ordinal + 1
-            if entry.header.isLast { commitCount += 1 }
+            if let time = entry.commitTime {
+                commitCount += 1
+                totals.countCommit(at: time)
+            }
         }
+    }
+
+    /// Whether a trailer says what was counted.
+    private func holds(
+        _ trailer: JournalEntry, in group: JournalGroup, of segment: Manifest.Segment
+    ) -> Bool {
+        let expected = Trailer(
+            totals, chainAtStart: segment.chainAtStart, chainAtEnd: group.header.chain)
+        return trailer.withPayload { try? Trailer($0) } == expected
+    }
+
+    /// A checkpoint that lies before `group` must say what the journal says there.
+    private mutating func compareCheckpoint(
+        at group: JournalGroup, in segment: Manifest.Segment
+    ) {
+        guard let position = manifest.checkpoint?.position, position.offset == group.offset
+        else { return }
+        hasReachedCheckpoint = true
+        guard isWhole else { return }
+        let found = JournalPosition(
+            offset: group.offset, chain: group.header.chain, totals: totals)
+        if position != found || openOrdinal != nil { findCheckpoint("journal") }
+    }
+
+    /// Where no group begins at the checkpoint, the journal or its segment ends there.
+    private mutating func checkEnd(of checkpoint: Manifest.Checkpoint) {
+        let position = checkpoint.position
+        let segment = manifest.segment(holding: position.offset).map { manifest.segments[$0] }
+        if let segment, segment.end == position.offset, segment.chainAtEnd == position.chain {
+            return
+        }
+        findCheckpoint(segment == nil ? "offset" : "chain")
+    }
+
+    private mutating func findCheckpoint(_ reason: StaticString) {
+        findings.append(
+            JournalDamage(
+                .checkpoint(reason), file: manifest.fileName, byte: manifest.checkpointPlace))
     }
 
     /// The first whole group behind a damaged place.

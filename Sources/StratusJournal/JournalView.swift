@@ -1,5 +1,5 @@
 internal import StratusBytes
-internal import StratusFiles
+package import StratusFiles
 
 /// The segments of a journal at one moment, from which entries are read by their offsets.
 ///
@@ -10,23 +10,23 @@ package struct JournalView: Sendable {
         /// Nothing at or behind it belongs to the store; of the active segment, its limit.
         package var end: JournalOffset
         package var limit: JournalOffset
-        let salt: UInt64
-        let file: any StorageFile
+        /// As the manifest lists it.
+        let listed: Manifest.Segment
+
+        fileprivate init(_ listed: Manifest.Segment) {
+            base = listed.base
+            end = listed.state == .active ? listed.limit : listed.end
+            limit = listed.limit
+            self.listed = listed
+        }
     }
 
     package private(set) var segments: [Segment] = []
+    let files: SegmentFiles
 
-    init() {}
+    init(_ files: SegmentFiles) { self.files = files }
 
-    mutating func add(
-        _ segment: Manifest.Segment, file: any StorageFile
-    ) {
-        segments.append(
-            Segment(
-                base: segment.base,
-                end: segment.state == .active ? segment.limit : segment.end,
-                limit: segment.limit, salt: segment.salt, file: file))
-    }
+    mutating func add(_ segment: Manifest.Segment) { segments.append(Segment(segment)) }
 
     mutating func endLast(at end: JournalOffset) {
         endSegment(segments.count - 1, at: end)
@@ -51,49 +51,52 @@ package struct JournalView: Sendable {
         return segments[low - 1]
     }
 
-    /// Reads and verifies the entry at `offset`, whose frame is `length` bytes long.
+    /// Reads and verifies the entry at `offset`, whose frame is `length` bytes long. Where that
+    /// must not wait and would have to, it fails with the storage's `.notResident`.
     package func entry(
-        at offset: JournalOffset, frameLength length: Int
+        at offset: JournalOffset, frameLength length: Int, _ mode: ReadMode = .blocking
     ) throws(JournalError) -> JournalEntry {
         guard let segment = segment(at: offset) else { throw .noEntry(offset) }
         let place = offset.bytes(since: segment.base)
         let room = segment.end.bytes(since: offset)
         guard length >= FrameFormat.headerLength, length <= room else { throw .noEntry(offset) }
-        let bytes: [UInt8]
-        do {
-            bytes = try segment.file.read(place..<place + length)
-        } catch {
-            throw .storage(error)
-        }
+        let bytes = try read(place..<place + length, of: segment, mode)
         do throws(FrameFault) {
             let header = try FrameHeader(
-                bytes.span, at: 0, end: length, offset: offset, salt: segment.salt)
+                bytes.span, at: 0, end: length, offset: offset, salt: segment.listed.salt)
             try header.verifyPayload(bytes.span, at: 0)
             guard header.frameLength == length else { throw .length }
             return JournalEntry(offset: offset, header: header, place: 0, bytes: bytes)
         } catch {
             throw .damaged(
                 JournalDamage(
-                    .frame(error), file: segment.file.name, byte: place, offset: offset))
+                    .frame(error), file: segment.listed.fileName, byte: place, offset: offset))
         }
     }
 
     /// The same where the length is not known.
-    package func entry(at offset: JournalOffset) throws(JournalError) -> JournalEntry {
+    package func entry(
+        at offset: JournalOffset, _ mode: ReadMode = .blocking
+    ) throws(JournalError) -> JournalEntry {
         guard let segment = segment(at: offset) else { throw .noEntry(offset) }
         let place = offset.bytes(since: segment.base)
-        let length: Int
-        do {
-            let bytes = try segment.file.read(place..<place + FrameFormat.headerLength)
-            length = try FrameHeader(
+        let bytes = try read(place..<place + FrameFormat.headerLength, of: segment, mode)
+        guard
+            let header = try? FrameHeader(
                 bytes.span, at: 0, end: segment.end.bytes(since: offset), offset: offset,
-                salt: segment.salt
-            ).frameLength
-        } catch let error as StorageError {
-            throw .storage(error)
+                salt: segment.listed.salt)
+        else { throw .noEntry(offset) }
+        return try entry(at: offset, frameLength: header.frameLength, mode)
+    }
+
+    private func read(
+        _ range: Range<Int>, of segment: Segment, _ mode: ReadMode
+    ) throws(JournalError) -> [UInt8] {
+        let file = try files.file(of: segment.listed, mode)
+        do {
+            return try file.read(range, mode)
         } catch {
-            throw .noEntry(offset)
+            throw .storage(error)
         }
-        return try entry(at: offset, frameLength: length)
     }
 }

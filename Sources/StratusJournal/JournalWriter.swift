@@ -38,7 +38,7 @@ package struct JournalWriter {
     /// The active segment ends with a trailer, and the next one could not be begun yet.
     private var isSealed: Bool
     private var needsPreamble: Bool
-    private var pinnedManifests: [String] = []
+    private var leftovers: Leftovers
 
     private static let trailerLength =
         GroupHeader.frameLength + FrameFormat.frameLength(payload: Trailer.payloadLength)
@@ -47,8 +47,8 @@ package struct JournalWriter {
 
     init(
         _ manifest: Manifest, view: JournalView, file: any StorageFile, head: JournalOffset,
-        chain: UInt64, totals: SegmentTotals, needsPreamble: Bool, in storage: any Storage,
-        options: JournalOptions
+        chain: UInt64, totals: SegmentTotals, needsPreamble: Bool, leftovers: Leftovers,
+        in storage: any Storage, options: JournalOptions
     ) {
         self.manifest = manifest
         self.view = view
@@ -58,6 +58,7 @@ package struct JournalWriter {
         self.totals = totals
         self.needsPreamble = needsPreamble
         isSealed = false
+        self.leftovers = leftovers
         self.storage = storage
         self.options = options
         durableThrough = head
@@ -180,10 +181,7 @@ package struct JournalWriter {
     }
 
     private mutating func seal() throws(JournalError) {
-        let trailer = Trailer(
-            chainAtStart: active.chainAtStart, chainAtEnd: chain, entryCount: totals.entryCount,
-            commitCount: totals.commitCount, leastTime: totals.leastTime,
-            greatestTime: totals.greatestTime)
+        let trailer = Trailer(totals, chainAtStart: active.chainAtStart, chainAtEnd: chain)
         try write(with: .trailer) { trailer.write(to: &$0) }
         isSealed = true
     }
@@ -242,11 +240,12 @@ extension JournalWriter {
             throw error
         }
         view.endLast(at: head)
-        view.add(header.manifestSegment, file: new)
+        view.add(header.manifestSegment)
+        view.files.add(new, of: header.manifestSegment)
         file = new
         head = header.firstGroup
         durableThrough = head
-        totals = SegmentTotals()
+        totals = SegmentTotals(after: totals)
         isSealed = false
         needsPreamble = true
     }
@@ -289,9 +288,37 @@ extension JournalWriter {
             }
             throw .storage(error)
         }
-        pinnedManifests.append(manifest.fileName)
+        leftovers.add(manifest)
         manifest = next
-        pinnedManifests.removeAll { (try? storage.delete($0)) ?? false }
+        leftovers.clear(in: storage, beside: manifest)
+    }
+
+    /// Where the journal ends now. Nil where that is behind a trailer, since the next segment could
+    /// not be begun, and where the writer is poisoned.
+    package var position: JournalPosition? {
+        if isSealed || poison != nil { return nil }
+        return JournalPosition(offset: head, chain: chain, totals: totals)
+    }
+
+    /// Makes a generation that holds `checkpoint`, at a ``position`` of this writer's, now or
+    /// earlier. Everything written so far is durable first, and the new generation says so.
+    package mutating func take(_ checkpoint: Manifest.Checkpoint) throws(JournalError) {
+        precondition(checkpoint.position.offset <= head, "a checkpoint lies behind the journal")
+        try sync()
+        var next = manifest
+        next.generation += 1
+        next.segments[next.segments.count - 1].end = head
+        next.segments[next.segments.count - 1].chainAtEnd = chain
+        next.set(checkpoint)
+        try put(next)
+    }
+
+    /// The layer above no longer needs these files of its own: each is deleted as soon as no
+    /// generation names it, older ones that a reader has pinned included. Returns what is gone.
+    package mutating func release(_ files: [String]) -> [String] {
+        leftovers.release(files)
+        // After a failure it is open which generation is in force.
+        return poison == nil ? leftovers.clear(in: storage, beside: manifest) : []
     }
 
     private func segmentLength(roomFor bytes: Int) -> Int {
@@ -324,9 +351,9 @@ extension SegmentHeader {
             end: firstGroup, chainAtStart: chain, chainAtEnd: chain)
     }
 
-    /// Whether this is the header that `manifest` means by `segment`.
-    func belongs(to segment: Manifest.Segment, of manifest: Manifest) -> Bool {
-        base == segment.base && storeID == manifest.storeID && salt == segment.salt
+    /// Whether this is the header that the manifest of the store means by `segment`.
+    func belongs(to segment: Manifest.Segment, of storeID: StoreID) -> Bool {
+        base == segment.base && self.storeID == storeID && salt == segment.salt
             && lengthInBytes == segment.lengthInBytes && chain == segment.chainAtStart
     }
 

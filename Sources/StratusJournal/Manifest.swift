@@ -45,6 +45,29 @@ package struct Manifest: Equatable, Sendable {
     package var created: Int64
     /// In order of their offsets; together they cover the journal.
     package var segments: [Segment]
+    /// Where an opening may begin to read.
+    package private(set) var checkpoint: Checkpoint?
+    /// Why a checkpoint that the file holds is of no use.
+    package private(set) var checkpointDamage: JournalDamage?
+
+    package init(
+        generation: UInt64, storeID: StoreID, secret: UInt64, incarnation: UInt16, epoch: UInt32,
+        created: Int64, segments: [Segment]
+    ) {
+        self.generation = generation
+        self.storeID = storeID
+        self.secret = secret
+        self.incarnation = incarnation
+        self.epoch = epoch
+        self.created = created
+        self.segments = segments
+    }
+
+    /// Puts `checkpoint` in place of the present one, if any.
+    package mutating func set(_ checkpoint: Checkpoint?) {
+        self.checkpoint = checkpoint
+        checkpointDamage = nil
+    }
 
     package static let filePrefix = "manifest-"
     static let magic: [UInt8] = [0x89, 0x53, 0x54, 0x4d, 0x0d, 0x0a, 0x1a, 0x0a]
@@ -65,9 +88,14 @@ package struct Manifest: Equatable, Sendable {
 
     package var fileName: String { Self.fileName(generation: generation) }
 
+    /// Where the checkpoint begins in the file: behind the checksum of all that must be right.
+    var checkpointPlace: Int { Self.fixedLength + segments.count * Self.segmentLength + 8 }
+
     package func encoded() -> [UInt8] {
+        let checkpoint = checkpoint?.encoded(generation: generation) ?? []
         var writer = ByteWriter(
-            capacity: Self.fixedLength + segments.count * Self.segmentLength + 8)
+            capacity: Self.fixedLength + segments.count * Self.segmentLength + 8
+                + checkpoint.count)
         writer.append(Self.magic)
         writer.uint16(JournalVersion.current)
         writer.uint16(JournalVersion.current)
@@ -80,7 +108,7 @@ package struct Manifest: Equatable, Sendable {
         writer.uint16(0)
         writer.uint32(epoch)
         writer.int64(created)
-        writer.uint64(0)
+        writer.uint64(UInt64(checkpoint.count))
         for segment in segments {
             writer.uint64(segment.base.rawValue)
             writer.uint64(UInt64(segment.lengthInBytes) << 8 | UInt64(segment.state.rawValue))
@@ -91,6 +119,7 @@ package struct Manifest: Equatable, Sendable {
             writer.uint64(0)
         }
         writer.uint64(Checksum.xxh3(writer.bytes.span, seed: generation))
+        writer.append(checkpoint)
         return writer.bytes
     }
 }
@@ -105,16 +134,18 @@ extension Manifest {
         guard let stated = Self.generation(ofFile: name) else { throw damage("name") }
         guard bytes.count >= Self.fixedLength + 8 else { throw damage("length", bytes.count) }
         guard Array(bytes[0..<8]) == Self.magic else { throw damage("magic") }
-        let end = bytes.count - 8
+        // The checksum lies behind the segments, and behind it what is of no consequence.
+        let count = Int(span.uint32(at: 12))
+        guard count <= Self.segmentLimit,
+            bytes.count >= Self.fixedLength + count * Self.segmentLength + 8
+        else { throw damage("length", 12) }
+        let end = Self.fixedLength + count * Self.segmentLength
         guard Checksum.xxh3(span, in: 0..<end, seed: stated) == span.uint64(at: end) else {
             throw damage("checksum")
         }
         guard span.uint16(at: 10) <= JournalVersion.current else {
             throw JournalDamage(.newerFormat(span.uint16(at: 10)), file: name, byte: 10)
         }
-        let count = Int(span.uint32(at: 12))
-        guard count <= Self.segmentLimit, end == Self.fixedLength + count * Self.segmentLength
-        else { throw damage("length", 12) }
         generation = span.uint64(at: 16)
         guard generation == stated else { throw damage("generation", 16) }
         storeID = StoreID(high: span.uint64(at: 24), low: span.uint64(at: 32))
@@ -122,9 +153,7 @@ extension Manifest {
         incarnation = span.uint16(at: 48)
         epoch = span.uint32(at: 52)
         created = span.uint64(at: 56).asInt64
-        guard span.uint16(at: 50) == 0, span.uint64(at: 64) == 0 else {
-            throw damage("reserved", 50)
-        }
+        guard span.uint16(at: 50) == 0 else { throw damage("reserved", 50) }
         // An opening counts generation and epoch up by one.
         guard generation < .max, incarnation < 1 << 12, epoch < .max else {
             throw damage("number", 48)
@@ -139,6 +168,14 @@ extension Manifest {
                 segments.last.map({ $0.limit <= segment.base }) ?? true
             else { throw damage("order", place) }
             segments.append(segment)
+        }
+        let rest = span.extracting(checkpointPlace..<bytes.count)
+        let statedLength = span.uint64(at: 64)
+        if statedLength == 0, rest.isEmpty { return }
+        do {
+            checkpoint = try Checkpoint(rest, statedLength: statedLength, generation: generation)
+        } catch {
+            checkpointDamage = JournalDamage(error, file: name, byte: checkpointPlace)
         }
     }
 }

@@ -49,6 +49,10 @@ package struct RecoveryReport: Equatable, Sendable {
     package var droppedBytes = 0
     /// Commits that were read.
     package var replayedCommits: UInt64 = 0
+    /// The checkpoint from which the journal was read on; nil: it was read from its beginning.
+    package var checkpoint: JournalOffset?
+    /// Why the checkpoint of the manifest was thrown away.
+    package var discardedCheckpoint: JournalDamage?
     /// Files that nothing referred to, left by a crash and thrown away.
     package var discardedFiles: [String] = []
 

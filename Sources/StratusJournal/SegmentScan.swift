@@ -27,37 +27,43 @@ struct SegmentScan<Fold: JournalFold> {
     /// Goes over to segment `number`, of which nothing has been read: how the one before ended
     /// says nothing about the end of this one.
     mutating func begin(segment number: Int) {
+        begin(segment: number, totals: SegmentTotals(after: totals))
+    }
+
+    /// Goes over to segment `number`, of which `totals` have been counted.
+    mutating func begin(segment number: Int, totals: SegmentTotals) {
         segment = number
-        totals = SegmentTotals()
+        self.totals = totals
         lastFrameKind = nil
     }
 
     /// Takes the frames of `group` that lie before `end`.
     mutating func take(
         _ group: JournalGroup, before end: JournalOffset, in segment: Manifest.Segment
-    ) throws(JournalDamage) {
+    ) throws(JournalError) {
         lastFrameKind = .group
         let taken = takenThrough
         let frames = group.frames.prefix { $0.offset < end }.drop { $0.offset < taken }
         for (index, frame) in zip(frames.indices, frames) {
-            do {
-                if frame.header.ordinal == 0, frame.kind.isEntry {
-                    // Whether the commit ends in this group; if not, it may stay open.
-                    let rest = frames[index...].dropFirst().prefix { $0.kind.isEntry }
-                    let next = rest.first { $0.header.isLast || $0.header.ordinal == 0 }
-                    let ends = frame.header.isLast || (next.map { $0.header.ordinal > 0 } ?? false)
-                    begin(at: frame.offset, mayStayOpen: !ends)
-                }
+            if frame.header.ordinal == 0, frame.kind.isEntry {
+                // Whether the commit ends in this group; if not, it may stay open.
+                let rest = frames[index...].dropFirst().prefix { $0.kind.isEntry }
+                let next = rest.first { $0.header.isLast || $0.header.ordinal == 0 }
+                let ends = frame.header.isLast || (next.map { $0.header.ordinal > 0 } ?? false)
+                try begin(at: frame.offset, mayStayOpen: !ends)
+            }
+            do throws(JournalDamage.Kind) {
                 try take(frame)
             } catch {
-                throw JournalDamage(
-                    error, file: segment.fileName, byte: frame.offset.bytes(since: segment.base),
-                    offset: frame.offset)
+                throw JournalError(
+                    JournalDamage(
+                        error, file: segment.fileName,
+                        byte: frame.offset.bytes(since: segment.base), offset: frame.offset))
             }
             lastFrameKind = frame.kind
             takenThrough = frame.offset.advanced(byBytes: frame.header.frameLength)
         }
-        fold.endGroup()
+        try fold.endGroup()
         if let start = open?.start, start > group.offset {
             let before = group.frames.count { $0.offset < start }
             open?.chainAtStart = Chain.after(
@@ -65,10 +71,15 @@ struct SegmentScan<Fold: JournalFold> {
         }
     }
 
-    private mutating func begin(at offset: JournalOffset, mayStayOpen: Bool) {
+    private mutating func begin(
+        at offset: JournalOffset, mayStayOpen: Bool
+    ) throws(JournalError) {
         // A commit that another one follows before its last entry failed while it was written.
         giveUpOpenCommit()
-        if mayStayOpen { fold.mark() }
+        if mayStayOpen {
+            try fold.endGroup()
+            fold.mark()
+        }
         open = OpenCommit(nextOrdinal: 0, start: offset, segment: segment, chainAtStart: 0)
     }
 

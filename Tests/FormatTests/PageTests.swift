@@ -107,6 +107,7 @@ import Testing
         ("Journal.md", "valid/empty", "journal-0000000000000000"),
         ("Manifest.md", "valid/empty", "manifest-0000000000000002"),
         ("Record.md", "valid/users", "journal-0000000000000000"),
+        ("Index.md", "valid/index-versions", "index-0000000000000002"),
     ])
     func `the bytes of an example are those of the sample`(
         page: String, sample: String, file: String

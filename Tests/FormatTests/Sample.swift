@@ -17,13 +17,18 @@ struct Sample: Sendable, CustomTestStringConvertible {
     static let folder = "Formats/samples"
     static let expectation = "expected.txt"
     static let tokens = "tokens.txt"
+    static let description = "description"
 
     static let all = ["valid", "damaged"].flatMap { kind in
         PackageFiles.names(in: "\(folder)/\(kind)").map { Sample(name: "\(kind)/\($0)") }
     }
 
     /// Those that are stores.
-    static let stores = all.filter { !PackageFiles.names(in: $0.path).contains(tokens) }
+    static let stores = all.filter { sample in
+        PackageFiles.names(in: sample.path).allSatisfy { $0 != tokens && $0 != description }
+    }
+    /// Those that are indexes.
+    static let indexes = all.filter { PackageFiles.names(in: $0.path).contains(description) }
 
     static let valid = stores.filter { $0.name.hasPrefix("valid/") }
     static let damaged = stores.filter { $0.name.hasPrefix("damaged/") }

@@ -84,7 +84,7 @@ struct SegmentImage {
         if file[3] == UInt8(ascii: "J") {
             image.put(Checksum.xxh3(image.bytes.span, in: 0..<4088), at: 4088)
         } else {
-            let end = file.count - 8
+            let end = 72 + 56 * Int(image.bytes.span.uint32(at: 12))
             let generation = file.span.uint64(at: 16)
             image.put(
                 Checksum.xxh3(image.bytes.span, in: 0..<end, seed: generation), at: end)

@@ -76,7 +76,7 @@ import Testing
         let large = writer.bytes
         #expect(throws: FormatError.integer) {
             try read(large) { cursor, span throws(FormatError) in
-                try cursor.varint(span, as: UInt32.self)
+                try cursor.varint32(span)
             }
         }
         #expect(throws: FormatError.value("count")) {
@@ -191,7 +191,7 @@ import Testing
                 case 0: isRead = (try? cursor.varint(bytes.span)) != nil
                 case 1: isRead = (try? cursor.text(bytes.span, upTo: 20)) != nil
                 case 2: isRead = (try? cursor.count(bytes.span, upTo: 100)) != nil
-                default: isRead = (try? cursor.varint(bytes.span, as: UInt16.self)) != nil
+                default: isRead = (try? cursor.varint32(bytes.span)) != nil
                 }
                 #expect(isRead ? cursor.position > before : cursor.position == before)
                 #expect(cursor.position <= bytes.count)

@@ -190,14 +190,20 @@ struct FileCodecTests {
         for place in bytes.indices {
             var changed = bytes
             changed[place] ^= 0x10
-            #expect(decoded(changed) == (place < 8 ? "manifest.magic" : "manifest.checksum"))
+            let found =
+                switch place {
+                case ..<8: "manifest.magic"
+                case 12..<16: "manifest.length"
+                default: "manifest.checksum"
+                }
+            #expect(decoded(changed) == found)
         }
         for length in 0..<bytes.count { #expect(decoded(Array(bytes[..<length])) != "whole") }
     }
 
     @Test(arguments: [
         (10, "format.newer 254"), (12, "manifest.length"), (16, "manifest.generation"),
-        (50, "manifest.reserved"), (64, "manifest.reserved"), (72 + 8, "manifest.segment"),
+        (50, "manifest.reserved"), (51, "manifest.reserved"), (72 + 8, "manifest.segment"),
         (72 + 48, "manifest.segment"), (72 + 24 + 6, "manifest.segment"),
         (72 + 56 + 7, "manifest.segment"),
     ])

@@ -22,6 +22,16 @@ struct RecoveryTableTests {
         }
     }
 
+    /// Where a checkpoint lies in the store.
+    enum CheckpointPlace: CaseIterable {
+        /// At the end that an opening stated for the segment before the last one.
+        case earlierSegment
+        /// In the last segment, before the damage.
+        case lastSegment
+        /// Behind everything but a closing mark.
+        case end
+    }
+
     /// A store on a disk where nothing is pending, and what is to be decided about it.
     private struct Situation {
         var store: TestStore
@@ -35,7 +45,24 @@ struct RecoveryTableTests {
     func `a row is decided as the table says, twice, and no byte of a segment changes`(
         row: RecoveryRow
     ) throws {
-        let situation = try Self.situation(row)
+        try decide(Self.situation(row), from: nil)
+    }
+
+    @Test(arguments: RecoveryRow.allCases, CheckpointPlace.allCases)
+    func `a row is decided in the same way from a checkpoint on`(
+        row: RecoveryRow, place: CheckpointPlace
+    ) throws {
+        // What lies before a checkpoint is not read.
+        let isUnread =
+            switch row {
+            case .damageInSealedSegment: true
+            case .cleanTail, .tornTail, .staleBytes, .readError, .behindStatedEnd: false
+            default: place == .end
+            }
+        if !isUnread { try decide(Self.situation(row, place), from: place) }
+    }
+
+    private func decide(_ situation: Situation, from place: CheckpointPlace?) throws {
         let before = situation.store.segments
         let bases = try Self.manifest(situation.store).segments.map(\.fileName)
         for _ in 0..<2 {
@@ -45,6 +72,8 @@ struct RecoveryTableTests {
             if let fault = situation.fault { disk.faults = [fault] }
             let (verdict, report) = Self.open(store, bases)
             #expect(verdict == situation.verdict)
+            if let report { #expect((report.checkpoint == nil) == (place == nil)) }
+            #expect(report?.discardedCheckpoint == nil)
             if let report, let endByte = situation.endByte {
                 #expect(report.end.bytes(since: .zero) % (64 << 10) == endByte)
             }
@@ -107,12 +136,23 @@ extension RecoveryTableTests {
     }
 
     /// Three commits in groups of their own, behind an ended segment that holds one more.
-    private static func sample(idling: Bool = false, closing: Bool = false) throws -> TestStore {
-        let store = TestStore(preamble: preamble)
-        try store.write(commits(1...1)).kill()
-        let session = try store.write(commits(2...4), idling: idling)
+    private static func sample(
+        _ durability: Durability = .full, closing: Bool = false, _ place: CheckpointPlace?
+    ) throws -> TestStore {
+        var store = TestStore(preamble: preamble)
+        store.durability = durability
+        var session = try store.write(commits(1...1))
+        func checkpoint(_ here: CheckpointPlace) throws {
+            if here == place { try session.take(try #require(session.frozen())) }
+        }
+        try checkpoint(.earlierSegment)
+        session.kill()
+        session = try store.write(commits(2...2))
+        try checkpoint(.lastSegment)
+        for batch in commits(3...4) { session.committer.commit(batch) }
+        try checkpoint(.end)
         if closing { try session.committer.close() } else { session.kill() }
-        store.disk.crash(seed: 1)
+        if durability == .full { store.disk.crash(seed: 1) }
         return store
     }
 
@@ -125,9 +165,11 @@ extension RecoveryTableTests {
         header + (number == 2 ? 0 : 48) + (number - 2) * groupLength
     }
 
-    private static func situation(_ row: RecoveryRow) throws -> Situation {
+    private static func situation(
+        _ row: RecoveryRow, _ checkpoint: CheckpointPlace? = nil
+    ) throws -> Situation {
         let isClosed = row == .damageBeforeClosingMark || row == .behindStatedEnd
-        let store = try sample(closing: isClosed)
+        let store = try sample(closing: isClosed, checkpoint)
         let path = try lastPath(store)
         var verdict = Verdict(row: row, place: nil, numbers: [1, 2, 3, 4])
         var end: Int? = group(5)
@@ -145,8 +187,8 @@ extension RecoveryTableTests {
         case .damageBeforeDurableGroup, .damageBeforeClosingMark:
             store.disk.flip(path, at: group(3) + 80)
             damaged(1, group(3) + 72, nil)
-        case .reorderedUnacknowledged: return try reordered()
-        case .damageBeforeManifestEnd: return try beforeManifestEnd()
+        case .reorderedUnacknowledged: return try reordered(checkpoint)
+        case .damageBeforeManifestEnd: return try beforeManifestEnd(checkpoint)
         case .cleanTail: break
         case .tornTail:
             store.disk.overwrite(path, at: group(5) + 16, with: [1, 2, 3])
@@ -172,11 +214,8 @@ extension RecoveryTableTests {
     }
 
     /// Two groups that no sync covered, the first of which the disk lost.
-    private static func reordered() throws -> Situation {
-        var store = TestStore(preamble: preamble)
-        store.durability = .none
-        try store.write(commits(1...1)).kill()
-        try store.write(commits(2...4)).kill()
+    private static func reordered(_ checkpoint: CheckpointPlace?) throws -> Situation {
+        let store = try sample(.none, checkpoint)
         let path = try lastPath(store)
         store.disk.replaceContents(path, store.disk.contents(path))
         store.disk.overwrite(path, at: group(3), with: [UInt8](repeating: 0, count: groupLength))
@@ -188,8 +227,8 @@ extension RecoveryTableTests {
     }
 
     /// A closed store that was opened again: its manifest says where it was durable.
-    private static func beforeManifestEnd() throws -> Situation {
-        let store = try sample(closing: true)
+    private static func beforeManifestEnd(_ checkpoint: CheckpointPlace?) throws -> Situation {
+        let store = try sample(closing: true, checkpoint)
         try store.open().kill()
         store.disk.crash(seed: 1)
         store.disk.flip(try lastPath(store), at: group(4) + 80)

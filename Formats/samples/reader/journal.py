@@ -74,15 +74,16 @@ class Manifest:
         need(80 <= len(data) <= 64 << 20, "length", len(data))
         need(data[:8] == bytes.fromhex("8953544d0d0a1a0a"), "magic")
         stated = int(name[9:], 16)
-        need(xxh3_64_intdigest(data[:-8], seed=stated) == u(data, len(data) - 8, 8), "checksum")
+        count = u(data, 12, 4)
+        check = 72 + 56 * count
+        need(count <= 1 << 20 and len(data) >= check + 8, "length", 12)
+        need(xxh3_64_intdigest(data[:check], seed=stated) == u(data, check, 8), "checksum")
         if u(data, 10, 2) > VERSION:
             raise Damage(f"format.newer {u(data, 10, 2)}", name, 10)
-        count = u(data, 12, 4)
-        need(count <= 1 << 20 and len(data) == 80 + 56 * count, "length", 12)
         self.generation = u(data, 16, 8)
         need(self.generation == stated, "generation", 16)
         self.store, self.epoch = data[24:40], u(data, 52, 4)
-        need(u(data, 50, 2) == 0 and u(data, 64, 8) == 0, "reserved", 50)
+        need(u(data, 50, 2) == 0, "reserved", 50)
         need(self.generation < MASK and u(data, 48, 2) < 4096, "number", 48)
         need(count > 0, "length", 12)
         self.segments = []
@@ -99,6 +100,33 @@ class Manifest:
             need(segment["state"] != 1 or index == count - 1, "order", place)
             need(not self.segments or self.segments[-1]["limit"] <= base, "order", place)
             self.segments.append(segment)
+        self.checkpoint, self.checkpoint_fault = None, None
+        if len(data) > check + 8 or u(data, 64, 8):
+            self.checkpoint_fault = self.read_checkpoint(data[check + 8:], u(data, 64, 8))
+
+    def read_checkpoint(self, data, length):
+        """What is wrong with the checkpoint as far as the manifest goes, or None."""
+        if len(data) != length or length < 72:
+            return "length"
+        if xxh3_64_intdigest(data[:-8], seed=self.generation) != u(data, length - 8, 8):
+            return "checksum"
+        names = ("offset", "chain", "entries", "commits", "least", "greatest", "last")
+        c = dict(zip(names, struct.unpack_from("<QQQQqqq", data)))
+        if max(c["entries"], c["commits"]) > 1 << 32:
+            return "totals"
+        cursor, count = Cursor(data[64:-8]), u(data, 56, 4)
+        try:
+            c["files"] = [cursor.text() for _ in range(count)] if count <= 1 << 16 else [""]
+        except (Damage, UnicodeDecodeError):
+            return "files"
+        if u(data, 60, 4) or not all(n.startswith("index-") for n in c["files"]):
+            return "files"
+        if len(cursor.data) - cursor.place > 32 << 20:
+            return "length"
+        if not any(s["first"] <= c["offset"] <= s["end"] for s in self.segments):
+            return "offset"
+        self.checkpoint = c
+        return None
 
 
 def newest(files):
@@ -194,7 +222,9 @@ class Journal:
         self.files = files
         self.manifest, self.name = newest(files)
         self.commits, self.open, self.dropped, self.fault = [], None, 0, None
-        self.row = None
+        self.row, self.last_time = None, 0
+        # What the whole journal says at the place of the checkpoint.
+        self.seen = None
         chain = self.manifest.segments[0]["chain"]
         for number, segment in enumerate(self.manifest.segments):
             self.number, data = number, self.header(segment)
@@ -241,10 +271,26 @@ class Journal:
             segment["chain"]), "segment.identity")
         return data
 
+    def look(self, segment, place, chain):
+        c = self.manifest.checkpoint
+        if c and c["offset"] == segment["base"] + place // 8:
+            self.seen = (chain, *self.totals, self.last_time, self.open is None)
+
+    def checkpoint_fault(self):
+        """Why the checkpoint, if there is one, is of no use; of what reads the journal alone."""
+        c, m = self.manifest.checkpoint, self.manifest
+        if c is None:
+            return m.checkpoint_fault
+        if self.seen is None or self.seen[0] != c["chain"]:
+            return "chain"
+        said = (c["chain"], c["entries"], c["commits"], c["least"], c["greatest"], c["last"], True)
+        return None if self.seen == said else "journal"
+
     def closed(self, segment, data):
         place, epoch, chain, name = 4096, 0, segment["chain"], segment["file"]
         end = (segment["end"] - segment["base"]) * 8
         while place < end:
+            self.look(segment, place, chain)
             g, frames, fault, where = group(data, segment, place, epoch, chain)
             if fault and (g is None or where < segment["end"]):
                 raise Damage(fault, name, (where - segment["base"]) * 8, where, "A")
@@ -268,6 +314,7 @@ class Journal:
     def active(self, segment, data):
         place, epoch, chain, last = 4096, 0, segment["chain"], None
         while True:
+            self.look(segment, place, chain)
             g, frames, fault, where = group(data, segment, place, epoch, chain)
             if fault:
                 self.take([f for f in frames if f["offset"] < where], segment)
@@ -343,5 +390,6 @@ class Journal:
                 n[2] = min(n[2], time) if n[1] else time
                 n[3] = max(n[3], time) if n[1] else time
                 n[1] += 1
+                self.last_time = time
                 self.commits.append(self.open)
                 self.open = None

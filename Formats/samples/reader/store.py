@@ -218,7 +218,9 @@ def describe(files):
              f"possible-loss {'yes' if j.row == 'J' else 'no'}", f"end {j.end}",
              f"commits {len(j.commits)}", f"dropped-bytes {j.dropped}"]
     lines += [f"discarded {n}" for n in sorted(files)
-              if n.startswith(("journal-", "manifest-")) and n not in listed]
+              if n.startswith(("journal-", "manifest-", "index-")) and n not in listed]
+    if j.manifest.checkpoint or j.manifest.checkpoint_fault:
+        print("  checkpoint", j.checkpoint_fault() or "whole")
     return lines + ([j.fault.line()] if j.fault else []) + Store(j).dump()
 
 
@@ -227,7 +229,7 @@ def main():
     for folder in sys.argv[1:]:
         files = {n: open(os.path.join(folder, n), "rb").read() for n in os.listdir(folder)}
         expected = files.pop("expected.txt").decode().split("\n")[:-1]
-        if "tokens.txt" in files:
+        if "tokens.txt" in files or "description" in files:
             continue
         found = describe(files)
         same = found == expected

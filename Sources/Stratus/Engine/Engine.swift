@@ -19,6 +19,7 @@ final class Engine: Sendable {
     private let threads: IOThreads
     private let committer: Committer<StoreParticipant>
     private let queue: CommitQueue
+    let keeper: IndexKeeper
     private let driver: EngineDriver
     private let whenClosed = Mutex<ClosingState>(.open)
 
@@ -32,24 +33,31 @@ final class Engine: Sendable {
     static let queueLimit = 4096
 
     init(
-        _ opened: consuming Journal.Opened<StoreFold>, durability: Durability,
-        driver: EngineDriver, threads: IOThreads
+        _ opened: consuming Journal.Opened<StoreFold>, _ foundation: StoreFoundation,
+        _ checkpoint: StoreCheckpoint?, durability: Durability, driver: EngineDriver
     ) throws(StoreError) {
-        self.threads = threads
+        threads = foundation.threads
         let writer = opened.writer
         let identity = StoreIdentity(writer.manifest)
-        published = PublishedState(
+        let published = PublishedState(
             StoreState(
                 fold: opened.fold.state, view: writer.view, head: writer.head,
                 identity: identity))
+        self.published = published
         payloadLimit = writer.payloadLimit
         pieceLimit = writer.groupLimit
         clock = writer.clock
-        let participant = StoreParticipant(
-            fold: opened.fold, identity: identity, published: published)
+        // Where a commit alone is longer than two memtables, nobody else can help.
+        let fold = opened.fold.observed(spillLimit: foundation.budget.memtable * 2) {
+            published.points
+        }
+        let participant = StoreParticipant(fold: fold, identity: identity, published: published)
         committer = Committer(writer, participant: participant, durability: durability)
         queue = CommitQueue(limit: Self.queueLimit)
         self.driver = driver
+        keeper = IndexKeeper(
+            committer, checkpoint, foundation.budget, foundation.released,
+            threads: driver == .thread ? IOThreads(count: 2) : nil, queue.wakeUp)
         guard driver == .thread else { return }
         do {
             try Thread.start { [self] in run() }
@@ -82,7 +90,9 @@ final class Engine: Sendable {
         let outcome = await commit.outcome {
             switch driver {
             case .thread: queue.submit(commit)
-            case .caller: committer.commit([commit])
+            case .caller:
+                committer.commit([commit])
+                if keeper.isDue { keeper.step() }
             }
         }
         return try outcome.get()
@@ -116,6 +126,7 @@ final class Engine: Sendable {
             let commits = queue.takeAll()
             if !commits.isEmpty {
                 committer.commit(commits)
+                if keeper.isDue { keeper.step() }
                 patience = Committer<StoreParticipant>.idleNanoseconds
                 continue
             }
@@ -126,7 +137,9 @@ final class Engine: Sendable {
                 committer.commit(rest)
                 continue
             }
-            if !queue.wakeUp.wait(nanoseconds: patience) {
+            if queue.wakeUp.wait(nanoseconds: patience) {
+                if keeper.isDue { keeper.step() }
+            } else {
                 patience = committer.idle(now: Clock.monotonicNanoseconds)
             }
         }
@@ -135,6 +148,7 @@ final class Engine: Sendable {
 
     private func finishClosing() {
         for commit in queue.takeAll() { commit.finish(.closed) }
+        keeper.close()
         var result: Result<Void, StoreError> = .success(())
         do {
             try committer.close()

@@ -50,10 +50,10 @@ struct Preparation: Sendable {
         basis = reading.head
     }
 
-    /// Whether nothing it relied on was written since.
+    /// Whether nothing it relied on was written since, as memory tells.
     func holds(in state: StoreFold.State) -> Bool {
         state.end <= basis
-            || readSet.allSatisfy { (state.map[$0]?.stamp ?? 0) < basis.rawValue }
+            || readSet.allSatisfy { !state.index.mayHaveChanged($0, since: basis.rawValue) }
     }
 }
 

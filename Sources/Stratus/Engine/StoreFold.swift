@@ -1,4 +1,5 @@
 internal import StratusBytes
+internal import StratusFiles
 internal import StratusIndex
 internal import StratusJournal
 
@@ -9,7 +10,8 @@ internal import StratusJournal
 struct StoreFold: JournalFold, Sendable {
     /// Everything that grows with the journal, taken back as a whole.
     struct State: Sendable {
-        var map = OrderedMap()
+        var index: OrderedIndex
+        var lease: IndexLease
         var schema = Schema.empty
         var zoneCount: UInt32 = 0
         var userCount: UInt32 = 0
@@ -19,7 +21,7 @@ struct StoreFold: JournalFold, Sendable {
         var lastTime: Int64 = 0
     }
 
-    private(set) var state = State()
+    private(set) var state: State
     /// The state to go back to.
     private var marked: State?
     /// Whether a commit has begun since ``mark()`` that is not complete.
@@ -28,10 +30,28 @@ struct StoreFold: JournalFold, Sendable {
     private var touched: [UInt32: Version] = [:]
     /// The same of the complete commits of the group.
     private var active: [UInt32: Version] = [:]
+    /// The zones that the group made or deleted, and where.
+    private var changed: [(zone: ZoneEntry, offset: JournalOffset)] = []
     /// Seeds the hashes of names.
     let secret: UInt64
+    /// The points at which readers may look; nil while there are none.
+    private let points: (@Sendable () -> NeededPoints)?
+    /// Where nobody else keeps the index within memory: how large its memtable may become before it
+    /// is written to disk at once.
+    private var spillLimit: Int?
 
-    init(secret: UInt64) { self.secret = secret }
+    private let released: ReleasedFiles
+
+    init(
+        _ state: State, secret: UInt64, _ released: ReleasedFiles, spillLimit: Int? = nil,
+        points: (@Sendable () -> NeededPoints)? = nil
+    ) {
+        self.state = state
+        self.secret = secret
+        self.released = released
+        self.spillLimit = spillLimit
+        self.points = points
+    }
 
     var preamble: [UInt8] { state.schema.preamble }
 
@@ -39,18 +59,22 @@ struct StoreFold: JournalFold, Sendable {
     var committed: State { isOpen ? marked ?? state : state }
 
     mutating func mark() {
-        endGroup()
         marked = state
         isOpen = true
     }
 
     /// Takes back commits that were complete, too: those of a group that could not be written.
     mutating func abandon() {
-        guard let marked else { preconditionFailure("there is a state to go back to") }
+        guard var marked else { preconditionFailure("there is a state to go back to") }
+        marked.index.keepNumbers(of: state.index)
+        // What a long commit had written of the index already is nobody's.
+        let kept = Set(marked.index.fileNames)
+        released.add(state.index.fileNames.filter { !kept.contains($0) })
         state = marked
         isOpen = false
         touched = [:]
         active = [:]
+        changed = []
     }
 
     mutating func apply(
@@ -83,15 +107,26 @@ struct StoreFold: JournalFold, Sendable {
     }
 
     /// The database feed names a zone once per group, at its latest change.
-    mutating func endGroup() {
-        if active.isEmpty { return }
-        for (zone, version) in active.count == 1
-            ? Array(active) : active.sorted(by: { $0.key < $1.key })
-        {
-            guard let place = zonePlace(zone), place.isAlive else { continue }
-            noteActivity(of: zone, in: place.database, at: version.offset, place.state)
+    mutating func endGroup() throws(JournalError) {
+        do throws(IndexError) {
+            for (zone, offset) in changed {
+                try noteActivity(of: zone.number, in: zone.database, at: offset, zone.state)
+            }
+            changed.removeAll(keepingCapacity: true)
+            for (zone, version) in active.count < 2
+                ? Array(active) : active.sorted(by: { $0.key < $1.key })
+            {
+                let place = try state.index.value(of: .zoneNumber(zone), .blocking)
+                guard let place = place.flatMap({ ZonePlace($0) }), place.isAlive else { continue }
+                try noteActivity(of: zone, in: place.database, at: version.offset, place.state)
+            }
+            active.removeAll(keepingCapacity: true)
+            if let points { state.index.points = points() }
+            state.index.endGroup()
+            if let spillLimit, state.index.activeBytes >= spillLimit { try spill() }
+        } catch {
+            throw JournalError(error)
         }
-        active.removeAll(keepingCapacity: true)
     }
 
     private mutating func applyRecord(
@@ -101,12 +136,15 @@ struct StoreFold: JournalFold, Sendable {
         let head = try RecordHead(payload, &cursor)
         let name = Hash128(payload.extracting(head.name), seed: secret)
         let place = EntryPlace(header, at: offset, isDeleted: false).value
-        state.map.set(.record(header.zone, name), place)
-        if head.previous != .none { state.map.remove(.feed(header.zone, head.previous)) }
-        state.map.set(.feed(header.zone, header.version), place)
+        // Of a name that was never used nothing older can be there.
+        let isNew = head.previous == .none
+        state.index.set(.record(header.zone, name), place, isFresh: isNew)
+        if !isNew { state.index.remove(.feed(header.zone, head.previous), at: offset.rawValue) }
+        state.index.set(.feed(header.zone, header.version), place, isFresh: true)
         if !head.isUpdate {
-            state.map.set(
-                .type(header.zone, head.type, name), IndexValue(stamp: offset.rawValue))
+            state.index.set(
+                .type(header.zone, head.type, name), IndexValue(stamp: offset.rawValue),
+                isFresh: isNew)
         }
         touched[header.zone] = header.version
     }
@@ -117,30 +155,26 @@ struct StoreFold: JournalFold, Sendable {
         let tombstone = try Tombstone(payload)
         let name = Hash128(tombstone.name, seed: secret)
         let place = EntryPlace(header, at: offset, isDeleted: true).value
-        state.map.set(.record(header.zone, name), place)
-        state.map.remove(.feed(header.zone, tombstone.previous))
-        state.map.set(.feed(header.zone, header.version), place)
-        state.map.remove(.type(header.zone, tombstone.type, name))
+        state.index.set(.record(header.zone, name), place)
+        state.index.remove(.feed(header.zone, tombstone.previous), at: offset.rawValue)
+        state.index.set(.feed(header.zone, header.version), place, isFresh: true)
+        state.index.remove(.type(header.zone, tombstone.type, name), at: offset.rawValue)
         touched[header.zone] = header.version
     }
 
     private mutating func applyZone(_ entry: ZoneEntry, at offset: JournalOffset) {
         let place = ZonePlace(entry, at: offset)
-        state.map.set(.zone(entry.database, Hash128(entry.name, seed: secret)), place.value)
-        state.map.set(.zoneNumber(entry.number), place.value)
+        state.index.set(.zone(entry.database, Hash128(entry.name, seed: secret)), place.value)
+        state.index.set(.zoneNumber(entry.number), place.value)
         state.zoneCount = max(state.zoneCount, entry.number)
-        if !place.isAlive {
-            state.map.remove(IndexKey().appending(entry.number).asPrefix)
-            touched[entry.number] = nil
-            active[entry.number] = nil
-        }
-        noteActivity(of: entry.number, in: entry.database, at: offset, entry.state)
+        if !place.isAlive { state.index.drop(partition: entry.number, at: offset.rawValue) }
+        changed.append((entry, offset))
     }
 
     private mutating func applyUser(_ entry: UserEntry, at offset: JournalOffset) {
         let stamp = offset.rawValue
-        state.map.set(.user(entry.bits), IndexValue(stamp: stamp, first: UInt64(entry.number)))
-        state.map.set(
+        state.index.set(.user(entry.bits), IndexValue(stamp: stamp, first: UInt64(entry.number)))
+        state.index.set(
             .userNumber(entry.number),
             IndexValue(stamp: stamp, first: entry.bits.high, second: entry.bits.low))
         state.userCount = max(state.userCount, entry.number)
@@ -157,28 +191,73 @@ struct StoreFold: JournalFold, Sendable {
         _ header: FrameHeader, at offset: JournalOffset, _ payload: Span<UInt8>
     ) throws(FormatError) {
         _ = try MarkEntry(payload)
-        state.map.set(.mark(offset), EntryPlace(header, at: offset, isDeleted: false).value)
+        state.index.set(.mark(offset), EntryPlace(header, at: offset, isDeleted: false).value)
     }
 
     private mutating func noteActivity(
         of zone: UInt32, in database: UInt32, at offset: JournalOffset, _ zoneState: ZoneState
-    ) {
-        if let last = state.map[.activity(zone)] {
-            state.map.remove(.databaseFeed(database, JournalOffset(rawValue: last.stamp)))
+    ) throws(IndexError) {
+        let stamp = offset.rawValue
+        if let last = try state.index.value(of: .activity(zone), .blocking) {
+            if last.stamp == stamp { return }
+            let old = JournalOffset(rawValue: last.stamp)
+            state.index.remove(.databaseFeed(database, old), at: stamp)
         }
-        state.map.set(.activity(zone), IndexValue(stamp: offset.rawValue))
-        state.map.set(
+        state.index.set(.activity(zone), IndexValue(stamp: stamp))
+        state.index.set(
             .databaseFeed(database, offset),
-            IndexValue(
-                stamp: offset.rawValue, first: UInt64(zone),
-                second: UInt64(zoneState.rawValue)))
+            IndexValue(stamp: stamp, first: UInt64(zone), second: UInt64(zoneState.rawValue)),
+            isFresh: true)
+    }
+}
+
+// Keeping the index within memory.
+extension StoreFold {
+    /// The same, read by others from now on.
+    func observed(
+        spillLimit: Int?, points: @escaping @Sendable () -> NeededPoints
+    ) -> StoreFold {
+        StoreFold(state, secret: secret, released, spillLimit: spillLimit, points: points)
     }
 
-    private func zonePlace(_ zone: UInt32) -> ZonePlace? {
-        state.map[.zoneNumber(zone)].flatMap { ZonePlace($0) }
+    /// Writes the memtable to disk, and merges what is due.
+    private mutating func spill() throws(IndexError) {
+        state.index.freeze()
+        if let job = state.index.checkpointJob(), let output = try job.run() { install(output) }
+        // A commit that is open may be taken back, and then what was merged is needed again.
+        while !isOpen, let job = state.index.mergeJob() {
+            guard let output = try job.run() else { return }
+            install(output)
+        }
+    }
+
+    mutating func install(_ output: IndexJob.Output) {
+        let given = state.index.install(output)
+        if !given.isEmpty { state.lease = state.lease.giveUp(given) }
+    }
+
+    /// Gives `body` the index, for what is done to it between groups.
+    mutating func withIndex<Result>(_ body: (inout OrderedIndex) -> Result) -> Result {
+        body(&state.index)
     }
 }
 
 extension FormatError {
     fileprivate static let unknownKind = FormatError.value("kind")
+}
+
+extension JournalError {
+    /// What is wrong with the index, in the words of the journal.
+    init(_ error: IndexError) {
+        switch error {
+        case .storage(let error): self = .storage(error)
+        case .damaged(let damage): self.init(JournalDamage(damage))
+        }
+    }
+}
+
+extension JournalDamage {
+    init(_ damage: IndexDamage) {
+        self.init(.above(damage.kind.identifier), file: damage.file, byte: damage.byte)
+    }
 }

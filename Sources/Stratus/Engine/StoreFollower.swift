@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// The reading side of a store that another process may be writing: reads along, writes nothing.
 final class StoreFollower: Sendable {
-    private struct State {
+    fileprivate struct State {
         var reader: JournalReader<StoreFold>
         /// Keeps the writer from deleting what this generation names.
         var pin: any StoragePin
@@ -12,20 +12,18 @@ final class StoreFollower: Sendable {
     }
 
     let report: StratusJournal.RecoveryReport
-    private let storage: any Storage
+    let published: PublishedState
+    private let foundation: StoreFoundation
     private let state: Mutex<State>
-    private let published: PublishedState
 
-    init(_ storage: any Storage) throws {
-        self.storage = storage
-        var state = try Self.begin(in: storage)
-        try Self.read(&state, in: storage)
+    init(_ foundation: StoreFoundation) throws {
+        self.foundation = foundation
+        var state = try Self.begin(foundation)
+        try Self.read(&state, foundation)
         report = state.reader.report
-        published = PublishedState(state.reader.state)
+        published = PublishedState(state.current)
         self.state = Mutex(state)
     }
-
-    var current: StoreState { published.current }
 
     /// Reads on; returns whether anything was new. After a failure it fails the same way for ever:
     /// what was read in part is not shown as if it were whole.
@@ -34,58 +32,71 @@ final class StoreFollower: Sendable {
         try state.withLock { state in
             if let failure = state.failure { throw failure }
             do {
-                try Self.read(&state, in: storage)
-                if state.reader.report.end == before { try Self.renew(&state, in: storage) }
+                try Self.read(&state, foundation)
+                if state.reader.report.end == before { try Self.renew(&state, foundation) }
             } catch {
                 state.failure = StoreError(translating: error)
                 throw error
             }
-            let new = state.reader.state
-            published.publish(new.fold, new.view, head: new.head)
+            published.publish(state.current)
         }
         return published.current.head != before
     }
 
     /// Reads as far as belongs to the store: while somebody writes what is durable, else all.
-    private static func read(_ state: inout State, in storage: any Storage) throws {
+    private static func read(_ state: inout State, _ foundation: StoreFoundation) throws {
+        let storage = foundation.storage
         guard try !storage.hasWriter() else { return try state.reader.read(.durable) }
         let result = Result { try state.reader.read(.toTheEnd) }
         // A writer that came meanwhile may have written while that was read, and not synced it.
         guard try storage.hasWriter() else { return try result.get() }
-        state = try begin(in: storage)
+        state = try begin(foundation)
         try state.reader.read(.durable)
     }
 
     /// Goes over to the newest generation, where there is a newer one.
-    private static func renew(
-        _ state: inout State, in storage: any Storage
-    ) throws {
-        guard let (newest, pin) = try pinNewest(in: storage),
+    private static func renew(_ state: inout State, _ foundation: StoreFoundation) throws {
+        guard let (newest, pin) = try pinNewest(in: foundation.storage),
             newest.generation != state.reader.manifest.generation
         else { return }
-        do {
-            try state.reader.replace(newest)
-        } catch {
-            guard case .historyChanged = error else { throw error }
-            // What was read was lost with the machine that had written it: begin anew.
-            state.reader = JournalReader(
-                newest, in: storage, fold: StoreFold(secret: newest.secret))
+        // A newer checkpoint holds on disk what is held in memory here.
+        if newest.checkpoint?.position != state.reader.manifest.checkpoint?.position {
+            state = try begin(newest, pin, foundation)
+        } else {
+            do {
+                try state.reader.replace(newest)
+                state.pin = pin
+            } catch {
+                guard case .historyChanged = error else { throw error }
+                // What was read was lost with the machine that had written it: begin anew.
+                state = try begin(newest, pin, foundation)
+            }
         }
-        state.pin = pin
-        try read(&state, in: storage)
+        try read(&state, foundation)
     }
 
-    private static func begin(in storage: any Storage) throws -> State {
-        guard let (manifest, pin) = try pinNewest(in: storage) else { throw JournalError.noStore }
-        let fold = StoreFold(secret: manifest.secret)
-        return State(reader: JournalReader(manifest, in: storage, fold: fold), pin: pin)
+    private static func begin(_ foundation: StoreFoundation) throws -> State {
+        guard let (manifest, pin) = try pinNewest(in: foundation.storage) else {
+            throw JournalError.noStore
+        }
+        return try begin(manifest, pin, foundation)
+    }
+
+    private static func begin(
+        _ manifest: Manifest, _ pin: any StoragePin, _ foundation: StoreFoundation
+    ) throws -> State {
+        let reader = JournalReader(
+            manifest, in: foundation.storage,
+            fold: try foundation.emptyFold(of: manifest, spills: false)
+        ) { foundation.fold($0, of: manifest, spills: false) }
+        return State(reader: reader, pin: pin)
     }
 
     private static func pinNewest(
         in storage: any Storage
     ) throws -> (Manifest, any StoragePin)? {
         // A writer may make a newer generation between the look and the pin; it cannot go on for
-        // ever, since each costs it a segment.
+        // ever, since each costs it a segment or a checkpoint.
         for _ in 0..<100 {
             do {
                 guard let manifest = try Journal.newestManifest(in: storage) else { return nil }
@@ -99,11 +110,11 @@ final class StoreFollower: Sendable {
     }
 }
 
-extension JournalReader<StoreFold> {
+extension StoreFollower.State {
     /// The state that was read. A commit that is only partly there is not part of it.
-    fileprivate var state: StoreState {
+    fileprivate var current: StoreState {
         StoreState(
-            fold: fold.committed, view: view, head: report.end,
-            identity: StoreIdentity(manifest))
+            fold: reader.fold.committed, view: reader.view, head: reader.report.end,
+            identity: StoreIdentity(reader.manifest), pin: pin)
     }
 }

@@ -2,21 +2,6 @@ internal import StratusFiles
 internal import StratusJournal
 internal import Synchronization
 
-/// The state of the store that readers see.
-final class PublishedState: Sendable {
-    private let state: Mutex<StoreState>
-
-    init(_ state: StoreState) { self.state = Mutex(state) }
-
-    var current: StoreState { state.withLock { $0 } }
-
-    func publish(_ fold: StoreFold.State, _ view: JournalView, head: JournalOffset) {
-        state.withLock {
-            $0 = StoreState(fold: fold, view: view, head: head, identity: $0.identity)
-        }
-    }
-}
-
 /// The committer's view of the store: checks commits against everything staged before them.
 struct StoreParticipant: CommitParticipant {
     var fold: StoreFold
@@ -75,7 +60,7 @@ struct StoreParticipant: CommitParticipant {
     }
 
     mutating func complete(end: JournalOffset, time: Int64) { fold.complete(end: end, time: time) }
-    mutating func endGroup() { fold.endGroup() }
+    mutating func endGroup() throws(JournalError) { try fold.endGroup() }
     mutating func mark() { fold.mark() }
     mutating func abandon() { fold.abandon() }
 

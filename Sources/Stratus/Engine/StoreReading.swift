@@ -12,11 +12,14 @@ final class StoreState: Sendable {
     let identity: StoreIdentity
     /// Entries that are staged and not yet written; only the committer sees any.
     let staged: GroupBuilder?
+    /// Where another process writes: keeps it from deleting what this state reads.
+    let pin: (any StoragePin)?
 
     init(
         fold: StoreFold.State, view: JournalView, head: JournalOffset, identity: StoreIdentity,
-        staged: GroupBuilder? = nil
+        staged: GroupBuilder? = nil, pin: (any StoragePin)? = nil
     ) {
+        self.pin = pin
         self.fold = fold
         self.view = view
         self.head = head
@@ -54,24 +57,33 @@ struct StoreReading: Sendable {
     var userCount: UInt32 { store.fold.userCount }
     var lastTime: Int64 { store.fold.lastTime }
 
-    func value(_ key: IndexKey) throws(StoreError) -> IndexValue? { store.fold.map[key] }
+    func value(_ key: IndexKey) throws(StoreError) -> IndexValue? {
+        do throws(IndexError) {
+            return try store.fold.index.value(of: key, at: lookingFrom, mode)
+        } catch {
+            throw StoreError(JournalError(error))
+        }
+    }
 
     /// Gives `body` the entries of `range` in order, until it returns false.
     func scan(
         _ range: Range<IndexKey>,
         _ body: (IndexKey, IndexValue) throws(StoreError) -> Bool
     ) throws(StoreError) {
-        var failure: StoreError?
-        store.fold.map.scan(range) { key, value in
-            do throws(StoreError) {
-                return try body(key, value)
+        var cursor = store.fold.index.cursor(range, at: lookingFrom, mode)
+        while true {
+            let next: (key: IndexKey, value: IndexValue)?
+            do throws(IndexError) {
+                next = try cursor.next()
             } catch {
-                failure = error
-                return false
+                throw StoreError(JournalError(error))
             }
+            guard let next, try body(next.key, next.value) else { return }
         }
-        if let failure { throw failure }
     }
+
+    /// Of this state itself everything is seen.
+    private var lookingFrom: UInt64 { point < store.head ? point.rawValue - 1 : .max }
 
     func hash(_ name: String) -> Hash128 { Hash128(name, seed: identity.secret) }
 
@@ -101,7 +113,7 @@ struct StoreReading: Sendable {
     func entry(_ place: EntryPlace) throws(StoreError) -> JournalEntry {
         if let entry = store.staged?.entry(at: place.offset) { return entry }
         do {
-            return try view.entry(at: place.offset, frameLength: place.frameLength)
+            return try view.entry(at: place.offset, frameLength: place.frameLength, mode)
         } catch {
             throw StoreError(error)
         }
@@ -110,7 +122,7 @@ struct StoreReading: Sendable {
     func zoneEntry(_ place: ZonePlace) throws(StoreError) -> ZoneEntry {
         let entry: JournalEntry
         do {
-            entry = try store.staged?.entry(at: place.offset) ?? view.entry(at: place.offset)
+            entry = try store.staged?.entry(at: place.offset) ?? view.entry(at: place.offset, mode)
         } catch {
             throw StoreError(translating: error)
         }

@@ -72,15 +72,15 @@ struct RecordHead: Equatable, Sendable {
     init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
         let flags = try cursor.uint8(bytes)
         guard flags & ~Flag.known == 0 else { throw .value("flags") }
-        type = try cursor.varint(bytes, as: UInt32.self)
-        modifier = try cursor.varint(bytes, as: UInt32.self)
+        type = try cursor.varint32(bytes)
+        modifier = try cursor.varint32(bytes)
         modified = try cursor.signedVarint(bytes)
         guard abs(modified) < 1 << 53 else { throw .value("modified") }
         isUpdate = flags & Flag.isUpdate != 0
         creator = modifier
         created = modified
         if isUpdate {
-            creator = try cursor.varint(bytes, as: UInt32.self)
+            creator = try cursor.varint32(bytes)
             created = try cursor.signedVarint(bytes)
         }
         previous = .none
@@ -143,8 +143,8 @@ struct Tombstone: Equatable, Sendable {
 
     init(_ bytes: Span<UInt8>) throws(FormatError) {
         var cursor = ByteCursor()
-        type = try cursor.varint(bytes, as: UInt32.self)
-        deleter = try cursor.varint(bytes, as: UInt32.self)
+        type = try cursor.varint32(bytes)
+        deleter = try cursor.varint32(bytes)
         deleted = try cursor.signedVarint(bytes)
         previous = Version(rawValue: try cursor.varint(bytes))
         guard previous != .none else { throw .value("previous") }
@@ -157,9 +157,9 @@ struct Tombstone: Equatable, Sendable {
 struct StoredFields: Sendable {
     /// The bytes of the entry, shared with it.
     let bytes: [UInt8]
-    /// Where the field table begins behind its count, and where the entry's payload ends.
+    /// Where the field table begins behind its count, and where the values begin behind it.
     private let table: Int
-    private let end: Int
+    private let values: Int
     let count: Int
     let schema: Schema
     /// The fields that a fetch asked for; nil: all.
@@ -170,7 +170,7 @@ struct StoredFields: Sendable {
     private init() {
         bytes = []
         table = 0
-        end = 0
+        values = 0
         count = 0
         schema = .empty
     }
@@ -180,7 +180,6 @@ struct StoredFields: Sendable {
         _ bytes: [UInt8], at cursor: ByteCursor, end: Int, schema: Schema
     ) throws(FormatError) {
         self.bytes = bytes
-        self.end = end
         self.schema = schema
         var cursor = cursor
         let span = bytes.span.extracting(0..<end)
@@ -196,6 +195,7 @@ struct StoredFields: Sendable {
             guard length <= end else { throw .truncated }
         }
         guard cursor.remaining(span) == length else { throw .value("length") }
+        values = cursor.position
     }
 
     /// One row of the field table, and where its value lies.
@@ -210,7 +210,7 @@ struct StoredFields: Sendable {
         guard count > 0 else { return }
         let span = bytes.span
         var cursor = ByteCursor(at: table)
-        var start = end - totalLength
+        var start = values
         for _ in 0..<count {
             guard let column = try? FieldTable.next(span, &cursor) else { return }
             let range = start..<start + column.length
@@ -234,17 +234,6 @@ struct StoredFields: Sendable {
     func value(_ field: Field, in zone: RecordZone.ID) -> RecordValue? {
         try? ValueFormat.value(bytes.span, in: field.range, kind: field.kind, zone: zone)
     }
-
-    private var totalLength: Int {
-        let span = bytes.span
-        var cursor = ByteCursor(at: table)
-        var total = 0
-        for _ in 0..<count {
-            guard let column = try? FieldTable.next(span, &cursor) else { return 0 }
-            total += column.length
-        }
-        return total
-    }
 }
 
 /// The rows of a field table: number, kind, length of the value.
@@ -252,7 +241,7 @@ enum FieldTable {
     static func next(
         _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
     ) throws(FormatError) -> (number: UInt32, kind: FieldKind, length: Int) {
-        let number = try cursor.varint(bytes, as: UInt32.self)
+        let number = try cursor.varint32(bytes)
         guard let kind = FieldKind(rawValue: try cursor.uint8(bytes)) else {
             throw .value("field kind")
         }

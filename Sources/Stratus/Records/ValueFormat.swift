@@ -55,7 +55,7 @@ enum ValueFormat {
         case .int64(let number): writer.signedVarint(number)
         case .double(let number): writer.double(number)
         case .date(let date): writer.double(date.timeIntervalSinceReferenceDate)
-        case .bytes(let data): writer.append(contentsOf: data)
+        case .bytes(let data): writer.append(data.span)
         case .location(let location): write(location, to: &writer)
         case .reference(let reference):
             writer.uint8(reference.action.rawValue)

@@ -115,6 +115,14 @@ final class Schema: Sendable {
         columnPlaces.place(column.hash) { columns[$0].column == column }.map { columns[$0].kind }
     }
 
+    /// Everything, as an addition to nothing.
+    var whole: SchemaAddition {
+        var addition = SchemaAddition(firstNumber: 0)
+        addition.names = names
+        addition.columns = columns
+        return addition
+    }
+
     func adding(_ addition: SchemaAddition) -> Schema {
         let new = addition.columns.filter { kind(of: $0.0) == nil }
         return Schema(names: names + addition.names, columns: columns + new)
@@ -151,14 +159,14 @@ struct SchemaAddition: Sendable, Equatable {
 
     init(_ bytes: Span<UInt8>) throws(FormatError) {
         var cursor = ByteCursor()
-        firstNumber = try cursor.varint(bytes, as: UInt32.self)
+        firstNumber = try cursor.varint32(bytes)
         let nameCount = try cursor.count(bytes, upTo: cursor.remaining(bytes))
         guard Int(firstNumber) + nameCount <= Schema.nameLimit else { throw .value("names") }
         for _ in 0..<nameCount { names.append(try cursor.text(bytes, upTo: 255)) }
         let columnCount = try cursor.count(bytes, upTo: cursor.remaining(bytes))
         for _ in 0..<columnCount {
-            let type = try cursor.varint(bytes, as: UInt32.self)
-            let field = try cursor.varint(bytes, as: UInt32.self)
+            let type = try cursor.varint32(bytes)
+            let field = try cursor.varint32(bytes)
             guard max(type, field) < Schema.nameLimit else { throw .value("column") }
             guard let kind = FieldKind(rawValue: try cursor.uint8(bytes)) else {
                 throw .value("field kind")

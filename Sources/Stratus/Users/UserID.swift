@@ -52,7 +52,7 @@ struct UserEntry: Equatable, Sendable {
 
     init(_ bytes: Span<UInt8>) throws(FormatError) {
         var cursor = ByteCursor()
-        number = try cursor.varint(bytes, as: UInt32.self)
+        number = try cursor.varint32(bytes)
         bits = Hash128(high: try cursor.uint64(bytes), low: try cursor.uint64(bytes))
         guard number > 0, number < 1 << 31 else { throw .value("number") }
         try cursor.end(bytes)

@@ -41,8 +41,8 @@ struct ZoneEntry: Equatable, Sendable {
 
     init(_ bytes: Span<UInt8>) throws(FormatError) {
         var cursor = ByteCursor()
-        number = try cursor.varint(bytes, as: UInt32.self)
-        database = try cursor.varint(bytes, as: UInt32.self)
+        number = try cursor.varint32(bytes)
+        database = try cursor.varint32(bytes)
         guard let state = ZoneState(rawValue: try cursor.uint8(bytes)) else {
             throw .value("state")
         }

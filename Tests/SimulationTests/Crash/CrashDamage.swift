@@ -8,6 +8,7 @@ struct CrashDamage: CustomStringConvertible {
         case closedSegment = "a byte before the stated end of a segment"
         case activeSegment = "a byte of the last segment"
         case manifest = "a byte of the manifest"
+        case checkpoint = "a byte of the checkpoint or of its file"
         case readError = "a read that fails"
         case staleFrame = "a frame of another segment at the tail"
     }
@@ -16,6 +17,8 @@ struct CrashDamage: CustomStringConvertible {
     private var file = ""
     private var byte = 0
     var mustBeRefused = false
+    /// The checkpoint may not be used.
+    var mustBeDiscarded = false
 
     var description: String { "\(kind.rawValue) (\(file), \(byte))" }
 
@@ -35,31 +38,55 @@ struct CrashDamage: CustomStringConvertible {
         guard let manifest = try Journal.newestManifest(in: storage),
             let active = manifest.segments.last
         else { return nil }
+        let length = disk.contents(store.path(manifest.fileName)).count
+        let checkpointPlace = 80 + 56 * manifest.segments.count
         switch kind {
         case .manifest:
             file = manifest.fileName
-            byte = generator.below(disk.contents(store.path(file)).count)
+            byte = generator.below(checkpointPlace)
             mustBeRefused = true
+        case .checkpoint:
+            guard let name = manifest.checkpoint?.files.first else { return nil }
+            let isInManifest = generator.oneIn(2)
+            file = isInManifest ? manifest.fileName : name
+            byte =
+                isInManifest
+                ? checkpointPlace + generator.below(length - checkpointPlace)
+                : generator.below(disk.contents(store.path(name)).count)
+            mustBeDiscarded = true
         case .closedSegment:
             let closed = manifest.segments.filter { $0.state != .active && !$0.isEmpty }
             guard !closed.isEmpty else { return nil }
             let segment = closed[generator.below(closed.count)]
             file = segment.fileName
             byte = generator.below(segment.end.bytes(since: segment.base))
-            mustBeRefused = true
+            mustBeRefused = Self.isRead(byte, of: segment, manifest)
         case .activeSegment:
             file = active.fileName
             let bytes = disk.contents(store.path(file))
             let end = bytes.lastIndex { $0 != 0 } ?? 0
             let durable = active.end.bytes(since: active.base)
             byte = generator.oneIn(2) ? generator.below(durable) : generator.below(end + 1)
-            mustBeRefused = byte < durable
+            mustBeRefused = byte < durable && Self.isRead(byte, of: active, manifest)
         case .staleFrame:
             guard try placeStaleFrame(in: store, manifest, &generator) else { return nil }
             return
         case .readError: break
         }
         disk.flip(store.path(file), at: byte, mask: UInt8(1) << UInt8(generator.below(8)))
+    }
+
+    /// Whether an opening reads a byte: before the checkpoint it reads nothing but the header of
+    /// the segment that the checkpoint lies in.
+    private static func isRead(
+        _ byte: Int, of segment: Manifest.Segment, _ manifest: Manifest
+    ) -> Bool {
+        guard let begin = manifest.checkpoint?.position.offset else { return true }
+        if begin < segment.firstGroup { return true }
+        let holds =
+            segment.state == .active ? begin <= segment.limit : begin <= segment.end
+        return holds
+            && (byte < SegmentHeader.length || byte >= begin.bytes(since: segment.base))
     }
 
     /// Puts a frame of another segment where the journal ends in nothing but zeros.

@@ -45,6 +45,9 @@ struct CrashRun {
     private var known = Known()
     private var session: TestStore.Session?
     private var follower: TestFollower?
+    /// What was frozen for a checkpoint that has not been made yet.
+    private var frozen: TestStore.Session.Frozen?
+    private(set) var checkpointCount = 0
     /// From the first opening on: a store whose making left garbage behind is refused.
     private let hasGarbage: Bool
     private var nextNumber: UInt64 = 1
@@ -84,8 +87,9 @@ struct CrashRun {
     private mutating func step() {
         guard session != nil else { return open() }
         switch generator.below(100) {
-        case ..<66: commit()
-        case ..<72: commitBadly()
+        case ..<58: commit()
+        case ..<64: commitBadly()
+        case ..<72: checkpoint()
         case ..<82:
             session?.idle()
             note()
@@ -100,6 +104,7 @@ struct CrashRun {
 extension CrashRun {
     private mutating func open() {
         let start = disk.callCount
+        frozen = nil
         do {
             let opened = try store.open()
             openings.append(start...disk.callCount)
@@ -108,6 +113,9 @@ extension CrashRun {
             // A sync that fails may take what was not durable out of the page cache.
             let least = disk.options.failedSyncEvicts ? known.durableCount : known.history.count
             if let problem = mismatch(numbers, at: start, leastCount: least) {
+                problems.append("opening after call \(start): \(problem)")
+            }
+            if let problem = store.checkpointProblem(opened, besideReaders: true) {
                 problems.append("opening after call \(start): \(problem)")
             }
             known.history = numbers
@@ -165,6 +173,31 @@ extension CrashRun {
         } catch {
             problems.append("closing a poisoned store: \(error)")
         }
+    }
+
+    /// Freezes the fold, or makes a checkpoint of what was frozen some commits ago, now and then
+    /// while the disk fails.
+    private mutating func checkpoint() {
+        guard let session else { return }
+        guard let frozen else {
+            self.frozen = session.frozen()
+            return
+        }
+        self.frozen = nil
+        if generator.oneIn(4) {
+            let code = generator.oneIn(2) ? SystemError.Code.noSpace : .inputOutput
+            disk.faults = [DiskFault(.fail(code), at: disk.callCount + 1 + generator.below(12))]
+        }
+        do {
+            try session.take(frozen)
+            checkpointCount += 1
+        } catch JournalError.poisoned {
+            return endPoisoned()
+        } catch {
+            if disk.faults.isEmpty { problems.append("a checkpoint: \(error)") }
+        }
+        disk.faults = []
+        note()
     }
 
     private mutating func close() {

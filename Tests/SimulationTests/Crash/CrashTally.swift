@@ -8,6 +8,8 @@ struct CrashTally {
     var runs = 0
     var recoveryCrashes = 0
     var laterOpenings = 0
+    /// Openings after a crash that began at a checkpoint.
+    var checkpoints = 0
     /// Crash points by the call that had just been made, and by what the disk did.
     var calls: [DiskCall: Int] = [:]
     var options: [String: Int] = [:]
@@ -31,6 +33,7 @@ struct CrashTally {
         runs += other.runs
         recoveryCrashes += other.recoveryCrashes
         laterOpenings += other.laterOpenings
+        checkpoints += other.checkpoints
         refusedManifests += other.refusedManifests
         calls.merge(other.calls, uniquingKeysWith: +)
         options.merge(other.options, uniquingKeysWith: +)
@@ -48,6 +51,7 @@ struct CrashTally {
             ["crash points", "\(points)"], ["workloads", "\(runs)"],
             ["crashes during recovery", "\(recoveryCrashes)"],
             ["openings after further commits", "\(laterOpenings)"],
+            ["openings that began at a checkpoint", "\(checkpoints)"],
             ["manifests refused", "\(refusedManifests)"],
         ]
         let calls = DiskCall.allCases.compactMap { call in

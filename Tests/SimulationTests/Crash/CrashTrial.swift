@@ -44,6 +44,8 @@ struct CrashTrial {
             let session = try store.open()
             tally.rows[session.report.row, default: 0] += 1
             check(session)
+            problem = problem ?? store.checkpointProblem(session, besideReaders: false)
+            if session.report.checkpoint != nil { tally.checkpoints += 1 }
             if problem == nil, generator.oneIn(2) { try goOn(session) }
         } catch {
             problem = "opening: \(error)"
@@ -82,6 +84,7 @@ struct CrashTrial {
             problem = "\(session.outcomes.all.compactMap(\.failure)) after the recovery"
             return
         }
+        if generator.oneIn(4), let frozen = session.frozen() { try session.take(frozen) }
         let isClosed = generator.oneIn(2)
         if isClosed {
             try session.committer.close()
@@ -127,6 +130,8 @@ extension CrashTrial {
             problem =
                 "\(damage) lost \(least - numbers.count) commits, "
                 + "row \(session.report.row.rawValue), without a word"
+        } else if damage.mustBeDiscarded, session.report.discardedCheckpoint == nil {
+            problem = "\(damage) was let through"
         } else if damage.mustBeRefused {
             problem = "\(damage) was let through, row \(session.report.row.rawValue)"
         } else if damage.kind == .staleFrame, session.report.row != .staleBytes {

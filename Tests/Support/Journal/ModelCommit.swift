@@ -51,3 +51,24 @@ package struct FoldedCommit: Hashable, Sendable {
     package var offsets: [UInt64] = []
     package var time: Int64 = 0
 }
+
+extension FoldedCommit {
+    init(_ cursor: inout ByteCursor, _ bytes: Span<UInt8>) throws(FormatError) {
+        number = try cursor.uint64(bytes)
+        time = try cursor.int64(bytes)
+        for _ in 0..<(try cursor.uint32(bytes)) {
+            lengths.append(Int(try cursor.uint64(bytes)))
+            offsets.append(try cursor.uint64(bytes))
+        }
+    }
+
+    func write(to writer: inout ByteWriter) {
+        writer.uint64(number)
+        writer.int64(time)
+        writer.uint32(UInt32(offsets.count))
+        for (length, offset) in zip(lengths, offsets) {
+            writer.uint64(UInt64(length))
+            writer.uint64(offset)
+        }
+    }
+}

@@ -22,6 +22,27 @@ package struct ModelFold: CommitParticipant {
 
     package var numbers: [UInt64] { commits.map(\.number) }
 
+    /// The fold as it was when ``encoded`` was taken; nil where the bytes are no such thing.
+    package init?(decoding bytes: [UInt8], preamble: [UInt8]) {
+        self.init(preamble: preamble)
+        let span = bytes.span
+        let end = bytes.count - 8
+        guard end >= 0, Checksum.xxh3(span, in: 0..<end) == span.uint64(at: end) else { return nil }
+        var cursor = ByteCursor()
+        while cursor.position < end {
+            guard let commit = try? FoldedCommit(&cursor, span) else { return nil }
+            commits.append(commit)
+        }
+    }
+
+    /// All of it, for a checkpoint.
+    package var encoded: [UInt8] {
+        var writer = ByteWriter()
+        for commit in commits { commit.write(to: &writer) }
+        writer.uint64(Checksum.xxh3(writer.bytes.span))
+        return writer.bytes
+    }
+
     package mutating func apply(
         _ header: FrameHeader, at offset: JournalOffset, payload: Span<UInt8>
     ) throws(JournalDamage.Kind) {

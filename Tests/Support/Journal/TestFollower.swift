@@ -13,7 +13,8 @@ package struct TestFollower {
         self.storage = storage
         let (manifest, pin) = try Self.newest(in: storage)
         reader = JournalReader(
-            manifest, in: storage, fold: ModelFold(preamble: store.preamble))
+            manifest, in: storage, fold: ModelFold(preamble: store.preamble),
+            resuming: { store.resumed($0, in: storage) })
         self.pin = pin
     }
 

@@ -1,3 +1,4 @@
+import StratusBytes
 package import StratusFiles
 package import StratusJournal
 import Synchronization
@@ -10,6 +11,8 @@ package struct TestStore: Sendable {
     package var policy = WritePolicy()
     package var preamble: [UInt8]
     package var durability = Durability.full
+    /// Whether the fold refuses to go on from a checkpoint.
+    package var refusesCheckpoints = false
 
     package static let directory = "store"
 
@@ -42,6 +45,7 @@ package struct TestStore: Sendable {
     /// A store that a process has open for writing.
     package struct Session: Sendable {
         package let process: SimulatedProcess
+        package let storage: LocalStorage
         package let committer: Committer<ModelFold>
         package let outcomes: ModelOutcomes
         package let report: RecoveryReport
@@ -59,15 +63,34 @@ package struct TestStore: Sendable {
             holder: holder)
         let found = try Journal.manifest(in: storage, creating: true, options: options)
         let opened = try Journal.open(
-            in: storage, found, options: options, fold: ModelFold(preamble: preamble))
+            in: storage, found, options: options, fold: ModelFold(preamble: preamble),
+            resuming: { resumed($0, in: storage) })
         let outcomes = opened.fold.outcomes
         let recovered = opened.fold.commits
         let report = opened.report
         let manifest = opened.writer.manifest
         let committer = Committer(opened.writer, participant: opened.fold, durability: durability)
         return Session(
-            process: process, committer: committer, outcomes: outcomes, report: report,
+            process: process, storage: storage, committer: committer, outcomes: outcomes,
+            report: report,
             recovered: recovered, manifest: manifest)
+    }
+
+    /// The fold of a checkpoint, which lies in its only file.
+    package func resumed(
+        _ checkpoint: Manifest.Checkpoint, in storage: any Storage
+    ) -> ModelFold? {
+        guard !refusesCheckpoints, let name = checkpoint.files.first,
+            checkpoint.state == Array(name.utf8), let file = try? storage.open(name),
+            let bytes = try? file.read(0..<file.length)
+        else { return nil }
+        return ModelFold(decoding: bytes, preamble: preamble)
+    }
+
+    /// The files of checkpoints that are there.
+    package var checkpointFiles: [String] {
+        disk.paths.filter { $0.hasPrefix(path(Manifest.Checkpoint.filePrefix)) }
+            .map { String($0.dropFirst(path("").utf8.count)) }.sorted()
     }
 
     /// Opens the store and commits to it; the store is left open.
@@ -105,4 +128,54 @@ extension TestStore.Session {
 
     /// Ends the process as kill -9 does.
     package func kill() { process.kill() }
+}
+
+extension TestStore.Session {
+    /// What ``frozen()`` gives: a fold, encoded, and its place.
+    package struct Frozen: Sendable {
+        package var position: JournalPosition
+        package var state: [UInt8]
+        package var numbers: [UInt64]
+
+        package var file: String {
+            Manifest.Checkpoint.filePrefix + Hex.encode(position.offset.rawValue)
+        }
+    }
+
+    /// The fold as it is now; nil where no checkpoint can be taken.
+    package func frozen() -> Frozen? {
+        committer.freeze { fold, position in
+            Frozen(position: position, state: fold.encoded, numbers: fold.numbers)
+        }
+    }
+
+    /// Makes a checkpoint of what was frozen, and releases the files of earlier ones.
+    package func take(_ frozen: Frozen) throws {
+        let name = frozen.file
+        let others = try storage.list().filter {
+            $0.hasPrefix(Manifest.Checkpoint.filePrefix) && $0 != name
+        }
+        do {
+            try storage.put(name, frozen.state)
+        } catch {
+            // Of the same place, and so the same, from an earlier time.
+            guard error.kind == .exists else { throw error }
+        }
+        try committer.take(
+            Manifest.Checkpoint(
+                position: frozen.position, files: [name], state: Array(name.utf8)))
+        committer.release(others)
+    }
+}
+
+extension TestStore {
+    /// What is wrong with checkpoint and files of a session that was just opened, where nothing was
+    /// damaged. Readers may have pinned older generations.
+    package func checkpointProblem(_ session: Session, besideReaders: Bool) -> String? {
+        if let discarded = session.report.discardedCheckpoint { return "discarded: \(discarded)" }
+        let named = Set(session.manifest.checkpoint?.files ?? [])
+        let there = Set(checkpointFiles)
+        guard there.isSuperset(of: named) else { return "\(named) of \(there)" }
+        return besideReaders || there == named ? nil : "\(there), needed: \(named)"
+    }
 }

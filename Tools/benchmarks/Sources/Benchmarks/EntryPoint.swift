@@ -1,38 +1,66 @@
 import FoundationEssentials
-import Stratus
+import Glibc
 
 @main
 struct EntryPoint {
-    /// `Benchmarks write STORE SECONDS`: saves at full speed for so long, for others to watch.
-    /// `Benchmarks DIRECTORY [SCALE [WORK...]]`: scale 1 is the full run; without WORK, all of
-    /// them, in turn and three times, so that a machine that changes its speed changes it for all.
-    static func main() async throws {
-        var arguments = CommandLine.arguments.dropFirst()
-        if arguments.first == "write" {
-            return try await Writer.run(Array(arguments.dropFirst()))
-        }
-        let directory = arguments.popFirst() ?? "/tmp"
-        let scale = arguments.popFirst().flatMap { Double($0) } ?? 1
-        let device = Device(under: directory)
-        let workloads = Workloads(directory: directory, device: device)
-        func scaled(_ count: Int) -> Int { max(200, Int(Double(count) * scale)) }
-        func raw(_ count: Int, _ length: Int) async throws -> Measurement {
-            try await Raw.writes(scaled(count), of: length, in: directory, on: device)
-        }
-        let all: [(String, () async throws -> Measurement)] = [
-            ("raw-small", { try await raw(5000, 512) }),
-            ("w1", { try await workloads.singles(scaled(5000), callers: 1) }),
-            ("w2", { try await workloads.singles(scaled(200_000), callers: 64) }),
-            ("w2-1000", { try await workloads.singles(scaled(400_000), callers: 1000) }),
-            ("raw-large", { try await raw(2000, 80_000) }),
-            ("w3", { try await workloads.batches(scaled(400_000)) }),
-            ("commit", { try await workloads.oneCommit(scaled(1_000_000)) }),
-        ]
-        let chosen = arguments.isEmpty ? all : all.filter { arguments.contains($0.0) }
-        print("| work | per second | per item | cpu per item | allocations | latency | to device |")
-        print("|---|---|---|---|---|---|---|")
-        for _ in 0..<3 {
-            for (_, work) in chosen { print(try await work().line) }
+    /// `run` is for people, `write` for other scripts; `one` and `killed` are what `run` starts.
+    static func main() async {
+        do {
+            let arguments = Array(CommandLine.arguments.dropFirst())
+            let options = try Options(Array(arguments.dropFirst()))
+            switch arguments.first {
+            case "write": try await Writer.run(options.words)
+            case "one": try await one(try options.setting())
+            case "killed":
+                try await Engines.writeUntilKilled(
+                    try options.setting(), startingAt: try options.number("--first", 0))
+            case "run": try run(options)
+            default: throw BenchmarkError(Options.usage)
+            }
+        } catch {
+            say("\(error)")
+            exit(1)
         }
     }
+
+    private static func one(_ setting: Setting) async throws {
+        var result: Measurement
+        do {
+            result = try await Task.detached { try await Engines.run(setting) }.value
+        } catch {
+            result = Measurement(
+                workload: setting.workload.rawValue, engine: setting.engine.rawValue,
+                turn: setting.turn)
+            result.failure = "\(error)"
+        }
+        print(String(decoding: try JSONEncoder().encode(result), as: UTF8.self))
+    }
+
+    private static func run(_ options: Options) throws {
+        let session = try Session(options)
+        let start = now()
+        let measurements = try session.run()
+        let report = Report(
+            measurements, scale: try options.number("--scale", 1), seconds: now() - start)
+        print(report.text)
+        let folder: String
+        if let page = options.text("--page") {
+            folder = page
+        } else {
+            folder = try options.directory()
+        }
+        try report.write(to: folder)
+        session.finish(keepingStores: options.has("--keep"))
+        say("results.md, results.json and results.svg lie in \(folder)")
+        if measurements.contains(where: { $0.failure != nil }) {
+            throw BenchmarkError("some runs failed")
+        }
+    }
+}
+
+/// A line for whoever watches; what was asked for goes to the standard output.
+func say(_ line: String) {
+    fflush(nil)
+    let bytes = Array((line + "\n").utf8)
+    _ = write(STDERR_FILENO, bytes, bytes.count)
 }

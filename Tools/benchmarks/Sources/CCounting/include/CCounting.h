@@ -3,4 +3,6 @@
 #include <stdint.h>
 /// How many blocks of memory the process has asked for so far.
 uint64_t counting_allocations(void);
+/// How many calls of fsync, fdatasync, msync, syncfs and sync_file_range it has made so far.
+uint64_t counting_syncs(void);
 #endif

@@ -1,0 +1,87 @@
+/// What the index says of a key: two words whose meaning is the keyspace's own, and a stamp.
+package struct IndexValue: Equatable, Sendable {
+    /// Where in the journal the entry was made: it differs for each entry a key ever had.
+    package var stamp: UInt64
+    package var first: UInt64
+    package var second: UInt64
+
+    package init(stamp: UInt64, first: UInt64 = 0, second: UInt64 = 0) {
+        self.stamp = stamp
+        self.first = first
+        self.second = second
+    }
+}
+
+/// A version of what the index says of a key.
+struct IndexEntry: Equatable, Sendable {
+    var key: IndexKey
+    var value: IndexValue
+    var flags: Flags
+
+    struct Flags: OptionSet, Sendable {
+        let rawValue: UInt8
+        /// From the stamp on the key is not there.
+        static let removed = Flags(rawValue: 1)
+        /// Nothing older under the key exists anywhere.
+        static let fresh = Flags(rawValue: 2)
+    }
+
+    /// No stamp reaches it.
+    static let stampLimit: UInt64 = 1 << 52
+
+    var position: IndexPosition { IndexPosition(key, stamp: value.stamp) }
+
+    /// Whether the entry's position is before another.
+    @inline(__always)
+    func precedes(_ position: borrowing IndexPosition) -> Bool {
+        IndexPosition.precedes(key, Self.stampLimit &- value.stamp, position)
+    }
+}
+
+/// A place in the order of entries: by key, then the newest first.
+struct IndexPosition: Comparable, Sendable {
+    let key: IndexKey
+    /// The stamp, turned round: 0 is before all entries of the key.
+    fileprivate let rank: UInt64
+
+    /// Before all entries of the key that are not newer than `stamp`.
+    init(_ key: IndexKey, stamp: UInt64 = .max) {
+        self.init(key, rank: stamp < IndexEntry.stampLimit ? IndexEntry.stampLimit - stamp : 0)
+    }
+
+    private init(_ key: IndexKey, rank: UInt64) {
+        self.key = key
+        self.rank = rank
+    }
+
+    /// Of an entry that stands here.
+    var stamp: UInt64 { IndexEntry.stampLimit - min(rank, IndexEntry.stampLimit) }
+
+    /// Whether it is before all entries of the key.
+    var isNewest: Bool { rank == 0 }
+
+    /// The next place: behind an entry that stands here.
+    var next: IndexPosition { IndexPosition(key, rank: rank + 1) }
+
+    @inline(__always)
+    static func < (left: IndexPosition, right: IndexPosition) -> Bool {
+        precedes(left.key, left.rank, right)
+    }
+
+    /// Whether something of a key is before a position: the inner loop of every search.
+    @inline(__always)
+    fileprivate static func precedes(
+        _ key: borrowing IndexKey, _ rank: UInt64, _ right: borrowing IndexPosition
+    ) -> Bool {
+        for place in 0..<6 {
+            let left = key.words[place]
+            let right = right.key.words[place]
+            if left != right { return left < right }
+        }
+        return rank < right.rank
+    }
+
+    static func == (left: IndexPosition, right: IndexPosition) -> Bool {
+        left.rank == right.rank && left.key == right.key
+    }
+}

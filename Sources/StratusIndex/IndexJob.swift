@@ -1,0 +1,136 @@
+internal import StratusBytes
+internal import StratusFiles
+
+/// A checkpoint or a merge, which any thread can run: it reads what is never changed and writes
+/// files that nobody names yet.
+package struct IndexJob: Sendable {
+    private let memtables: [FrozenMemtable]
+    private let runs: [Run]
+    private let points: NeededPoints
+    private let isOldest: Bool
+    private let numbers: Range<UInt64>
+    private let store: TableStore
+
+    /// What a job made, for ``OrderedIndex/install(_:)``.
+    package struct Output: Sendable {
+        let memtables: [FrozenMemtable]
+        let inputs: [Run]
+        /// Nil where nothing had to be kept.
+        let run: Run?
+    }
+
+    init(
+        _ memtables: [FrozenMemtable], _ runs: [Run], _ points: NeededPoints, isOldest: Bool,
+        numbers: Range<UInt64>, in store: TableStore
+    ) {
+        self.memtables = memtables
+        self.runs = runs
+        self.points = points
+        self.isOldest = isOldest
+        self.numbers = numbers
+        self.store = store
+    }
+
+    /// No more tables than this can come out of so many entries.
+    static func mostTables(entries: Int) -> Int {
+        entries * (TableFormat.longestEntry + 4) / TableFormat.fullTable + 1
+    }
+
+    /// How many entries pass between two questions whether to stop.
+    private static let stride = 4096
+
+    /// Runs the job; returns nil if it was told to stop. Where it does not end, its files are
+    /// deleted again. `pace` is told how many bytes were written, and may wait.
+    package func run(
+        stop: () -> Bool = { false }, pace: (_ bytes: Int) -> Void = { _ in }
+    ) throws(IndexError) -> Output? {
+        var writer = RunWriter(in: store, numbers: numbers, base: leastStamp)
+        do {
+            let isDone = try write(to: &writer, stop, pace)
+            if !isDone { writer.discard() }
+            return isDone ? Output(memtables: memtables, inputs: runs, run: writer.run) : nil
+        } catch {
+            writer.discard()
+            throw error
+        }
+    }
+
+    private var leastStamp: UInt64 {
+        min(
+            memtables.map(\.memtable.leastStamp).min() ?? .max,
+            runs.map(\.leastStamp).min() ?? .max)
+    }
+
+    private func write(
+        to writer: inout RunWriter, _ stop: () -> Bool, _ pace: (Int) -> Void
+    ) throws(IndexError) -> Bool {
+        // The blocks of all inputs pass through, and only what is read next should stay.
+        let cache = BlockCache(limit: (runs.count + 1) << 19)
+        let reading = Reading(mode: .blocking, cache: cache)
+        let start = IndexPosition(IndexKey())
+        var entries = EntryMerger(
+            memtables.flatMap { $0.memtable.sources(from: start, .forward) }
+                + runs.map { EntrySource($0, from: start, .forward) }, .forward)
+        var sieve = VersionSieve(points, isOldest: isOldest)
+        var count = 0
+        while try entries.settle(reading) {
+            if let kept = sieve.pass(entries.current) { pace(try writer.append(kept)) }
+            entries.advance()
+            count += 1
+            if count % Self.stride == 0, stop() { return false }
+        }
+        if let kept = sieve.finish() { pace(try writer.append(kept)) }
+        pace(try writer.finish())
+        return true
+    }
+}
+
+/// Writes entries, which come in order, as the tables of a run.
+private struct RunWriter {
+    private let store: TableStore
+    private let base: UInt64
+    private var numbers: Range<UInt64>
+    private var builder: TableBuilder?
+    private var tables: [Table] = []
+
+    init(in store: TableStore, numbers: Range<UInt64>, base: UInt64) {
+        self.store = store
+        self.numbers = numbers
+        self.base = base
+    }
+
+    var run: Run? { tables.isEmpty ? nil : Run(tables) }
+
+    /// Adds an entry; returns how many bytes were written.
+    mutating func append(_ entry: IndexEntry) throws(IndexError) -> Int {
+        if builder == nil {
+            guard let number = numbers.popFirst() else {
+                preconditionFailure("a job has numbers for all its tables")
+            }
+            builder = TableBuilder(number: number, base: base)
+        }
+        builder?.append(entry)
+        return builder?.isFull == true ? try finish() : 0
+    }
+
+    /// Writes the table that was begun; returns how many bytes that were.
+    mutating func finish() throws(IndexError) -> Int {
+        guard let (info, bytes) = builder?.finish(storeID: store.storeID) else { return 0 }
+        builder = nil
+        let table = Table(info, in: store)
+        tables.append(table)
+        do {
+            try store.storage.put(info.fileName, bytes)
+        } catch {
+            throw .storage(error)
+        }
+        // Whoever reads without waiting finds it open.
+        _ = try table.open(.blocking)
+        return bytes.count
+    }
+
+    /// Deletes what was written, as far as that is possible: nobody names it.
+    func discard() {
+        for table in tables { _ = try? store.storage.delete(table.info.fileName) }
+    }
+}

@@ -1,0 +1,60 @@
+/// The newest entries of the index.
+///
+/// The group at hand fills a small tree of its own. When it ends it becomes a layer, a sorted array
+/// that never changes, and layers of similar size are merged. So what a reader
+/// keeps is a few references, and nothing is ever copied because somebody holds it: with one large
+/// tree, copying the nodes of which readers held the old state cost more than all else in a save.
+struct Memtable: Sendable {
+    private var filling = MemtableTree()
+    /// The newest first.
+    private var layers: [MemtableLayer] = []
+    private var layerBytes = 0
+    private var layerCount = 0
+    private var layerDropCount = 0
+
+    var isEmpty: Bool { filling.isEmpty && layers.isEmpty }
+    var count: Int { filling.count + layerCount }
+    /// What the entries take.
+    var bytes: Int { filling.bytes + layerBytes }
+    /// How many drops of partitions are among the entries.
+    var dropCount: Int { filling.dropCount + layerDropCount }
+    /// No entry's stamp is smaller.
+    var leastStamp: UInt64 { layers.reduce(filling.leastStamp) { min($0, $1.leastStamp) } }
+
+    /// Adds an entry; the newest one of its key gives way where no point needs it. A removal of
+    /// what is fresh leaves nothing at all.
+    mutating func set(_ entry: IndexEntry, _ points: NeededPoints) { filling.set(entry, points) }
+
+    /// Ends the group at hand.
+    mutating func endGroup(_ points: NeededPoints) {
+        if filling.isEmpty { return }
+        layers.insert(MemtableLayer(filling.entries), at: 0)
+        filling = MemtableTree()
+        // Each layer is at least twice as large as the one before it, so that an entry is copied
+        // once for each doubling and there are few layers to look through.
+        while layers.count > 1, layers[0].entries.count * 2 > layers[1].entries.count {
+            let merged = MemtableLayer(merging: layers[0], over: layers[1], points)
+            layers.replaceSubrange(..<2, with: merged.entries.isEmpty ? [] : [merged])
+        }
+        layerBytes = layers.reduce(0) { $0 + $1.bytes }
+        layerCount = layers.reduce(0) { $0 + $1.entries.count }
+        layerDropCount = layers.reduce(0) { $0 + $1.dropCount }
+    }
+
+    /// The newest entry of the key that is not newer than the position's stamp.
+    func entry(at position: IndexPosition) -> IndexEntry? {
+        if !filling.isEmpty, let found = filling.entry(at: position) { return found }
+        if layers.isEmpty { return nil }
+        let hash = position.key.layerHash
+        for layer in layers {
+            if let found = layer.entry(at: position, hash: hash) { return found }
+        }
+        return nil
+    }
+
+    /// The entries from a position on, for a merger, the newest source first.
+    func sources(from position: IndexPosition, _ direction: IndexDirection) -> [EntrySource] {
+        let newest = filling.isEmpty ? [] : [EntrySource(filling, from: position)]
+        return newest + layers.map { EntrySource($0, from: position, direction) }
+    }
+}

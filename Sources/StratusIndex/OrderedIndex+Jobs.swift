@@ -1,0 +1,96 @@
+internal import StratusFiles
+
+// What happens in the background. A job is made from the index, run by any thread, and installed
+// in the index, which may have moved on meanwhile.
+extension OrderedIndex {
+    /// A job that writes all frozen memtables into one new run, if there are any.
+    package mutating func checkpointJob() -> IndexJob? {
+        guard let store, !frozen.isEmpty else { return nil }
+        let numbers = reserve(entries: frozen.reduce(0) { $0 + $1.memtable.count })
+        return IndexJob(
+            frozen, [], points, isOldest: runs.isEmpty, numbers: numbers, in: store)
+    }
+
+    /// A job that merges the newest runs into one, if there are enough of similar size.
+    package mutating func mergeJob() -> IndexJob? {
+        let count = MergePolicy.countToMerge(runs.map(\.bytes))
+        return count > 1 ? mergeJob(newest: count) : nil
+    }
+
+    /// A job that merges all runs into one, so that nothing is left that no point needs.
+    package mutating func fullMergeJob() -> IndexJob? {
+        runs.isEmpty ? nil : mergeJob(newest: runs.count)
+    }
+
+    private mutating func mergeJob(newest count: Int) -> IndexJob? {
+        guard let store else { return nil }
+        let inputs = Array(runs.prefix(count))
+        let numbers = reserve(entries: inputs.reduce(0) { $0 + $1.entryCount })
+        return IndexJob(
+            [], inputs, points, isOldest: count == runs.count, numbers: numbers, in: store)
+    }
+
+    /// Numbers for the tables of a job, which nobody else gets.
+    private mutating func reserve(entries: Int) -> Range<UInt64> {
+        let first = nextNumber
+        nextNumber += UInt64(IndexJob.mostTables(entries: entries))
+        precondition(nextNumber <= TableFormat.numberLimit, "numbers of tables last for ever")
+        return first..<nextNumber
+    }
+
+    /// Puts what a job made in the place of what it was made from. Returns the names of files that
+    /// this index does not read: the old ones, or those of the job if what it was made from is no
+    /// longer there.
+    ///
+    /// A file must stay while a description that names it may be opened, or an older copy of the
+    /// index is read.
+    package mutating func install(_ output: IndexJob.Output) -> [String] {
+        let memtables = frozen.filter { old in output.memtables.contains { $0 === old } }
+        let inputs = runs.indices.filter { place in
+            output.inputs.contains { $0 === runs[place] }
+        }
+        guard memtables.count == output.memtables.count, inputs.count == output.inputs.count
+        else { return forget(output.run.map { [$0] } ?? []) }
+        frozen.removeAll { old in output.memtables.contains { $0 === old } }
+        leftMemoryThrough = memtables.reduce(leftMemoryThrough) { max($0, $1.lastStamp) }
+        // What was frozen since then is newer, what a checkpoint has added stands before.
+        let place = inputs.first ?? 0
+        runs.replaceSubrange(
+            place..<place + inputs.count, with: output.run.map { [$0] } ?? [])
+        return forget(output.inputs)
+    }
+
+    private func forget(_ runs: [Run]) -> [String] {
+        runs.flatMap(\.tables).map { table in
+            store?.cache.remove(file: TableStore.cacheFile(table.info.number))
+            return table.info.fileName
+        }
+    }
+}
+
+/// Which runs are merged: tiers of similar size, so that an entry is written once a tier.
+enum MergePolicy {
+    /// So many runs of a tier are merged into one of the next.
+    private static let runsPerTier = 4
+    /// Or so many of it and below, so that reading never asks too many.
+    private static let mostRuns = 8
+    /// Runs up to this size are of the lowest tier; each tier is four times larger.
+    private static let lowestTier = 1 << 20
+
+    /// How many of the newest runs should be merged; 0: none.
+    static func countToMerge(_ sizes: [Int]) -> Int {
+        let tiers = sizes.map(tier)
+        for tier in Set(tiers).sorted() {
+            let newest = tiers.prefix { $0 <= tier }
+            if newest.count(where: { $0 == tier }) >= runsPerTier || newest.count >= mostRuns {
+                return newest.count
+            }
+        }
+        return 0
+    }
+
+    private static func tier(_ size: Int) -> Int {
+        let parts = size / lowestTier
+        return (Int.bitWidth - parts.leadingZeroBitCount + 1) / 2
+    }
+}

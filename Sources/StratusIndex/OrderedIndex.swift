@@ -1,0 +1,211 @@
+internal import StratusBytes
+package import StratusFiles
+
+/// An ordered map from byte keys to small values, of which every version that is needed can still
+/// be seen: a memtable, and sorted runs on disk.
+///
+/// A value: a copy costs a few references and is a snapshot. The journal is its write-ahead log;
+/// what was not yet written to runs is lost with the process and comes again from the journal.
+package struct OrderedIndex: Sendable {
+    /// Decides which versions may go.
+    ///
+    /// A point may be added if it was needed before, or if nothing was changed behind it yet.
+    /// While a group is applied of which readers do not know yet, the end of what they see must
+    /// be among the points.
+    package var points = NeededPoints()
+    /// Where tables lie; without one everything stays in memory.
+    let store: TableStore?
+    private(set) var active = Memtable()
+    /// The newest first.
+    var frozen: [FrozenMemtable] = []
+    /// The newest first.
+    var runs: [Run] = [] { didSet { recent = RecentEntries() } }
+    private var recent = RecentEntries()
+    /// No table had this number or a higher one.
+    var nextNumber: UInt64 = 1
+    /// The greatest stamp of all changes.
+    private var lastStamp: UInt64 = 0
+    /// The greatest stamp that is in no memtable any more.
+    var leftMemoryThrough: UInt64 = 0
+
+    /// An empty index, whose tables get numbers from `firstNumber` on.
+    package init(in store: TableStore? = nil, firstNumber: UInt64 = 1) {
+        self.store = store
+        nextNumber = firstNumber
+    }
+
+    /// Keeps numbers of tables from being used again that a later state has used.
+    package mutating func keepNumbers(of later: OrderedIndex) {
+        nextNumber = max(nextNumber, later.nextNumber)
+    }
+
+    /// What the memtables take.
+    package var memtableBytes: Int {
+        frozen.reduce(active.bytes) { $0 + $1.memtable.bytes }
+    }
+
+    /// Whether a memtable waits to be written.
+    package var hasFrozen: Bool { !frozen.isEmpty }
+
+    /// What the active memtable takes.
+    package var activeBytes: Int { active.bytes }
+}
+
+/// A memtable that is not changed any more; two with the same content are still two.
+final class FrozenMemtable: Sendable {
+    let memtable: Memtable
+    /// No stamp of its entries is greater.
+    let lastStamp: UInt64
+
+    init(_ memtable: Memtable, lastStamp: UInt64) {
+        self.memtable = memtable
+        self.lastStamp = lastStamp
+    }
+}
+
+// Changing. Stamps never go down from one change to the next.
+extension OrderedIndex {
+    /// Says what a key is from the value's stamp on. `isFresh` promises that nothing older under
+    /// this key exists.
+    package mutating func set(_ key: IndexKey, _ value: IndexValue, isFresh: Bool = false) {
+        precondition(key.count > 4 && value.stamp < IndexEntry.stampLimit)
+        change(IndexEntry(key: key, value: value, flags: isFresh ? .fresh : []))
+    }
+
+    /// From the stamp on the key is not there.
+    package mutating func remove(_ key: IndexKey, at stamp: UInt64) {
+        precondition(key.count > 4 && stamp < IndexEntry.stampLimit)
+        change(IndexEntry(key: key, value: IndexValue(stamp: stamp), flags: .removed))
+    }
+
+    /// From the stamp on no key of the partition is there that was set before.
+    package mutating func drop(partition: UInt32, at stamp: UInt64) {
+        precondition(stamp < IndexEntry.stampLimit)
+        let key = IndexKey(partition: partition)
+        change(IndexEntry(key: key, value: IndexValue(stamp: stamp), flags: .removed))
+    }
+
+    private mutating func change(_ entry: IndexEntry) {
+        lastStamp = max(lastStamp, entry.value.stamp)
+        active.set(entry, points)
+    }
+
+    /// Ends a group of changes: what follows belongs to another one. Readers should be given copies
+    /// only now, since the changes of an open group are held in a form that is dear to copy.
+    package mutating func endGroup() { active.endGroup(points) }
+
+    /// Ends the active memtable, so that a checkpoint can write it, and begins another.
+    package mutating func freeze() {
+        active.endGroup(points)
+        if active.isEmpty { return }
+        frozen.insert(FrozenMemtable(active, lastStamp: lastStamp), at: 0)
+        active = Memtable()
+    }
+}
+
+// Looking.
+extension OrderedIndex {
+    /// What a key is at a point: by default now.
+    package func value(
+        of key: IndexKey, at point: UInt64 = .max, _ mode: ReadMode
+    ) throws(IndexError) -> IndexValue? {
+        let reading = reading(mode)
+        guard let entry = try entry(at: IndexPosition(key, stamp: point), reading),
+            !entry.flags.contains(.removed)
+        else { return nil }
+        if hasDrops, let drop = try drop(of: key.partition, at: point, reading),
+            drop > entry.value.stamp
+        {
+            return nil
+        }
+        return entry.value
+    }
+
+    /// Whether a key was set or removed at or behind `stamp`. Memory alone is asked: where changes
+    /// from then on have left it, the answer is that it may have been.
+    package func mayHaveChanged(_ key: IndexKey, since stamp: UInt64) -> Bool {
+        if leftMemoryThrough >= stamp { return true }
+        let position = IndexPosition(key)
+        if let found = active.entry(at: position) { return found.value.stamp >= stamp }
+        for memtable in frozen {
+            if let found = memtable.memtable.entry(at: position) {
+                return found.value.stamp >= stamp
+            }
+        }
+        return false
+    }
+
+    /// Goes through the keys of a range as they are at a point.
+    package func cursor(
+        _ range: Range<IndexKey>, at point: UInt64 = .max, _ mode: ReadMode,
+        _ direction: IndexDirection = .forward
+    ) -> IndexCursor {
+        IndexCursor(self, range, at: point, mode, direction)
+    }
+
+    func reading(_ mode: ReadMode) -> Reading { Reading(mode: mode, cache: store?.cache) }
+
+    /// Whether anything may be dropped.
+    var hasDrops: Bool {
+        active.dropCount > 0 || frozen.contains { $0.memtable.dropCount > 0 }
+            || runs.contains { $0.dropCount > 0 }
+    }
+
+    /// The stamp of a partition's newest drop that is not newer than the point.
+    func drop(
+        of partition: UInt32, at point: UInt64, _ reading: Reading
+    ) throws(IndexError) -> UInt64? {
+        let position = IndexPosition(IndexKey(partition: partition), stamp: point)
+        if active.dropCount > 0, let found = active.entry(at: position) {
+            return found.value.stamp
+        }
+        for memtable in frozen where memtable.memtable.dropCount > 0 {
+            if let found = memtable.memtable.entry(at: position) { return found.value.stamp }
+        }
+        let hash = position.key.filterHash
+        for run in runs where run.dropCount > 0 {
+            if let found = try run.entry(at: position, hash: hash, reading) {
+                return found.value.stamp
+            }
+        }
+        return nil
+    }
+
+    /// The newest entry of the key that is not newer than the position's stamp.
+    private func entry(
+        at position: IndexPosition, _ reading: Reading
+    ) throws(IndexError) -> IndexEntry? {
+        if let found = active.entry(at: position) { return found }
+        for memtable in frozen {
+            if let found = memtable.memtable.entry(at: position) { return found }
+        }
+        return runs.isEmpty ? nil : try entryInRuns(at: position, reading)
+    }
+
+    private func entryInRuns(
+        at position: IndexPosition, _ reading: Reading
+    ) throws(IndexError) -> IndexEntry? {
+        let recentHash = position.key.layerHash
+        if let found = recent.entry(of: position.key, hash: recentHash),
+            !(found.position < position)
+        {
+            return found
+        }
+        let hash = position.key.filterHash
+        for run in runs {
+            guard let found = try run.entry(at: position, hash: hash, reading) else { continue }
+            // Only of what is asked for now it is known that nothing is newer.
+            if position.isNewest { recent.remember(found, hash: recentHash) }
+            return found
+        }
+        return nil
+    }
+
+    /// All versions of all keys from a position on.
+    func entries(from position: IndexPosition, _ direction: IndexDirection) -> EntryMerger {
+        var sources = active.sources(from: position, direction)
+        sources += frozen.flatMap { $0.memtable.sources(from: position, direction) }
+        sources += runs.map { EntrySource($0, from: position, direction) }
+        return EntryMerger(sources, direction)
+    }
+}

@@ -1,0 +1,25 @@
+package import StratusBytes
+package import StratusFiles
+
+/// Where the tables of a store lie, and the memory that their blocks share.
+package final class TableStore: Sendable {
+    let storage: any Storage
+    let cache: BlockCache
+    let storeID: Hash128
+
+    package init(_ storage: any Storage, cache: BlockCache, storeID: Hash128) {
+        self.storage = storage
+        self.cache = cache
+        self.storeID = storeID
+    }
+
+    /// The name of a table's file in the cache: those of others do not have the highest bit.
+    static func cacheFile(_ number: UInt64) -> UInt64 { number | 1 << 63 }
+}
+
+/// How something is read.
+struct Reading {
+    var mode: ReadMode
+    /// Nil where there are no tables.
+    var cache: BlockCache?
+}

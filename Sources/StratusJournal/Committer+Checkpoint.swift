@@ -1,0 +1,33 @@
+internal import Synchronization
+
+// What the layer above does between commits to spare the next opening its work.
+
+extension Committer {
+    /// Gives `body` the fold and the place up to which it has seen the journal; no commit is open
+    /// there. Nil where no checkpoint can be taken now: the store was closed or is poisoned, or the
+    /// segment is full and the next one could not be begun.
+    package func freeze<Result: Sendable>(
+        _ body: @Sendable (inout Participant, JournalPosition) -> Result
+    ) -> Result? {
+        state.withLock { state in
+            guard !state.isClosed, let position = state.stage.writer.position else { return nil }
+            return body(&state.stage.fold, position)
+        }
+    }
+
+    /// Makes `checkpoint`, whose position ``freeze(_:)`` gave, the one that openings begin at. What
+    /// was written so far is durable then.
+    package func take(_ checkpoint: Manifest.Checkpoint) throws(JournalError) {
+        try state.withLock { state throws(JournalError) in
+            if state.isClosed { throw .closed }
+            try state.stage.writer.take(checkpoint)
+        }
+    }
+
+    /// Files of the layer above are no longer needed: see ``JournalWriter/release(_:)``.
+    package func release(_ files: [String]) {
+        state.withLock { state in
+            if !state.isClosed { _ = state.stage.writer.release(files) }
+        }
+    }
+}

@@ -1,0 +1,17 @@
+/// What stands in for the rivals where their packages are not installed: then this package is good
+/// for Stratus alone, as other scripts use it.
+enum Engines {
+    static func run(_ setting: Setting) async throws -> Measurement {
+        switch setting.engine {
+        case .raw: return try await Raw.run(setting)
+        case .stratus: return try await Workloads<StratusEngine>(setting).run()
+        default: throw BenchmarkError("built without rivals: Tools/benchmarks/run installs them")
+        }
+    }
+
+    static func writeUntilKilled(_ setting: Setting, startingAt first: Int) async throws {
+        try await Workloads<StratusEngine>(setting).writeUntilKilled(startingAt: first)
+    }
+
+    static func versions() -> [String: String] { [:] }
+}
