@@ -69,7 +69,7 @@ let package = Package(
             name: "SimulationTests",
             dependencies: ["Stratus", "StratusJournal", "StratusFiles", "StratusBytes", "Support"],
             swiftSettings: settings),
-        .testTarget(name: "LayoutTests", swiftSettings: settings),
+        .testTarget(name: "LayoutTests", dependencies: ["Support"], swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["Stratus"], swiftSettings: settings),
         .testTarget(
             name: "StratusToolTests", dependencies: ["StratusTool", "Stratus", "Support"],
