@@ -78,7 +78,7 @@ let package = Package(
                 "Support",
             ],
             swiftSettings: settings),
-        .testTarget(name: "LayoutTests", swiftSettings: settings),
+        .testTarget(name: "LayoutTests", dependencies: ["Support"], swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["Stratus"], swiftSettings: settings),
         .testTarget(
             name: "StratusToolTests", dependencies: ["StratusTool", "Stratus", "Support"],

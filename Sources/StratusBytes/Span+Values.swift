@@ -66,14 +66,4 @@ extension Span<UInt8> {
         for place in 0..<count where uint8(at: place) != other[place] { return false }
         return true
     }
-
-    /// Whether the bytes in `range` are the UTF-8 of `text`.
-    @inlinable package func equals(_ text: String, in range: Range<Int>) -> Bool {
-        var place = range.lowerBound
-        for unit in text.utf8 {
-            guard place < range.upperBound, uint8(at: place) == unit else { return false }
-            place += 1
-        }
-        return place == range.upperBound
-    }
 }

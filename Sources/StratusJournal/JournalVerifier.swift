@@ -187,21 +187,13 @@ package struct JournalVerifier {
         after place: JournalOffset, before end: JournalOffset, in file: any StorageFile,
         _ segment: Manifest.Segment
     ) throws(StorageError) -> (offset: JournalOffset, chain: UInt64)? {
-        let start = place.bytes(since: segment.base)
-        let stop = min(end.bytes(since: segment.base), file.length)
-        guard start < stop else { return nil }
-        let bytes = try file.read(start..<stop)
-        for position in stride(from: JournalOffset.unit, to: bytes.count, by: JournalOffset.unit) {
-            let offset = place.advanced(byBytes: position)
-            guard
-                let frame = try? FrameHeader(
-                    bytes.span, at: position, end: bytes.count, offset: offset, salt: segment.salt),
-                frame.kind == .group, (try? frame.verifyPayload(bytes.span, at: position)) != nil
-            else { continue }
-            let payload = position + FrameFormat.headerLength
-            let span = bytes.span.extracting(payload..<payload + frame.payloadLength)
-            if let header = try? GroupHeader(span) { return (offset, header.chain) }
+        var found: (offset: JournalOffset, chain: UInt64)?
+        let search = FrameSearch(file: file, segment: segment)
+        try search.forEachPlace(from: place, before: end) { here in
+            guard here.offset > place, let group = here.group else { return true }
+            found = (here.offset, group.chain)
+            return false
         }
-        return nil
+        return found
     }
 }

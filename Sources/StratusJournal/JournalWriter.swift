@@ -113,7 +113,7 @@ package struct JournalWriter {
         do {
             try file.append(group.frames.bytes.span, at: position)
         } catch {
-            try retract()
+            try retract(group.frames.count)
             throw .storage(error)
         }
         head = group.end
@@ -186,14 +186,19 @@ package struct JournalWriter {
         isSealed = true
     }
 
-    /// Takes back what a failed write may have left, so that no later opening finds it: the
-    /// frames behind a group frame that is not whole belong to nothing.
-    private mutating func retract() throws(JournalError) {
-        let zeros = [UInt8](repeating: 0, count: GroupHeader.frameLength)
+    /// Takes back what a failed write of `count` bytes may have left, so that no later opening
+    /// finds it, behind a shorter group neither.
+    private mutating func retract(_ count: Int) throws(JournalError) {
+        let zeros = [UInt8](repeating: 0, count: count)
         let position = position(of: head)
         let file = file
         try poisoning { () throws(StorageError) in
-            try file.append(zeros.span, at: position)
+            do throws(StorageError) {
+                try file.append(zeros.span, at: position)
+            } catch {
+                // What finds no room for a zero had found none for the group.
+                if error.kind != .noSpace { throw error }
+            }
             try file.sync()
         }
     }

@@ -1,4 +1,3 @@
-internal import StratusBytes
 internal import StratusFiles
 
 /// What lies behind a place where the groups of a segment stop being whole.
@@ -13,9 +12,6 @@ struct TailEvidence: Equatable {
     var hasLaterFrame = false
     /// At the place itself, a whole frame of another segment's life.
     var isStale = false
-
-    /// The most that is read at once; pieces overlap by a header.
-    private static let pieceLength = 1 << 20
 }
 
 extension TailEvidence {
@@ -27,58 +23,34 @@ extension TailEvidence {
         others: [Manifest.Segment]
     ) throws(StorageError) {
         let start = place.bytes(since: segment.base)
-        var position = start
-        while position < segment.lengthInBytes {
-            let end = min(
-                position + Self.pieceLength + GroupHeader.frameLength * 2, segment.lengthInBytes)
-            let bytes = try file.read(position..<end)
-            let next = min(position + Self.pieceLength, segment.lengthInBytes)
-            if position == start {
-                isStale = others.contains { other in
-                    Self.frame(
-                        bytes.span, at: 0, offset: other.base.advanced(byBytes: start),
-                        salt: other.salt) != nil
-                }
-            }
-            look(
-                through: bytes.span, upTo: next - position, at: position, behind: place,
-                in: segment)
-            position = next
+        let header = try file.read(
+            start..<min(start + FrameFormat.headerLength, segment.lengthInBytes))
+        isStale = others.contains { other in
+            let offset = other.base.advanced(byBytes: start)
+            let frame = try? FrameHeader(
+                header.span, at: 0, end: .max, offset: offset, salt: other.salt)
+            return frame != nil
         }
+        let search = FrameSearch(file: file, segment: segment)
+        var found = self
+        try search.forEachPlace(from: place, before: segment.limit) { here in
+            found.isZero = false
+            if here.offset > place { found.note(here, behind: place) }
+            return true
+        }
+        self = found
     }
 
-    private mutating func look(
-        through bytes: Span<UInt8>, upTo end: Int, at position: Int, behind place: JournalOffset,
-        in segment: Manifest.Segment
-    ) {
-        for start in stride(from: 0, to: end, by: JournalOffset.unit) {
-            // Zeros are the usual case, and no frame begins with them.
-            if bytes.uint64(at: start) == 0 { continue }
-            isZero = false
-            let offset = segment.base.advanced(byBytes: position + start)
-            guard offset > place,
-                let frame = Self.frame(bytes, at: start, offset: offset, salt: segment.salt)
-            else { continue }
-            if frame.kind == .group {
-                let payload = start + FrameFormat.headerLength
-                guard (try? frame.verifyPayload(bytes, at: start)) != nil,
-                    let group = try? GroupHeader(
-                        bytes.extracting(payload..<payload + frame.payloadLength))
-                else { continue }
-                hasLaterGroup = true
-                if group.durableThrough > place { saysDurable = true }
-            } else if frame.kind == .closingMark {
-                hasClosingMark = true
-            } else if !hasLaterGroup {
-                hasLaterFrame = true
-            }
+    private mutating func note(_ here: FrameSearch.Place, behind place: JournalOffset) {
+        guard let frame = here.frame else { return }
+        if frame.kind == .group {
+            guard let group = here.group else { return }
+            hasLaterGroup = true
+            if group.durableThrough > place { saysDurable = true }
+        } else if frame.kind == .closingMark {
+            hasClosingMark = true
+        } else if !hasLaterGroup {
+            hasLaterFrame = true
         }
-    }
-
-    /// The frame whose header is whole at `place`.
-    private static func frame(
-        _ bytes: Span<UInt8>, at place: Int, offset: JournalOffset, salt: UInt64
-    ) -> FrameHeader? {
-        try? FrameHeader(bytes, at: place, end: .max, offset: offset, salt: salt)
     }
 }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import StratusBytes
+import Support
 import Testing
 
 /// The pages say what the code refers to, and the samples are all listed.

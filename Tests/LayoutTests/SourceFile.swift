@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Support
 import Testing
 
 /// A file of the package, with the path it has from the package's root.
@@ -16,33 +16,10 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
 
     private static func files(endingWith endings: [String]) -> [SourceFile] {
         ["Sources", "Tools/stratus", "Tests"].flatMap { folder in
-            Package.paths(below: folder)
+            PackageFiles.paths(below: folder)
                 .filter { path in endings.contains { path.hasSuffix($0) } }
-                .map { SourceFile(path: $0, text: Package.text($0) ?? "") }
+                .map { SourceFile(path: $0, text: PackageFiles.text($0) ?? "") }
         }
-    }
-}
-
-/// The package as it lies on disk.
-enum Package {
-    static let root = #filePath.split(separator: "/", omittingEmptySubsequences: false)
-        .dropLast(3).joined(separator: "/")
-
-    /// The names in a folder, or none where there is no such folder.
-    static func names(in folder: String) -> [String] {
-        let names = try? FileManager.default.contentsOfDirectory(atPath: "\(root)/\(folder)")
-        return (names ?? []).sorted()
-    }
-
-    /// The paths of everything below a folder, from the package's root.
-    static func paths(below folder: String) -> [String] {
-        let paths = try? FileManager.default.subpathsOfDirectory(atPath: "\(root)/\(folder)")
-        return (paths ?? []).sorted().map { "\(folder)/\($0)" }
-    }
-
-    static func text(_ path: String) -> String? {
-        FileManager.default.contents(atPath: "\(root)/\(path)")
-            .map { String(decoding: $0, as: UTF8.self) }
     }
 }
 

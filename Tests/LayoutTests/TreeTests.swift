@@ -1,3 +1,4 @@
+import Support
 import Testing
 
 // The folder tree is the architecture, and the pages that show it are complete.
@@ -21,17 +22,19 @@ func names(_ names: [String], missingIn page: String) -> [String] {
 }
 
 @Test func `the top level holds only what it must`() {
-    #expect(strangers(amongTopLevel: Package.names(in: "")) == [])
+    #expect(strangers(amongTopLevel: PackageFiles.names(in: "")) == [])
 }
 
 @Test func `the readme names every folder of the sources`() throws {
-    let readme = try #require(Package.text("README.md"), "there is no README.md")
-    #expect(names(Package.names(in: "Sources"), missingIn: readme) == [])
+    let readme = try #require(PackageFiles.text("README.md"), "there is no README.md")
+    #expect(names(PackageFiles.names(in: "Sources"), missingIn: readme) == [])
 }
 
 @Test func `the list of formats names every page`() throws {
-    let list = try #require(Package.text("Formats/README.md"), "there is no Formats/README.md")
-    let pages = Package.names(in: "Formats").filter { $0.hasSuffix(".md") && $0 != "README.md" }
+    let list = try #require(PackageFiles.text("Formats/README.md"), "there is no Formats/README.md")
+    let pages = PackageFiles.names(in: "Formats").filter {
+        $0.hasSuffix(".md") && $0 != "README.md"
+    }
     #expect(pages.filter { !list.contains("(\($0))") } == [], "each is listed as a link")
 }
 

@@ -69,6 +69,24 @@ struct CommitterTests {
         #expect(try reopened() == [1, 2, 3, 6, 7, 8])
     }
 
+    /// Only the first bytes of the failed group were overwritten: its later frames lay behind the
+    /// shorter group that came next, and the next opening took them for a damaged one.
+    @Test func `nothing of a group that failed is found behind a shorter one`() throws {
+        let session = try store.write([commits(1...1)])
+        let next = disk.callCount + 1
+        disk.faults = [
+            DiskFault(.short, at: next), DiskFault(.fail(.inputOutput), at: next + 1),
+        ]
+        session.committer.commit(commits(2...60))
+        disk.faults = []
+        #expect(session.outcomes.acknowledged == [1])
+        session.committer.commit(commits(61...61))
+        session.kill()
+        let again = try store.open()
+        #expect(again.report.row == .cleanTail)
+        #expect(again.recovered.map(\.number) == [1, 61])
+    }
+
     @Test func `a failed sync fails everything from its group on until the store is reopened`()
         throws
     {

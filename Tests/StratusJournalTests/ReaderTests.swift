@@ -66,6 +66,30 @@ struct ReaderTests {
         #expect(follower.commits.map(\.number) == [1, 3])
     }
 
+    @Test func `whoever read what a power loss took is told that history has changed`() throws {
+        var lazy = store
+        lazy.durability = .none
+        try lazy.write([commit(1)]).committer.close()
+        let session = try lazy.write([commit(2), commit(3)])
+        session.kill()
+        // Nobody writes, so that all of it belongs to the store.
+        let storage = try LocalStorage(at: TestStore.directory, .reading, on: disk.process())
+        let manifest = try #require(try Journal.newestManifest(in: storage))
+        var reader = JournalReader(manifest, in: storage, fold: ModelFold(preamble: [4]))
+        try reader.read(.toTheEnd)
+        #expect(reader.fold.numbers == [1, 2, 3])
+        let path = store.path(try #require(manifest.segments.last))
+        disk.overwrite(
+            path, at: manifest.segments[0].end.bytes(since: .zero),
+            with: [UInt8](repeating: 0, count: 16 << 10))
+        let again = try store.open()
+        #expect(again.recovered.map(\.number) == [1])
+        #expect(throws: JournalError.historyChanged) { try reader.replace(again.manifest) }
+        var other = again.manifest
+        other.storeID.low ^= 1
+        #expect(throws: JournalError.historyChanged) { try reader.replace(other) }
+    }
+
     @Test func `an offset that no entry begins at gives none, in gaps neither`() throws {
         let session = try store.write([commit(1), commit(2)])
         session.kill()

@@ -1,27 +1,27 @@
 import FoundationEssentials
 
 /// The package as it lies on disk.
-enum PackageFiles {
-    static let root = #filePath.split(separator: "/", omittingEmptySubsequences: false)
+package enum PackageFiles {
+    package static let root = #filePath.split(separator: "/", omittingEmptySubsequences: false)
         .dropLast(3).joined(separator: "/")
 
     /// The names in a folder, sorted; none where there is no such folder.
-    static func names(in folder: String) -> [String] {
+    package static func names(in folder: String) -> [String] {
         let names = try? FileManager.default.contentsOfDirectory(atPath: "\(root)/\(folder)")
         return (names ?? []).sorted()
     }
 
     /// The paths of everything below a folder, from the package's root.
-    static func paths(below folder: String) -> [String] {
+    package static func paths(below folder: String) -> [String] {
         let paths = try? FileManager.default.subpathsOfDirectory(atPath: "\(root)/\(folder)")
         return (paths ?? []).sorted().map { "\(folder)/\($0)" }
     }
 
-    static func bytes(_ path: String) -> [UInt8]? {
+    package static func bytes(_ path: String) -> [UInt8]? {
         FileManager.default.contents(atPath: "\(root)/\(path)").map { [UInt8]($0) }
     }
 
-    static func text(_ path: String) -> String? {
+    package static func text(_ path: String) -> String? {
         bytes(path).map { String(decoding: $0, as: UTF8.self) }
     }
 }

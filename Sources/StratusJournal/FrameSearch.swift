@@ -1,0 +1,54 @@
+internal import StratusBytes
+internal import StratusFiles
+
+/// Looks for frames of a segment where its groups stop being whole: at every place, since nothing
+/// tells where they begin.
+struct FrameSearch {
+    /// What lies at a place that does not begin with eight zeros.
+    struct Place {
+        var offset: JournalOffset
+        /// A frame's header for just this place.
+        var frame: FrameHeader?
+        /// What a group frame says that is whole.
+        var group: GroupHeader?
+    }
+
+    let file: any StorageFile
+    let segment: Manifest.Segment
+
+    /// The most that is read at once; pieces overlap by a group frame.
+    private static let pieceLength = 1 << 20
+
+    /// Gives `body` the places from `start` on and before `end`, until it returns false.
+    func forEachPlace(
+        from start: JournalOffset, before end: JournalOffset, _ body: (Place) -> Bool
+    ) throws(StorageError) {
+        let end = min(end.bytes(since: segment.base), file.length & ~(JournalOffset.unit - 1))
+        var position = start.bytes(since: segment.base)
+        while position < end {
+            let next = min(position + Self.pieceLength, end)
+            let bytes = try file.read(position..<min(next + GroupHeader.frameLength, end))
+            let span = bytes.span
+            for place in stride(from: 0, to: next - position, by: JournalOffset.unit) {
+                // Zeros are the usual case, and no frame begins with them.
+                if span.uint64(at: place) == 0 { continue }
+                let offset = segment.base.advanced(byBytes: position + place)
+                if !body(self.place(at: offset, span, place)) { return }
+            }
+            position = next
+        }
+    }
+
+    private func place(at offset: JournalOffset, _ bytes: Span<UInt8>, _ start: Int) -> Place {
+        var found = Place(offset: offset)
+        found.frame = try? FrameHeader(
+            bytes, at: start, end: .max, offset: offset, salt: segment.salt)
+        guard let frame = found.frame, frame.kind == .group,
+            (try? frame.verifyPayload(bytes, at: start)) != nil
+        else { return found }
+        let payload = start + FrameFormat.headerLength
+        found.group = try? GroupHeader(
+            bytes.extracting(payload..<payload + frame.payloadLength))
+        return found
+    }
+}
