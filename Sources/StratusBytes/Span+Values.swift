@@ -66,4 +66,15 @@ extension Span<UInt8> {
         for place in 0..<count where uint8(at: place) != other[place] { return false }
         return true
     }
+
+    /// Whether the bytes in `range` are the UTF-8 of `text`.
+    @inlinable package func equals(_ text: String, in range: Range<Int>) -> Bool {
+        guard text.utf8.count == range.count else { return false }
+        var place = range.lowerBound
+        for unit in text.utf8 {
+            if uint8(at: place) != unit { return false }
+            place += 1
+        }
+        return true
+    }
 }
