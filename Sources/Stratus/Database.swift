@@ -180,21 +180,13 @@ public struct Database: Sendable {
             isAtomic: isAtomic && canBeAtomic(zoneID))
         let committed = try await container.engine().commit(batch)
         let reading = container.reading
-        let results: [ItemResult]
         do throws(StoreError) {
-            results = try batch.resolve(committed, reading)
+            return try batch.outcomes(of: committed, reading)
         } catch {
             guard error.mustWait else { throw error }
-            results = try await container.threads.run {
-                try batch.resolve(committed, reading.waiting)
-            }
         }
-        return results.map { result in
-            switch result {
-            case .saved(let record): .success(record)
-            case .failed(let error): .failure(error)
-            case .unchanged, .planned, .staged: .success(nil)
-            }
+        return try await container.threads.run {
+            try batch.outcomes(of: committed, reading.waiting)
         }
     }
 

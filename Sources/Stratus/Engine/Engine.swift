@@ -69,7 +69,7 @@ final class Engine: Sendable {
     /// Prepares and commits `request`, and returns what became of each item and the record it is.
     nonisolated(nonsending) func commit(
         _ request: any CommitRequest
-    ) async throws(StoreError) -> PendingCommit.Committed {
+    ) async throws(StoreError) -> Committed {
         try await queue.admit()
         defer { queue.release() }
         let role = PreparingRole(
@@ -84,7 +84,7 @@ final class Engine: Sendable {
             preparation = try await threads.run { try request.prepare(reading.waiting, role) }
         }
         if !preparation.needsCommitter, preparation.buffer.isEmpty {
-            return PendingCommit.Committed(preparation: preparation, start: nil)
+            return Committed(preparation: preparation, start: nil)
         }
         let commit = PendingCommit(request, preparation.needsCommitter ? nil : preparation)
         let outcome = await commit.outcome {
@@ -95,7 +95,9 @@ final class Engine: Sendable {
                 if keeper.isDue { keeper.step() }
             }
         }
-        return try outcome.get()
+        let placed = try outcome.get()
+        return Committed(
+            preparation: placed.preparation ?? preparation, start: placed.start)
     }
 
     /// Commits what is on its way, writes the closing mark, and gives up the store. Called again,

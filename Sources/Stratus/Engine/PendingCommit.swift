@@ -3,11 +3,12 @@ internal import Synchronization
 
 /// A commit on its way through the committer, and the caller who waits for it.
 final class PendingCommit: Sendable {
-    /// The last word: what was prepared and where it lies, or why there is nothing.
-    typealias Outcome = Result<Committed, StoreError>
+    /// The last word: where the commit lies, or why there is nothing.
+    typealias Outcome = Result<Placed, StoreError>
 
-    struct Committed: Sendable {
-        var preparation: Preparation
+    struct Placed: Sendable {
+        /// What the committer prepared, or nil where it took what the caller had.
+        var preparation: Preparation?
         /// Where the commit, or the last piece of a long one, begins; nil: nothing was written.
         var start: JournalOffset?
     }
@@ -15,8 +16,7 @@ final class PendingCommit: Sendable {
     private enum Phase {
         case waiting
         case taken
-        /// What the committer prepared, unless it took what the caller had.
-        case staged(Preparation?, at: JournalOffset?)
+        case staged(Placed)
         case refused(StoreError)
         case done
     }
@@ -68,7 +68,8 @@ final class PendingCommit: Sendable {
 
     /// `preparation` is the committer's own, or nil where it took the caller's.
     func staged(_ preparation: Preparation?, at start: JournalOffset?) {
-        state.withLock { $0.phase = .staged(preparation, at: start) }
+        let placed = Placed(preparation: preparation, start: start)
+        state.withLock { $0.phase = .staged(placed) }
     }
 
     func refused(_ error: StoreError) { state.withLock { $0.phase = .refused(error) } }
@@ -99,11 +100,7 @@ final class PendingCommit: Sendable {
         case .refused where failure != nil, .staged where failure != nil, .waiting, .taken:
             tell(.failure(StoreError(committing: failure ?? .closed)))
         case .refused(let error): tell(.failure(error))
-        case .staged(let preparation, let start):
-            guard let preparation = preparation ?? prepared else {
-                preconditionFailure("what is staged was prepared")
-            }
-            tell(.success(Committed(preparation: preparation, start: start)))
+        case .staged(let placed): tell(.success(placed))
         }
     }
 

@@ -57,6 +57,13 @@ struct Preparation: Sendable {
     }
 }
 
+/// A commit that is part of the store: what was prepared and where it lies.
+struct Committed: Sendable {
+    var preparation: Preparation
+    /// Where the commit, or the last piece of a long one, begins; nil: nothing was written.
+    var start: JournalOffset?
+}
+
 /// Who prepares a commit, and within which limits.
 struct PreparingRole: Sendable {
     /// Where the journal stands before the group being filled, and its chain there. Known to the

@@ -79,17 +79,27 @@ struct RecordBatch: CommitRequest {
     }
 
     /// What became of each item of a commit that was acknowledged, with the records made in the
-    /// caller's own task.
-    func resolve(
-        _ committed: PendingCommit.Committed, _ reading: StoreReading
-    ) throws(StoreError) -> [ItemResult] {
-        var preparation = committed.preparation
-        if let start = committed.start {
-            let all = preparation.results.indices
-            let buffer = preparation.buffer
-            try preparation.resolve(all, of: self, in: buffer, from: start, reading)
+    /// caller's own task; nil for one that is as it was, or gone.
+    func outcomes(
+        of committed: borrowing Committed, _ reading: StoreReading
+    ) throws(StoreError) -> [Result<Record?, StoreError>] {
+        var outcomes: [Result<Record?, StoreError>] = []
+        outcomes.reserveCapacity(items.count)
+        for index in items.indices {
+            switch committed.preparation.results[index] {
+            case .saved(let record): outcomes.append(.success(record))
+            case .failed(let error): outcomes.append(.failure(error))
+            case .unchanged, .planned: outcomes.append(.success(nil))
+            case .staged(let place):
+                let start = committed.start ?? .zero
+                outcomes.append(
+                    .success(
+                        try committed.preparation.record(
+                            index, at: place, of: self, in: committed.preparation.buffer,
+                            from: start, reading)))
+            }
         }
-        return preparation.results
+        return outcomes
     }
 
     /// In an atomic batch the items that could have been written fail with those that cannot.

@@ -181,25 +181,28 @@ extension Preparation {
         _ items: Range<Int>, of batch: RecordBatch, in buffer: CommitBuffer,
         from start: JournalOffset, _ reading: StoreReading
     ) throws(StoreError) {
-        let incarnation = zone?.incarnation ?? 0
         for index in items {
             guard case .staged(let place) = results[index] else { continue }
-            guard case .save(let record) = batch.items[index], let bytes = buffer.payload(at: place)
-            else {
-                results[index] = .unchanged
-                continue
-            }
-            var id = record.recordID
-            if id.zoneID != batch.zoneID { id.zoneID = batch.zoneID }
-            let offset = start.advanced(byBytes: place)
-            results[index] = .saved(
-                try Record(
-                    bytes, 0..<bytes.count,
-                    version: Version(incarnation: incarnation, offset: offset), as: id,
-                    schema: schema
-                ) { number throws(StoreError) in
-                    number == user ? batch.caller : try reading.user(number)
-                })
+            let record = try record(
+                index, at: place, of: batch, in: buffer, from: start, reading)
+            results[index] = record.map { .saved($0) } ?? .unchanged
+        }
+    }
+
+    /// The record that an item has become; nil where it was deleted.
+    func record(
+        _ index: Int, at place: Int, of batch: RecordBatch, in buffer: CommitBuffer,
+        from start: JournalOffset, _ reading: StoreReading
+    ) throws(StoreError) -> Record? {
+        guard case .save(let record) = batch.items[index], let bytes = buffer.payload(at: place)
+        else { return nil }
+        var id = record.recordID
+        if id.zoneID != batch.zoneID { id.zoneID = batch.zoneID }
+        let version = Version(
+            incarnation: zone?.incarnation ?? 0, offset: start.advanced(byBytes: place))
+        return try Record(bytes, 0..<bytes.count, version: version, as: id, schema: schema) {
+            number throws(StoreError) in
+            number == user ? batch.caller : try reading.user(number)
         }
     }
 }
