@@ -61,17 +61,73 @@ package struct JournalView: Sendable {
         let room = segment.end.bytes(since: offset)
         guard length >= FrameFormat.headerLength, length <= room else { throw .noEntry(offset) }
         let bytes = try read(place..<place + length, of: segment, mode)
+        return try entry(at: offset, bytes, 0..<length, in: segment)
+    }
+
+    /// Verifies the entry whose frame fills `range` of what was read.
+    private func entry(
+        at offset: JournalOffset, _ bytes: [UInt8], _ range: Range<Int>, in segment: Segment
+    ) throws(JournalError) -> JournalEntry {
         do throws(FrameFault) {
             let header = try FrameHeader(
-                bytes.span, at: 0, end: length, offset: offset, salt: segment.listed.salt)
-            try header.verifyPayload(bytes.span, at: 0)
-            guard header.frameLength == length else { throw .length }
-            return JournalEntry(offset: offset, header: header, place: 0, bytes: bytes)
+                bytes.span, at: range.lowerBound, end: range.upperBound, offset: offset,
+                salt: segment.listed.salt)
+            try header.verifyPayload(bytes.span, at: range.lowerBound)
+            guard header.frameLength == range.count else { throw .length }
+            // What was read together is not held together.
+            let own = range.count == bytes.count ? bytes : bytes.span.array(in: range)
+            return JournalEntry(offset: offset, header: header, place: 0, bytes: own)
         } catch {
             throw .damaged(
                 JournalDamage(
-                    .frame(error), file: segment.listed.fileName, byte: place, offset: offset))
+                    .frame(error), file: segment.listed.fileName,
+                    byte: offset.bytes(since: segment.base), offset: offset))
         }
+    }
+
+    /// What is read at once, at most, unless an entry is longer.
+    private static let pieceLength = 1 << 20
+    /// So many bytes between two entries are read along rather than passed over.
+    private static let gapLength = 4096
+
+    /// Reads and verifies many entries, given in order of their offsets: those that lie close to
+    /// each other in one piece.
+    package func entries(
+        at places: [(offset: JournalOffset, frameLength: Int)], _ mode: ReadMode
+    ) throws(JournalError) -> [JournalEntry] {
+        var entries: [JournalEntry] = []
+        entries.reserveCapacity(places.count)
+        var first = 0
+        while first < places.count {
+            guard let segment = segment(at: places[first].offset) else {
+                throw .noEntry(places[first].offset)
+            }
+            let limit = segment.end.bytes(since: segment.base)
+            let start = places[first].offset.bytes(since: segment.base)
+            var end = start
+            var next = first
+            while next < places.count, places[next].offset < segment.end {
+                let place = places[next].offset.bytes(since: segment.base)
+                let (length, isFirst) = (places[next].frameLength, next == first)
+                guard length >= FrameFormat.headerLength, length <= limit - place, place >= end
+                else { throw .noEntry(places[next].offset) }
+                guard
+                    isFirst
+                        || (place - end <= Self.gapLength
+                            && place + length - start <= Self.pieceLength)
+                else { break }
+                end = place + length
+                next += 1
+            }
+            let bytes = try read(start..<end, of: segment, mode)
+            for (offset, length) in places[first..<next] {
+                let place = offset.bytes(since: segment.base) - start
+                entries.append(
+                    try entry(at: offset, bytes, place..<place + length, in: segment))
+            }
+            first = next
+        }
+        return entries
     }
 
     /// The same where the length is not known.

@@ -65,14 +65,17 @@ extension DatabaseSnapshot {
         changes.isFullSnapshot = token == nil
         let page = try reading.feed(of: zone, since: since, Page(resultsLimit))
         changes.moreComing = page.moreComing
-        for place in page.places {
-            changes.changeToken.position = place.version.rawValue
+        if let last = page.places.last { changes.changeToken.position = last.version.rawValue }
+        // The nil token leaves deletions out.
+        let places = token == nil ? page.places.filter { !$0.isDeleted } : page.places
+        var users = UserNames(reading)
+        changes.modifications.reserveCapacity(places.count)
+        for (place, entry) in zip(places, try reading.entries(places)) {
             if place.isDeleted {
-                if token == nil { continue }
-                changes.deletions.append(try reading.deletion(place, in: id))
+                changes.deletions.append(try reading.deletion(entry, in: id))
             } else {
                 changes.modifications.append(
-                    try reading.record(place, in: id).showing(desiredKeys))
+                    try reading.record(entry, in: id, &users).showing(desiredKeys))
             }
         }
         return changes
@@ -210,11 +213,11 @@ extension StoreReading {
     }
 
     fileprivate func deletion(
-        _ place: EntryPlace, in zoneID: RecordZone.ID
+        _ entry: JournalEntry, in zoneID: RecordZone.ID
     ) throws(StoreError) -> RecordZoneChanges.Deletion {
-        let tombstone = try entry(place).withPayload { try? Tombstone($0) }
+        let tombstone = entry.withPayload { try? Tombstone($0) }
         guard let tombstone, let type = schema.name(tombstone.type) else {
-            throw StoreError(.damagedPayload(place.offset))
+            throw StoreError(.damagedPayload(entry.offset))
         }
         return RecordZoneChanges.Deletion(
             recordID: Record.ID(recordName: tombstone.name, zoneID: zoneID), recordType: type)

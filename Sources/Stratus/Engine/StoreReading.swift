@@ -119,6 +119,48 @@ struct StoreReading: Sendable {
         }
     }
 
+    /// The entries at `places`, read in the order in which they lie, given in that of `places`.
+    func entries(_ places: [EntryPlace]) throws(StoreError) -> [JournalEntry] {
+        let isInOrder = zip(places, places.dropFirst()).allSatisfy { $0.offset < $1.offset }
+        let order = isInOrder ? [] : places.indices.sorted { places[$0].offset < places[$1].offset }
+        let sorted = isInOrder ? places : order.map { places[$0] }
+        let entries: [JournalEntry]
+        do {
+            entries = try view.entries(
+                at: sorted.map { ($0.offset, $0.frameLength) }, mode)
+        } catch {
+            throw StoreError(error)
+        }
+        if isInOrder { return entries }
+        var given = entries
+        for (index, place) in order.enumerated() { given[place] = entries[index] }
+        return given
+    }
+
+    /// The records at `places`, whatever their names.
+    func records(
+        _ places: [EntryPlace], in zoneID: RecordZone.ID
+    ) throws(StoreError) -> [Record] {
+        var users = UserNames(self)
+        var records: [Record] = []
+        records.reserveCapacity(places.count)
+        for entry in try entries(places) {
+            records.append(try record(entry, in: zoneID, &users))
+        }
+        return records
+    }
+
+    func record(
+        _ entry: JournalEntry, in zoneID: RecordZone.ID, _ users: inout UserNames
+    ) throws(StoreError) -> Record {
+        guard entry.kind == .record else { throw StoreError(JournalError.noEntry(entry.offset)) }
+        guard let name = entry.recordName else { throw StoreError(.damagedPayload(entry.offset)) }
+        return try Record(
+            entry.bytes, entry.payloadRange, version: entry.version,
+            as: Record.ID(recordName: name, zoneID: zoneID), schema: schema
+        ) { number throws(StoreError) in try users.user(number) }
+    }
+
     func zoneEntry(_ place: ZonePlace) throws(StoreError) -> ZoneEntry {
         let entry: JournalEntry
         do {
@@ -130,17 +172,6 @@ struct StoreReading: Sendable {
             throw StoreError(.damagedPayload(place.offset))
         }
         return zone
-    }
-
-    /// The record at `place`, whatever its name.
-    func record(
-        _ place: EntryPlace, in zoneID: RecordZone.ID
-    ) throws(StoreError) -> Record {
-        let entry = try recordEntry(place)
-        guard let name = entry.recordName else {
-            throw StoreError(.damagedPayload(entry.offset))
-        }
-        return try Record(entry, as: Record.ID(recordName: name, zoneID: zoneID), reading: self)
     }
 
     /// The record at `place`, which was found by its name.
@@ -258,5 +289,20 @@ extension JournalError {
     /// An entry whose checksum holds and whose payload makes no sense.
     static func damagedPayload(_ offset: JournalOffset) -> JournalError {
         .damaged(JournalDamage(.payload("content"), file: "", byte: 0, offset: offset))
+    }
+}
+
+/// The users that many records name, of whom there are few.
+struct UserNames {
+    private let reading: StoreReading
+    private var last: (number: UInt32, user: UserID?)?
+
+    init(_ reading: StoreReading) { self.reading = reading }
+
+    mutating func user(_ number: UInt32) throws(StoreError) -> UserID? {
+        if let last, last.number == number { return last.user }
+        let user = try reading.user(number)
+        last = (number, user)
+        return user
     }
 }

@@ -68,14 +68,25 @@ extension StoreReading {
     ) throws(StoreError) -> ContentHash {
         var sum = Sum256()
         var count = 0
+        var places: [EntryPlace] = []
+        var length = 0
+        func add() throws(StoreError) {
+            for record in try records(places, in: id) {
+                sum.add(SHA256.hash(record.canonicalBytes(includingSystem: includingSystem)))
+            }
+            count += places.count
+            places.removeAll(keepingCapacity: true)
+            length = 0
+        }
         try scan(KeySpace.records.range(zone: zone.number)) { _, value throws(StoreError) in
             let place = EntryPlace(value)
             if place.isDeleted { return true }
-            let record = try record(place, in: id)
-            sum.add(SHA256.hash(record.canonicalBytes(includingSystem: includingSystem)))
-            count += 1
+            places.append(place)
+            length += place.frameLength
+            if places.count == Page.usual || length > Page.lengthLimit { try add() }
             return true
         }
+        try add()
         var writer = ByteWriter()
         writer.countedText(id.zoneName)
         writer.varint(count)

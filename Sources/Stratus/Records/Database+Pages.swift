@@ -62,11 +62,8 @@ extension DatabaseSnapshot {
         }
         let limit = Page(resultsLimit).limit
         let (places, next) = try reading.places(prefix, zone.number, from: cursor, limit)
-        var page = RecordPage(cursor: next)
-        for place in places {
-            page.records.append(try reading.record(place, in: id).showing(desiredKeys))
-        }
-        return page
+        let records = try reading.records(places, in: id)
+        return RecordPage(records: records.map { $0.showing(desiredKeys) }, cursor: next)
     }
 }
 
