@@ -158,8 +158,12 @@ extension TestStore.Session {
         do {
             try storage.put(name, frozen.state)
         } catch {
-            // Of the same place, and so the same, from an earlier time.
-            guard error.kind == .exists else { throw error }
+            // Of the same place, and so the same, from an earlier time. One that could not be made
+            // may be there and yet not be durable.
+            guard error.kind == .exists else {
+                _ = try? storage.delete(name)
+                throw error
+            }
         }
         try committer.take(
             Manifest.Checkpoint(
