@@ -144,7 +144,7 @@ public final class Container: Sendable {
                 fold: foundation.emptyFold(of: manifest, spills: true)
             ) { checkpoint in
                 let fold = foundation.fold(checkpoint, of: manifest, spills: true)
-                resumed = fold.map { StoreCheckpoint($0.state, at: checkpoint.position) }
+                resumed = fold.map { StoreCheckpoint($0, at: checkpoint.position) }
                 return fold
             }
             let engine = try Engine(

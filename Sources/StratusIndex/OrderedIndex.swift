@@ -36,7 +36,12 @@ package struct OrderedIndex: Sendable {
 
     /// Keeps numbers of tables from being used again that a later state has used.
     package mutating func keepNumbers(of later: OrderedIndex) {
-        nextNumber = max(nextNumber, later.nextNumber)
+        keepNumbers(before: later.nextNumber)
+    }
+
+    /// Gives no table a number below this one.
+    package mutating func keepNumbers(before number: UInt64) {
+        nextNumber = max(nextNumber, number)
     }
 
     /// What the memtables take.

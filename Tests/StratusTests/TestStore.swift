@@ -83,6 +83,7 @@ struct DiskStore {
     var options = JournalOptions()
     var durability = Container.Durability.full
     var steppedByCaller = false
+    var memoryLimit = 64 << 20
 
     init(_ disk: SimulatedDisk = SimulatedDisk()) { self.disk = disk }
 
@@ -95,7 +96,22 @@ struct DiskStore {
             holder: "the other")
         return try Container(
             writing: storage, creating: creating, durability: durability, options: options,
-            steppedByCaller: steppedByCaller)
+            steppedByCaller: steppedByCaller, memoryLimit: memoryLimit)
+    }
+
+    /// The names of the index's files.
+    var indexFiles: [String] {
+        get throws {
+            try LocalStorage(at: "store", .reading, on: disk.process()).list()
+                .filter { $0.hasPrefix("index-") }
+        }
+    }
+
+    /// Takes the index away, which is then made again from the journal.
+    func deleteIndex() throws {
+        let storage = try LocalStorage(at: "store", .writing(creating: false), on: disk.process())
+        for name in try indexFiles { _ = try storage.delete(name) }
+        storage.close()
     }
 
     func openReadOnly() throws -> Container {

@@ -11,13 +11,18 @@ internal import Synchronization
 /// steps, so that the same calls make the same store.
 final class IndexKeeper: Sendable {
     private struct State {
-        /// What the tables hold.
+        /// What the tables hold, whether or not a manifest says so.
         var checkpoint: StoreCheckpoint?
         /// What they will hold once the frozen memtable is written.
         var coming: StoreCheckpoint?
         var writing: RunningJob?
         var merging: RunningJob?
-        /// The journal cannot be asked to keep a checkpoint any more.
+        /// The fold has written a memtable by itself: the tables hold more than any checkpoint
+        /// says, and nothing is kept before there is one that says it.
+        var isBehind = false
+        /// After a failure: how large the memtable becomes before it is tried again.
+        var patience = 0
+        /// The journal takes no checkpoint any more.
         var hasFailed = false
     }
 
@@ -72,7 +77,7 @@ final class IndexKeeper: Sendable {
         guard isDue else { return true }
         begin()
         finish()
-        return state.withLock { !$0.hasFailed && $0.coming == nil }
+        return state.withLock { !$0.hasFailed && $0.patience == 0 }
     }
 
     /// Merges all runs into one.
@@ -113,7 +118,7 @@ final class IndexKeeper: Sendable {
     private func begin() { state.withLock { begin(&$0) } }
 
     private func begin(_ state: inout State) {
-        if state.hasFailed { return }
+        if state.hasFailed || state.patience > 0 { return }
         if state.writing == nil, state.coming != nil,
             let job = withIndex({ $0.checkpointJob() })
         {
@@ -127,7 +132,9 @@ final class IndexKeeper: Sendable {
     private func isFull(_ state: inout State) -> Bool {
         if state.hasFailed { return false }
         let bytes = withIndex { $0.activeBytes } ?? 0
-        return bytes >= budget.memtable || stretch(since: state.checkpoint) >= budget.limit
+        if state.patience > 0 { return bytes >= state.patience }
+        return bytes >= budget.memtable || state.isBehind
+            || stretch(since: state.checkpoint) >= budget.limit
     }
 
     /// How much journal was written since, in bytes.
@@ -140,11 +147,15 @@ final class IndexKeeper: Sendable {
     private func freeze(_ state: inout State) {
         state.coming = committer.freeze { participant, position in
             participant.fold.withIndex { $0.freeze() }
-            return StoreCheckpoint(participant.fold.state, at: position)
+            return StoreCheckpoint(participant.fold, at: position)
         }
+        // Not now, where a segment is full and the next one could not be begun.
+        guard let coming = state.coming else { return }
+        (state.isBehind, state.patience) = (false, 0)
         // There may be nothing to write, and still be a place to go on from.
-        guard let coming = state.coming, withIndex({ $0.hasFrozen }) == false else { return }
+        guard withIndex({ $0.hasFrozen }) == false else { return }
         state.coming = nil
+        state.checkpoint = coming
         keep(coming, &state)
     }
 
@@ -153,7 +164,10 @@ final class IndexKeeper: Sendable {
         if let result = state.writing?.result {
             state.writing = nil
             install(result, &state)
-            if let coming = state.coming.take() { keep(coming, &state) }
+            if let coming = state.coming.take() {
+                state.checkpoint = coming
+                keep(coming, &state)
+            }
             return true
         }
         if let result = state.merging?.result {
@@ -169,11 +183,12 @@ final class IndexKeeper: Sendable {
         switch result {
         case .success(let output?):
             _ = committer.freeze { participant, _ in participant.fold.install(output) }
+            state.patience = 0
         case .success(nil): break
         case .failure:
-            // Everything is still in memory and in the journal. A store whose index cannot be
-            // written goes on as one whose memtables have no limit.
-            state.hasFailed = true
+            // Everything is still in memory and in the journal. Where the disk is full the
+            // memtable grows by another share before it is tried again.
+            state.patience = (withIndex { $0.activeBytes } ?? 0) + budget.memtable
             state.coming = nil
         }
     }
@@ -181,10 +196,16 @@ final class IndexKeeper: Sendable {
     /// Makes a checkpoint the one that openings begin at.
     private func keep(_ checkpoint: StoreCheckpoint, _ state: inout State) {
         if state.hasFailed { return }
-        guard let manifest = withIndex({ checkpoint.manifest(of: $0) }) else { return }
+        let manifest = committer.freeze { participant, _ -> Manifest.Checkpoint? in
+            guard participant.fold.spillCount == checkpoint.spillCount else { return nil }
+            return participant.fold.withIndex { checkpoint.manifest(of: $0) }
+        }
+        guard let manifest = manifest ?? nil else {
+            state.isBehind = true
+            return
+        }
         do {
             try committer.take(manifest)
-            state.checkpoint = checkpoint
         } catch {
             // The next one may succeed; the one in force still holds.
             if case .storage = error { return }

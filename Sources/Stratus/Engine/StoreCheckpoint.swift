@@ -10,13 +10,17 @@ struct StoreCheckpoint: Sendable {
     var schema: Schema
     var zoneCount: UInt32
     var userCount: UInt32
+    /// How often the fold had written its memtable by itself. The tables hold what lies before the
+    /// position, and no more, only while that is so.
+    var spillCount: Int
 
     /// Of the fold as it is now.
-    init(_ state: StoreFold.State, at position: JournalPosition) {
+    init(_ fold: StoreFold, at position: JournalPosition) {
         self.position = position
-        schema = state.schema
-        zoneCount = state.zoneCount
-        userCount = state.userCount
+        schema = fold.state.schema
+        zoneCount = fold.state.zoneCount
+        userCount = fold.state.userCount
+        spillCount = fold.spillCount
     }
 
     /// As a manifest keeps it, with the tables that `index` has by now.
@@ -41,8 +45,12 @@ extension StoreFold.State {
         lease = IndexLease(released)
     }
 
-    /// What a manifest kept; nil where it makes no sense.
-    init?(_ checkpoint: Manifest.Checkpoint, _ store: TableStore, _ released: ReleasedFiles) {
+    /// What a manifest kept; nil where it makes no sense. New tables get numbers from `firstNumber`
+    /// on.
+    init?(
+        _ checkpoint: Manifest.Checkpoint, _ store: TableStore, firstNumber: UInt64,
+        _ released: ReleasedFiles
+    ) {
         let span = checkpoint.state.span
         var cursor = ByteCursor()
         do {
@@ -58,6 +66,7 @@ extension StoreFold.State {
             return nil
         }
         guard Set(index.fileNames) == Set(checkpoint.files) else { return nil }
+        index.keepNumbers(before: firstNumber)
         lease = IndexLease(released)
         end = checkpoint.position.offset
         lastTime = checkpoint.position.totals.lastTime

@@ -19,20 +19,35 @@ struct StoreFoundation: Sendable {
         cache = BlockCache(limit: budget.cache)
     }
 
-    /// A fold of nothing. Tables that a crash left, or that are of no use, keep their numbers.
+    /// A fold of nothing.
+    ///
+    /// A number of a table is never used twice, since blocks of the old one may be in somebody's
+    /// cache: the counter of an index that is made anew begins above all that earlier generations
+    /// of the manifest, which each add a few tables, can have reached.
     func emptyFold(of manifest: Manifest, spills: Bool) throws -> StoreFold {
-        let numbers = try storage.list().compactMap { OrderedIndex.number(ofFile: $0) }
-        let state = StoreFold.State(
-            tables(of: manifest), firstNumber: (numbers.max() ?? 0) + 1, released)
-        return fold(state, of: manifest, spills: spills)
+        let generation = manifest.generation & (1 << 22 - 1)
+        let number = max(try firstFreeNumber, generation << 16)
+        return fold(
+            StoreFold.State(tables(of: manifest), firstNumber: number, released), of: manifest,
+            spills: spills)
     }
 
     /// The fold that a checkpoint holds, where it makes sense.
     func fold(
         _ checkpoint: Manifest.Checkpoint, of manifest: Manifest, spills: Bool
     ) -> StoreFold? {
-        StoreFold.State(checkpoint, tables(of: manifest), released).map {
-            fold($0, of: manifest, spills: spills)
+        guard let number = try? firstFreeNumber,
+            let state = StoreFold.State(
+                checkpoint, tables(of: manifest), firstNumber: number, released)
+        else { return nil }
+        return fold(state, of: manifest, spills: spills)
+    }
+
+    /// Behind the numbers of all files, those that a crash has left among them.
+    private var firstFreeNumber: UInt64 {
+        get throws {
+            let numbers = try storage.list().compactMap { OrderedIndex.number(ofFile: $0) }
+            return (numbers.max() ?? 0) + 1
         }
     }
 

@@ -1,0 +1,82 @@
+import Stratus
+import StratusFiles
+import StratusJournal
+import Support
+import Testing
+
+/// Commits that are longer than the memory for the newest part of the index.
+@Suite struct SpillTests {
+    private static let count = 12_000
+
+    /// A store whose memory is the least there is, with a commit that does not fit into it.
+    private func fill(_ store: inout DiskStore, rounds: Int) async throws -> [Record.ID] {
+        store.memoryLimit = 1 << 20
+        store.options.segmentLength = 4 << 20
+        let database = try store.open().privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        var records: [Record] = (0..<Self.count).map { note("r\($0)", ["number": 0]) }
+        for round in 1...rounds {
+            let result = try await database.modifyRecords(saving: records, savePolicy: .allKeys)
+            #expect(result.partialFailure == nil)
+            records = records.map { note($0.recordID.recordName, ["number": .int64(Int64(round))]) }
+            // Short ones between, so that checkpoints are taken at other places than spills.
+            for number in 0..<20 {
+                store.disk.keepsCrashPoints = round == rounds && number == 19
+                try await database.save(note("s\(round)-\(number)"))
+            }
+        }
+        return records.map(\.recordID)
+    }
+
+    @Test(arguments: [true, false])
+    func `after commits beyond all memory a crash changes nothing, with the index and without`(
+        steppedByCaller: Bool
+    ) async throws {
+        var store = DiskStore()
+        store.steppedByCaller = steppedByCaller
+        let ids = try await fill(&store, rounds: 3)
+        #expect(try !store.indexFiles.isEmpty, "the index went to disk")
+
+        let point = try #require(store.disk.crashPoints.last)
+        let kept = DiskStore(point.crashed(seed: 2))
+        let made = DiskStore(point.crashed(seed: 2))
+        try made.deleteIndex()
+        let one = try kept.open(creating: false).privateDatabase(for: "alice")
+        let other = try made.open(creating: false).privateDatabase(for: "alice")
+        let hash = try await one.contentHash(includingSystem: true)
+        #expect(hash.recordCount == ids.count + 60)
+        #expect(try await other.contentHash(includingSystem: true) == hash)
+        // Each changed record appears once, whatever was in memory when the process died.
+        for database in [one, other] {
+            var seen: [Record.ID: Int] = [:]
+            var token: ChangeToken?
+            var more = true
+            while more {
+                let page = try await database.recordZoneChanges(
+                    inZoneWith: notes, since: token, resultsLimit: 5000)
+                for record in page.modifications { seen[record.recordID, default: 0] += 1 }
+                (token, more) = (page.changeToken, page.moreComing)
+            }
+            #expect(seen.count == ids.count + 60)
+            #expect(seen.values.allSatisfy { $0 == 1 })
+        }
+    }
+
+    @Test func `a long commit that fails leaves no file of the index behind`() async throws {
+        var store = DiskStore()
+        store.steppedByCaller = true
+        _ = try await fill(&store, rounds: 1)
+        let container = try store.open(creating: false)
+        let database = container.privateDatabase(for: "alice")
+        let hash = try await database.contentHash()
+        var records = (0..<Self.count).map { note("new\($0)", ["number": 1]) }
+        // Refused once all pieces but the last are written.
+        records.append(note("bad", ["number": "text"]))
+        let result = try await database.modifyRecords(saving: records)
+        #expect(result.partialFailure != nil)
+        #expect(try await database.contentHash() == hash)
+        try await container.close()
+        let again = try store.open(creating: false)
+        #expect(try await again.privateDatabase(for: "alice").contentHash() == hash)
+    }
+}
