@@ -83,6 +83,7 @@ struct DiskStore {
     var options = JournalOptions()
     var durability = Container.Durability.full
     var steppedByCaller = false
+    var memoryLimit = 64 << 20
 
     init(_ disk: SimulatedDisk = SimulatedDisk()) { self.disk = disk }
 
@@ -95,7 +96,7 @@ struct DiskStore {
             holder: "the other")
         return try Container(
             writing: storage, creating: creating, durability: durability, options: options,
-            steppedByCaller: steppedByCaller)
+            steppedByCaller: steppedByCaller, memoryLimit: memoryLimit)
     }
 
     func openReadOnly() throws -> Container {

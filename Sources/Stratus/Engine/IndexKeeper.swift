@@ -17,8 +17,10 @@ final class IndexKeeper: Sendable {
         var coming: StoreCheckpoint?
         var writing: RunningJob?
         var merging: RunningJob?
-        /// The journal cannot be asked to keep a checkpoint any more.
+        /// Nothing more is tried unless somebody asks for it.
         var hasFailed = false
+        /// Why the last try came to nothing.
+        var failure: StoreError?
     }
 
     private let committer: Committer<StoreParticipant>
@@ -58,31 +60,53 @@ final class IndexKeeper: Sendable {
 
     /// Writes a checkpoint of everything, if reading it again would take longer.
     func close() {
-        _ = checkpoint(ifLonger: Self.shortStretch)
+        finish(.everything)
+        // What is not in the index is still in the journal.
+        try? checkpoint(ifLonger: Self.shortStretch)
+        finish(.everything)
     }
 
-    /// Writes a checkpoint of everything now; returns whether it is in force.
-    func checkpoint(ifLonger least: Int = 0) -> Bool {
-        finish()
-        let isDue = state.withLock { state in
-            guard stretch(since: state.checkpoint) > least else { return false }
+    /// Where an opening would begin to read now; nil: at the beginning of the journal.
+    var checkpoint: JournalOffset? { state.withLock { $0.checkpoint?.position.offset } }
+
+    /// Writes a checkpoint of everything that was committed; it is in force when this returns.
+    func writeCheckpoint() throws(StoreError) {
+        try checkpoint(ifLonger: 0)
+        releaseGone()
+    }
+
+    private func checkpoint(ifLonger least: Int) throws(StoreError) {
+        finish(.writing)
+        let isDue = try state.withLock { state throws(StoreError) in
+            try begin(trying: &state)
+            if let stretch = stretch(since: state.checkpoint), stretch <= least { return false }
             freeze(&state)
-            return state.coming != nil
+            return true
         }
-        guard isDue else { return true }
+        guard isDue else { return }
         begin()
-        finish()
-        return state.withLock { !$0.hasFailed && $0.coming == nil }
+        finish(.writing)
+        if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Merges all runs into one.
-    func mergeAll() {
-        finish()
-        state.withLock { state in
+    /// Merges all runs into one, so that nothing is left that nobody needs.
+    func mergeAll() throws(StoreError) {
+        finish(.everything)
+        try state.withLock { state throws(StoreError) in
+            try begin(trying: &state)
             guard let job = withIndex({ $0.fullMergeJob() }) else { return }
             state.merging = RunningJob(job, on: threads, wakeUp)
         }
-        finish()
+        finish(.everything)
+        releaseGone()
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+    }
+
+    private func begin(trying state: inout State) throws(StoreError) {
+        if let failure = committer.failure { throw StoreError(failure) }
+        // What failed once may succeed now, when it is asked for.
+        state.hasFailed = false
+        state.failure = nil
     }
 
     private func takeSteps() -> Bool {
@@ -92,18 +116,24 @@ final class IndexKeeper: Sendable {
             begin(&state)
             // On the spot everything is done by now.
             while installFinished(&state) { begin(&state) }
-            let gone = released.take()
-            if !gone.isEmpty { committer.release(gone) }
+            releaseGone()
             return state.writing == nil || !isFull(&state)
         }
     }
 
-    /// Waits until nothing runs any more.
-    private func finish() {
+    private func releaseGone() {
+        let gone = released.take()
+        if !gone.isEmpty { committer.release(gone) }
+    }
+
+    private enum Work { case writing, everything }
+
+    /// Waits until `work` is done.
+    private func finish(_ work: Work) {
         while true {
             let isIdle = state.withLock { state in
                 while installFinished(&state) {}
-                return state.writing == nil && state.merging == nil
+                return state.writing == nil && (work == .writing || state.merging == nil)
             }
             if isIdle { return }
             wakeUp.wait()
@@ -127,14 +157,15 @@ final class IndexKeeper: Sendable {
     private func isFull(_ state: inout State) -> Bool {
         if state.hasFailed { return false }
         let bytes = withIndex { $0.activeBytes } ?? 0
-        return bytes >= budget.memtable || stretch(since: state.checkpoint) >= budget.limit
+        return bytes >= budget.memtable
+            || (stretch(since: state.checkpoint) ?? 0) >= budget.limit
     }
 
-    /// How much journal was written since, in bytes.
-    private func stretch(since checkpoint: StoreCheckpoint?) -> Int {
+    /// How much journal was written since, in bytes; nil where there can be no checkpoint now.
+    private func stretch(since checkpoint: StoreCheckpoint?) -> Int? {
         committer.freeze { _, position in
             position.offset.bytes(since: checkpoint?.position.offset ?? .zero)
-        } ?? 0
+        }
     }
 
     private func freeze(_ state: inout State) {
@@ -142,8 +173,12 @@ final class IndexKeeper: Sendable {
             participant.fold.withIndex { $0.freeze() }
             return StoreCheckpoint(participant.fold.state, at: position)
         }
+        guard let coming = state.coming else {
+            state.failure = StoreError(.quotaExceeded, "the journal has no room to go on")
+            return
+        }
         // There may be nothing to write, and still be a place to go on from.
-        guard let coming = state.coming, withIndex({ $0.hasFrozen }) == false else { return }
+        guard withIndex({ $0.hasFrozen }) == false else { return }
         state.coming = nil
         keep(coming, &state)
     }
@@ -169,11 +204,13 @@ final class IndexKeeper: Sendable {
         switch result {
         case .success(let output?):
             _ = committer.freeze { participant, _ in participant.fold.install(output) }
+            committer.publish()
         case .success(nil): break
-        case .failure:
+        case .failure(let error):
             // Everything is still in memory and in the journal. A store whose index cannot be
             // written goes on as one whose memtables have no limit.
             state.hasFailed = true
+            state.failure = StoreError(JournalError(error))
             state.coming = nil
         }
     }
@@ -186,6 +223,7 @@ final class IndexKeeper: Sendable {
             try committer.take(manifest)
             state.checkpoint = checkpoint
         } catch {
+            state.failure = StoreError(error)
             // The next one may succeed; the one in force still holds.
             if case .storage = error { return }
             state.hasFailed = true

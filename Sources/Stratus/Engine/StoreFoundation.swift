@@ -19,32 +19,36 @@ struct StoreFoundation: Sendable {
         cache = BlockCache(limit: budget.cache)
     }
 
-    /// A fold of nothing. Tables that a crash left, or that are of no use, keep their numbers.
-    func emptyFold(of manifest: Manifest, spills: Bool) throws -> StoreFold {
-        let numbers = try storage.list().compactMap { OrderedIndex.number(ofFile: $0) }
-        let state = StoreFold.State(
-            tables(of: manifest), firstNumber: (numbers.max() ?? 0) + 1, released)
-        return fold(state, of: manifest, spills: spills)
+    /// What a reading of the journal may begin with.
+    struct Beginnings {
+        /// A fold of nothing.
+        var empty: StoreFold
+        /// The fold that a checkpoint holds, where it makes sense.
+        var resuming: (Manifest.Checkpoint) -> StoreFold?
     }
 
-    /// The fold that a checkpoint holds, where it makes sense.
-    func fold(
-        _ checkpoint: Manifest.Checkpoint, of manifest: Manifest, spills: Bool
-    ) -> StoreFold? {
-        StoreFold.State(checkpoint, tables(of: manifest), released).map {
-            fold($0, of: manifest, spills: spills)
+    /// `follow` is told how far the journal was read.
+    func beginnings(
+        of manifest: Manifest, spills: Bool,
+        follow: (@Sendable (JournalOffset) -> Void)? = nil
+    ) throws -> Beginnings {
+        let tables = tables(of: manifest)
+        // A crash may have left tables behind the last one that a checkpoint names.
+        let numbers = try storage.list().compactMap { OrderedIndex.number(ofFile: $0) }
+        let empty = StoreFold.State(tables, firstNumber: (numbers.max() ?? 0) + 1, released)
+        func fold(_ state: StoreFold.State) -> StoreFold {
+            StoreFold(
+                state, secret: manifest.secret, released,
+                spillLimit: spills ? budget.memtable : nil, follow: follow)
+        }
+        return Beginnings(empty: fold(empty)) { checkpoint in
+            guard var state = StoreFold.State(checkpoint, tables, released) else { return nil }
+            state.index.keepNumbers(of: empty.index)
+            return fold(state)
         }
     }
 
-    private func fold(
-        _ state: StoreFold.State, of manifest: Manifest, spills: Bool
-    ) -> StoreFold {
-        StoreFold(
-            state, secret: manifest.secret, released,
-            spillLimit: spills ? budget.memtable : nil)
-    }
-
-    private func tables(of manifest: Manifest) -> TableStore {
+    func tables(of manifest: Manifest) -> TableStore {
         TableStore(storage, cache: cache, storeID: StoreIdentity(manifest).idBits)
     }
 }
