@@ -39,15 +39,20 @@ public final class Container: Sendable {
         public var droppedBytes: Int
         /// Files that a crash had left and nothing referred to.
         public var discardedFiles: [String]
+        /// The offset of the checkpoint from which the journal was read; nil: it was read from its
+        /// beginning.
+        public var checkpoint: UInt64?
+        /// Why the checkpoint that the store had was of no use. Nothing is lost by that but time.
+        public var discardedCheckpoint: StoreError.Place?
     }
 
     /// What the opening found and did.
     public let recoveryReport: RecoveryReport
     let access: Access
-    private let foundation: StoreFoundation
+    let foundation: StoreFoundation
 
     /// How many reads wait for the disk at once.
-    private static let threadCount = 8
+    static let threadCount = 8
 
     enum Access: Sendable {
         case writing(Engine)
@@ -131,19 +136,21 @@ public final class Container: Sendable {
 
     convenience init(
         writing foundation: StoreFoundation, creating: Bool, durability: Durability,
-        options: JournalOptions, driver: EngineDriver
+        options: JournalOptions, driver: EngineDriver, rebuilding: Rebuilding? = nil
     ) throws {
         let storage = foundation.storage
         do {
-            // Names are hashed with a secret that lies in the manifest, read here for that alone.
-            let manifest = try Journal.manifest(
+            // Names are hashed with a secret that lies in the manifest.
+            var manifest = try Journal.manifest(
                 in: storage, creating: creating, options: options)
+            if rebuilding != nil { manifest.set(nil) }
+            let beginnings = try foundation.beginnings(
+                of: manifest, spills: true, follow: rebuilding?.follower(of: manifest))
             var resumed: StoreCheckpoint?
             let opened = try Journal.open(
-                in: storage, manifest, options: options,
-                fold: foundation.emptyFold(of: manifest, spills: true)
+                in: storage, manifest, options: options, fold: beginnings.empty
             ) { checkpoint in
-                let fold = foundation.fold(checkpoint, of: manifest, spills: true)
+                let fold = beginnings.resuming(checkpoint)
                 resumed = fold.map { StoreCheckpoint($0, at: checkpoint.position) }
                 return fold
             }
@@ -248,6 +255,7 @@ extension Container.RecoveryReport {
             possibleLoss: report.possibleLoss, end: report.end.rawValue,
             damage: report.damage.map { StoreError.Place($0) },
             replayedCommits: report.replayedCommits, droppedBytes: report.droppedBytes,
-            discardedFiles: report.discardedFiles)
+            discardedFiles: report.discardedFiles, checkpoint: report.checkpoint?.rawValue,
+            discardedCheckpoint: report.discardedCheckpoint.map { StoreError.Place($0) })
     }
 }

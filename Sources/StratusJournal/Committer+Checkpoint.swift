@@ -24,6 +24,21 @@ extension Committer {
         }
     }
 
+    /// Makes known what ``freeze(_:)`` changed in the fold, before the next commit does.
+    package func publish() {
+        state.withLock { state in
+            guard !state.isClosed, state.stage.writer.position != nil else { return }
+            state.stage.fold.publish(state.stage.writer.view, head: state.stage.writer.head)
+        }
+    }
+
+    /// Why there will be no checkpoint any more, if so.
+    package var failure: JournalError? {
+        state.withLock { state in
+            state.isClosed ? .closed : state.stage.writer.poison.map { .poisoned($0) }
+        }
+    }
+
     /// Files of the layer above are no longer needed: see ``JournalWriter/release(_:)``.
     package func release(_ files: [String]) {
         state.withLock { state in

@@ -175,7 +175,8 @@ package enum Journal {
             manifest, view: view, file: try reader.files.file(of: active, .blocking),
             head: active.end, chain: active.chainAtEnd, totals: totals,
             needsPreamble: totals.entryCount == 0,
-            leftovers: try Leftovers(in: storage, beside: manifest), in: storage,
+            leftovers: try Leftovers(
+                in: storage, beside: manifest, reading: reader.fold.files), in: storage,
             options: options)
     }
 }

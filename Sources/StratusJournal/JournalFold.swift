@@ -24,6 +24,12 @@ package protocol JournalFold {
 
     /// Takes back everything since the last ``mark()``.
     mutating func abandon()
+
+    /// The files of its own that the fold reads.
+    var files: [String] { get }
+
+    /// Takes the place of a fold with which the reading came to nothing, before it reads anything.
+    mutating func replace(_ failed: Self)
 }
 
 extension JournalDamage.Kind: Error {}
@@ -42,4 +48,6 @@ package struct NoFold: JournalFold {
 
 extension JournalFold {
     package var preamble: [UInt8] { [] }
+    package var files: [String] { [] }
+    package mutating func replace(_ failed: Self) {}
 }

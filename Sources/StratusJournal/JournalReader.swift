@@ -82,7 +82,9 @@ package struct JournalReader<Fold: JournalFold> {
             guard error.isDamage else { throw error }
             discardCheckpoint("journal")
         }
+        let failed = scan.fold
         scan = empty
+        scan.fold.replace(failed)
         view = JournalView(files)
         report = RecoveryReport(
             row: .behindStatedEnd, end: .zero, discardedCheckpoint: report.discardedCheckpoint)

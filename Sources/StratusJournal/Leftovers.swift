@@ -9,8 +9,12 @@ struct Leftovers {
     private var generations: [(name: String, files: Set<String>)] = []
     private var released: [String] = []
 
-    /// What earlier processes left, beside the generation that is now in force.
-    init(in storage: any Storage, beside manifest: Manifest) throws(StorageError) {
+    /// What earlier processes left, beside the generation that is now in force and the files that
+    /// the layer above reads. The opening may have made some of those, which no generation names
+    /// before the next checkpoint.
+    init(
+        in storage: any Storage, beside manifest: Manifest, reading: [String]
+    ) throws(StorageError) {
         let names = try storage.list()
         let files = names.filter { $0.hasPrefix(Manifest.Checkpoint.filePrefix) }
         for name in names where Manifest.generation(ofFile: name) != nil {
@@ -22,7 +26,7 @@ struct Leftovers {
             let named = older.map { $0.checkpoint?.files ?? [] } ?? files
             generations.append((name, Set(named)))
         }
-        let kept = Set(manifest.checkpoint?.files ?? [])
+        let kept = Set(manifest.checkpoint?.files ?? []).union(reading)
         released = files.filter { !kept.contains($0) }
     }
 

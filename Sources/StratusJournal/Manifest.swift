@@ -89,7 +89,7 @@ package struct Manifest: Equatable, Sendable {
     package var fileName: String { Self.fileName(generation: generation) }
 
     /// Where the checkpoint begins in the file: behind the checksum of all that must be right.
-    var checkpointPlace: Int { Self.fixedLength + segments.count * Self.segmentLength + 8 }
+    package var checkpointPlace: Int { Self.fixedLength + segments.count * Self.segmentLength + 8 }
 
     package func encoded() -> [UInt8] {
         let checkpoint = checkpoint?.encoded(generation: generation) ?? []

@@ -17,3 +17,11 @@ func example() async throws {
     for record in changes.modifications { print(record.recordID.recordName, record.allKeys) }
     try await container.close()  // keep changes.changeToken: the next fetch goes on from there
 }
+
+func snapshots(of container: Container, _ id: Record.ID) throws {
+    let snapshot = container.snapshot()
+    let database = snapshot.privateDatabase(for: "alice")
+    let note = try database.record(for: id)  // without `await`: it may wait for the disk
+    let others = try database.records(inZoneWith: id.zoneID, type: note.recordType).records
+    print(others.count, try database.contentHash())  // of the same moment, whoever writes meanwhile
+}

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Stratus
 import Testing
 
 @Suite struct ReadmeTests {
@@ -10,21 +11,26 @@ import Testing
         return text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// What stands between the braces of `example()`, which the compiler has accepted.
-    private static func compiledExample() throws -> [String] {
+    /// What stands between the braces of the functions that the compiler has accepted.
+    private static func compiledExamples() throws -> [[String]] {
         let lines = try lines(of: "Tests/ReadmeTests/Example.swift")
-        guard let start = lines.firstIndex(where: { $0.hasPrefix("func example()") }),
-            let end = lines.lastIndex(of: "}")
-        else { return [] }
-        return lines[(start + 1)..<end].map { String($0.dropFirst(4)) }
+        return lines.split { $0.hasPrefix("func ") }.dropFirst().map { body in
+            body.prefix { $0 != "}" }.map { String($0.dropFirst(4)) }
+        }
     }
 
-    @Test func `the example in the README is the one that is compiled`() throws {
-        let readme = try Self.lines(of: "README.md")
-        let start = try #require(readme.firstIndex(of: "```swift"))
-        let end = try #require(readme[start...].firstIndex(of: "```"))
-        let shown = Array(readme[(start + 1)..<end])
-        #expect(shown == ["import Stratus", ""] + (try Self.compiledExample()))
+    @Test func `the examples in the README are those that are compiled`() throws {
+        var readme = try Self.lines(of: "README.md")[...]
+        var shown: [[String]] = []
+        while let start = readme.firstIndex(of: "```swift") {
+            let end = try #require(readme[start...].firstIndex(of: "```"))
+            shown.append(Array(readme[(start + 1)..<end]))
+            readme = readme[end...].dropFirst()
+        }
+        var compiled = try Self.compiledExamples()
+        try #require(compiled.count == 2)
+        compiled[0] = ["import Stratus", ""] + compiled[0]
+        #expect(shown == compiled)
     }
 
     @Test func `the README opens with the two commands`() throws {
@@ -37,6 +43,9 @@ import Testing
         try? FileManager.default.removeItem(atPath: "/tmp/notes.stratus")
         defer { try? FileManager.default.removeItem(atPath: "/tmp/notes.stratus") }
         try await example()
+        let container = try await Container.openReadOnly(at: "/tmp/notes.stratus")
+        let zone = RecordZone.ID(zoneName: "Notes")
+        try snapshots(of: container, Record.ID(recordName: "n1", zoneID: zone))
         #expect(FileManager.default.fileExists(atPath: "/tmp/notes.stratus"))
     }
 }

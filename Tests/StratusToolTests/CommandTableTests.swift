@@ -7,7 +7,7 @@ struct CommandTableTests {
     @Test func `the table has the commands of the first part`() {
         let names = [
             "import", "follow", "info", "zones", "records", "show", "log", "changes", "verify",
-            "hash", "help", "completion", "version",
+            "hash", "stats", "checkpoint", "reindex", "help", "completion", "version",
         ]
         #expect(Self.table.commands.map(\.name) == names)
     }

@@ -15,5 +15,8 @@ extension Tool {
             "changes": Show.changes,
             "verify": Verify.run,
             "hash": Hash.run,
+            "stats": Maintain.stats,
+            "checkpoint": Maintain.checkpoint,
+            "reindex": Maintain.reindex,
         ]) { first, _ in first }
 }

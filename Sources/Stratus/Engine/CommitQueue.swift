@@ -7,6 +7,7 @@ internal import Synchronization
 final class CommitQueue: Sendable {
     private struct State {
         var pending: [PendingCommit] = []
+        var errands: [@Sendable () -> Void] = []
         /// Commits that were let in and are not finished.
         var admitted = 0
         var isClosed = false
@@ -102,6 +103,25 @@ final class CommitQueue: Sendable {
             let pending = state.pending
             state.pending = []
             return pending
+        }
+    }
+
+    /// Has `errand` run between commits; returns false, and nothing is run, where the queue was
+    /// closed.
+    func submit(errand: @escaping @Sendable () -> Void) -> Bool {
+        let isOpen = state.withLock { state in
+            if !state.isClosed { state.errands.append(errand) }
+            return !state.isClosed
+        }
+        if isOpen { wakeUp.signal() }
+        return isOpen
+    }
+
+    /// What is to be run between commits.
+    func takeErrands() -> [@Sendable () -> Void] {
+        state.withLock { state in
+            defer { state.errands = [] }
+            return state.errands
         }
     }
 

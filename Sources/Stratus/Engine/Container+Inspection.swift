@@ -1,6 +1,5 @@
 public import FoundationEssentials
 internal import StratusBytes
-package import StratusFiles
 internal import StratusIndex
 package import StratusJournal
 
@@ -167,72 +166,6 @@ extension Container {
             case .trailer: return EntryDescription(kind: "trailer")
             case .closingMark: return EntryDescription(kind: "closing mark")
             default: return nil
-            }
-        }
-    }
-}
-
-/// Checks every byte of a store without opening it.
-package struct StoreVerification: Sendable {
-    package var findings: [StoreError.Place] = []
-    package var segmentCount = 0
-    package var entryCount = 0
-    package var commitCount = 0
-    package var bytesRead = 0
-
-    /// Reads the store in the directory `path`, as far as its manifest can be read.
-    package nonisolated(nonsending) init(at path: String) async throws(StoreError) {
-        self = try await IOThreads(count: 1).run {
-            try StoreVerification(LocalStorage(at: path, .reading))
-        }
-    }
-
-    package init(_ storage: any Storage) throws {
-        guard let manifest = try Journal.newestManifest(in: storage) else {
-            throw JournalError.noStore
-        }
-        let pin = try storage.pin(manifest.fileName)
-        defer { withExtendedLifetime(pin) {} }
-        var verifier = JournalVerifier(manifest, in: storage)
-        try verifier.run(Self.check)
-        findings = verifier.findings.map { StoreError.Place($0) }
-        segmentCount = verifier.segmentCount
-        entryCount = verifier.entryCount
-        commitCount = verifier.commitCount
-        bytesRead = verifier.bytesRead
-    }
-
-    /// What is wrong with the payload of an entry whose frame is whole.
-    private static func check(_ entry: JournalEntry) -> StaticString? {
-        entry.withPayload { bytes -> StaticString? in
-            do throws(FormatError) {
-                switch entry.kind {
-                case .record:
-                    let whole = entry.bytes.span.extracting(0..<entry.payloadRange.upperBound)
-                    var cursor = ByteCursor(at: entry.payloadRange.lowerBound)
-                    let head = try RecordHead(whole, &cursor)
-                    _ = try head.name(in: whole)
-                    _ = try head.parent(in: whole)
-                    let fields = try StoredFields(
-                        entry.bytes, at: cursor, end: entry.payloadRange.upperBound,
-                        schema: .empty)
-                    var isWhole = true
-                    fields.forEach { field in
-                        isWhole = fields.value(field, in: .default) != nil
-                        return isWhole
-                    }
-                    return isWhole ? nil : "value"
-                case .tombstone: _ = try Tombstone(bytes)
-                case .zone: _ = try ZoneEntry(bytes)
-                case .user: _ = try UserEntry(bytes)
-                case .names, .preamble: _ = try SchemaAddition(bytes)
-                case .mark: _ = try MarkEntry(bytes)
-                case .trailer, .closingMark: break
-                default: return entry.kind.mayBeIgnored ? nil : "kind"
-                }
-                return nil
-            } catch {
-                return "content"
             }
         }
     }

@@ -119,12 +119,28 @@ final class Engine: Sendable {
         try result.get()
     }
 
+    /// Runs `body` between commits, where the keeper may be asked for more than its steps.
+    nonisolated(nonsending) func ask(
+        _ body: @escaping @Sendable (IndexKeeper) throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        if driver == .caller { return try body(keeper) }
+        let result: Result<Void, StoreError> = await withCheckedContinuation { continuation in
+            let isTaken = queue.submit { [keeper] in
+                continuation.resume(
+                    returning: Result { () throws(StoreError) in try body(keeper) })
+            }
+            if !isTaken { continuation.resume(returning: .failure(.closed)) }
+        }
+        try result.get()
+    }
+
     /// Writes the closing mark if nobody called ``close()``.
     func abandon() { queue.close() }
 
     private func run() {
         var patience: UInt64?
         while true {
+            for errand in queue.takeErrands() { errand() }
             let commits = queue.takeAll()
             if !commits.isEmpty {
                 committer.commit(commits)
@@ -150,6 +166,7 @@ final class Engine: Sendable {
 
     private func finishClosing() {
         for commit in queue.takeAll() { commit.finish(.closed) }
+        for errand in queue.takeErrands() { errand() }
         keeper.close()
         var result: Result<Void, StoreError> = .success(())
         do {

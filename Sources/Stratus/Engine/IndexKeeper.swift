@@ -13,6 +13,8 @@ final class IndexKeeper: Sendable {
     private struct State {
         /// What the tables hold, whether or not a manifest says so.
         var checkpoint: StoreCheckpoint?
+        /// Where the checkpoint lies that the manifest has.
+        var kept: JournalOffset?
         /// What they will hold once the frozen memtable is written.
         var coming: StoreCheckpoint?
         var writing: RunningJob?
@@ -24,6 +26,8 @@ final class IndexKeeper: Sendable {
         var patience = 0
         /// The journal takes no checkpoint any more.
         var hasFailed = false
+        /// Why the last try came to nothing.
+        var failure: StoreError?
     }
 
     private let committer: Committer<StoreParticipant>
@@ -46,7 +50,7 @@ final class IndexKeeper: Sendable {
         self.released = released
         self.threads = threads
         self.wakeUp = wakeUp
-        state = Mutex(State(checkpoint: checkpoint))
+        state = Mutex(State(checkpoint: checkpoint, kept: checkpoint?.position.offset))
     }
 
     /// Does what is due, and waits where the memtables would grow beyond their share.
@@ -63,31 +67,54 @@ final class IndexKeeper: Sendable {
 
     /// Writes a checkpoint of everything, if reading it again would take longer.
     func close() {
-        _ = checkpoint(ifLonger: Self.shortStretch)
+        finish(.everything)
+        // What is not in the index is still in the journal.
+        try? checkpoint(ifLonger: Self.shortStretch)
+        finish(.everything)
     }
 
-    /// Writes a checkpoint of everything now; returns whether it is in force.
-    func checkpoint(ifLonger least: Int = 0) -> Bool {
-        finish()
-        let isDue = state.withLock { state in
-            guard stretch(since: state.checkpoint) > least else { return false }
+    /// Where an opening would begin to read now; nil: at the beginning of the journal.
+    var checkpoint: JournalOffset? { state.withLock { $0.kept } }
+
+    /// Writes a checkpoint of everything that was committed; it is in force when this returns.
+    func writeCheckpoint() throws(StoreError) {
+        try checkpoint(ifLonger: 0)
+        releaseGone()
+    }
+
+    private func checkpoint(ifLonger least: Int) throws(StoreError) {
+        finish(.writing)
+        let isDue = try state.withLock { state throws(StoreError) in
+            try begin(trying: &state)
+            if let stretch = stretch(since: state.checkpoint), stretch <= least { return false }
             freeze(&state)
-            return state.coming != nil
+            return true
         }
-        guard isDue else { return true }
+        guard isDue else { return }
         begin()
-        finish()
-        return state.withLock { !$0.hasFailed && $0.patience == 0 }
+        finish(.writing)
+        if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Merges all runs into one.
-    func mergeAll() {
-        finish()
-        state.withLock { state in
+    /// Merges all runs into one, so that nothing is left that nobody needs.
+    func mergeAll() throws(StoreError) {
+        finish(.everything)
+        try state.withLock { state throws(StoreError) in
+            try begin(trying: &state)
             guard let job = withIndex({ $0.fullMergeJob() }) else { return }
             state.merging = RunningJob(job, on: threads, wakeUp)
         }
-        finish()
+        finish(.everything)
+        releaseGone()
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+    }
+
+    private func begin(trying state: inout State) throws(StoreError) {
+        if let failure = committer.failure { throw StoreError(failure) }
+        // What failed once may succeed now, when it is asked for.
+        state.hasFailed = false
+        state.patience = 0
+        state.failure = nil
     }
 
     private func takeSteps() -> Bool {
@@ -97,18 +124,24 @@ final class IndexKeeper: Sendable {
             begin(&state)
             // On the spot everything is done by now.
             while installFinished(&state) { begin(&state) }
-            let gone = released.take()
-            if !gone.isEmpty { committer.release(gone) }
+            releaseGone()
             return state.writing == nil || !isFull(&state)
         }
     }
 
-    /// Waits until nothing runs any more.
-    private func finish() {
+    private func releaseGone() {
+        let gone = released.take()
+        if !gone.isEmpty { committer.release(gone) }
+    }
+
+    private enum Work { case writing, everything }
+
+    /// Waits until `work` is done.
+    private func finish(_ work: Work) {
         while true {
             let isIdle = state.withLock { state in
                 while installFinished(&state) {}
-                return state.writing == nil && state.merging == nil
+                return state.writing == nil && (work == .writing || state.merging == nil)
             }
             if isIdle { return }
             wakeUp.wait()
@@ -134,14 +167,14 @@ final class IndexKeeper: Sendable {
         let bytes = withIndex { $0.activeBytes } ?? 0
         if state.patience > 0 { return bytes >= state.patience }
         return bytes >= budget.memtable || state.isBehind
-            || stretch(since: state.checkpoint) >= budget.limit
+            || (stretch(since: state.checkpoint) ?? 0) >= budget.limit
     }
 
-    /// How much journal was written since, in bytes.
-    private func stretch(since checkpoint: StoreCheckpoint?) -> Int {
+    /// How much journal was written since, in bytes; nil where there can be no checkpoint now.
+    private func stretch(since checkpoint: StoreCheckpoint?) -> Int? {
         committer.freeze { _, position in
             position.offset.bytes(since: checkpoint?.position.offset ?? .zero)
-        } ?? 0
+        }
     }
 
     private func freeze(_ state: inout State) {
@@ -150,7 +183,10 @@ final class IndexKeeper: Sendable {
             return StoreCheckpoint(participant.fold, at: position)
         }
         // Not now, where a segment is full and the next one could not be begun.
-        guard let coming = state.coming else { return }
+        guard let coming = state.coming else {
+            state.failure = StoreError(.quotaExceeded, "the journal has no room to go on")
+            return
+        }
         (state.isBehind, state.patience) = (false, 0)
         // There may be nothing to write, and still be a place to go on from.
         guard withIndex({ $0.hasFrozen }) == false else { return }
@@ -184,11 +220,13 @@ final class IndexKeeper: Sendable {
         case .success(let output?):
             _ = committer.freeze { participant, _ in participant.fold.install(output) }
             state.patience = 0
+            committer.publish()
         case .success(nil): break
-        case .failure:
+        case .failure(let error):
             // Everything is still in memory and in the journal. Where the disk is full the
             // memtable grows by another share before it is tried again.
             state.patience = (withIndex { $0.activeBytes } ?? 0) + budget.memtable
+            state.failure = StoreError(JournalError(error))
             state.coming = nil
         }
     }
@@ -206,7 +244,9 @@ final class IndexKeeper: Sendable {
         }
         do {
             try committer.take(manifest)
+            state.kept = checkpoint.position.offset
         } catch {
+            state.failure = StoreError(error)
             // The next one may succeed; the one in force still holds.
             if case .storage = error { return }
             state.hasFailed = true

@@ -18,6 +18,12 @@ enum KeySpace: UInt8 {
     case userNumbers = 21
     case marks = 22
 
+    /// For people; number 0 is that of the marks that a zone is gone.
+    static func name(of number: UInt8) -> String {
+        if number == 0 { return "drops" }
+        return KeySpace(rawValue: number).map { "\($0)" } ?? "keyspace \(number)"
+    }
+
     func key(zone: UInt32 = 0) -> IndexKey { IndexKey().appending(zone).appending(rawValue) }
 
     /// All keys of the map, which belongs to `zone`.

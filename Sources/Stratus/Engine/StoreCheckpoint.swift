@@ -48,7 +48,7 @@ extension StoreFold.State {
     /// What a manifest kept; nil where it makes no sense. New tables get numbers from `firstNumber`
     /// on.
     init?(
-        _ checkpoint: Manifest.Checkpoint, _ store: TableStore, firstNumber: UInt64,
+        _ checkpoint: Manifest.Checkpoint, _ store: TableStore, firstNumber: UInt64 = 1,
         _ released: ReleasedFiles
     ) {
         let span = checkpoint.state.span

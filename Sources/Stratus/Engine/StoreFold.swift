@@ -41,21 +41,31 @@ struct StoreFold: JournalFold, Sendable {
     private var spillLimit: Int?
     /// How often that was done.
     private(set) var spillCount = 0
+    /// Is told how far the journal was read.
+    private let follow: (@Sendable (JournalOffset) -> Void)?
 
     private let released: ReleasedFiles
 
     init(
         _ state: State, secret: UInt64, _ released: ReleasedFiles, spillLimit: Int? = nil,
+        follow: (@Sendable (JournalOffset) -> Void)? = nil,
         points: (@Sendable () -> NeededPoints)? = nil
     ) {
         self.state = state
         self.secret = secret
         self.released = released
         self.spillLimit = spillLimit
+        self.follow = follow
         self.points = points
     }
 
     var preamble: [UInt8] { state.schema.preamble }
+    var files: [String] { state.index.fileNames }
+
+    /// What the other one has written lies there until the opening is done.
+    mutating func replace(_ failed: StoreFold) {
+        state.index.keepNumbers(of: failed.state.index)
+    }
 
     /// The state without a commit that is still open.
     var committed: State { isOpen ? marked ?? state : state }
@@ -126,6 +136,7 @@ struct StoreFold: JournalFold, Sendable {
             if let points { state.index.points = points() }
             state.index.endGroup()
             if let spillLimit, state.index.activeBytes >= spillLimit { try spill() }
+            follow?(state.end)
         } catch {
             throw JournalError(error)
         }

@@ -43,6 +43,10 @@ final class StoreFollower: Sendable {
         return published.current.head != before
     }
 
+    /// Where the reading of what is shown began; nil: at the beginning of the journal. Waits for a
+    /// refresh that is under way.
+    var checkpoint: JournalOffset? { state.withLock { $0.reader.report.checkpoint } }
+
     /// Reads as far as belongs to the store: while somebody writes what is durable, else all.
     private static func read(_ state: inout State, _ foundation: StoreFoundation) throws {
         let storage = foundation.storage
@@ -85,14 +89,15 @@ final class StoreFollower: Sendable {
     private static func begin(
         _ manifest: Manifest, _ pin: any StoragePin, _ foundation: StoreFoundation
     ) throws -> State {
+        let beginnings = try foundation.beginnings(of: manifest, spills: false)
         let reader = JournalReader(
-            manifest, in: foundation.storage,
-            fold: try foundation.emptyFold(of: manifest, spills: false)
-        ) { foundation.fold($0, of: manifest, spills: false) }
+            manifest, in: foundation.storage, fold: beginnings.empty,
+            resuming: beginnings.resuming)
         return State(reader: reader, pin: pin)
     }
 
-    private static func pinNewest(
+    /// The newest generation, which the writer keeps while it is pinned.
+    static func pinNewest(
         in storage: any Storage
     ) throws -> (Manifest, any StoragePin)? {
         // A writer may make a newer generation between the look and the pin; it cannot go on for

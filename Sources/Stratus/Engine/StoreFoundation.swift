@@ -19,47 +19,42 @@ struct StoreFoundation: Sendable {
         cache = BlockCache(limit: budget.cache)
     }
 
-    /// A fold of nothing.
-    ///
-    /// A number of a table is never used twice, since blocks of the old one may be in somebody's
-    /// cache: the counter of an index that is made anew begins above all that earlier generations
-    /// of the manifest, which each add a few tables, can have reached.
-    func emptyFold(of manifest: Manifest, spills: Bool) throws -> StoreFold {
-        let generation = manifest.generation & (1 << 22 - 1)
-        let number = max(try firstFreeNumber, generation << 16)
-        return fold(
-            StoreFold.State(tables(of: manifest), firstNumber: number, released), of: manifest,
-            spills: spills)
+    /// What a reading of the journal may begin with.
+    struct Beginnings {
+        /// A fold of nothing.
+        var empty: StoreFold
+        /// The fold that a checkpoint holds, where it makes sense.
+        var resuming: (Manifest.Checkpoint) -> StoreFold?
     }
 
-    /// The fold that a checkpoint holds, where it makes sense.
-    func fold(
-        _ checkpoint: Manifest.Checkpoint, of manifest: Manifest, spills: Bool
-    ) -> StoreFold? {
-        guard let number = try? firstFreeNumber,
-            let state = StoreFold.State(
-                checkpoint, tables(of: manifest), firstNumber: number, released)
-        else { return nil }
-        return fold(state, of: manifest, spills: spills)
-    }
-
-    /// Behind the numbers of all files, those that a crash has left among them.
-    private var firstFreeNumber: UInt64 {
-        get throws {
-            let numbers = try storage.list().compactMap { OrderedIndex.number(ofFile: $0) }
-            return (numbers.max() ?? 0) + 1
+    /// `follow` is told how far the journal was read.
+    func beginnings(
+        of manifest: Manifest, spills: Bool,
+        follow: (@Sendable (JournalOffset) -> Void)? = nil
+    ) throws -> Beginnings {
+        let tables = tables(of: manifest)
+        // A crash may have left tables behind the last one that a checkpoint names. Nor is a
+        // number ever used twice, since blocks of the old table may be in somebody's cache: an
+        // index that is made anew begins above all that earlier generations of the manifest,
+        // which each add a few tables, can have reached.
+        let files = Set(try storage.list())
+        let numbers = files.compactMap { OrderedIndex.number(ofFile: $0) }
+        let firstFree = (numbers.max() ?? 0) + 1
+        let unused = (manifest.generation & (1 << 22 - 1)) << 16
+        let empty = StoreFold.State(tables, firstNumber: max(firstFree, unused), released)
+        func fold(_ state: StoreFold.State) -> StoreFold {
+            StoreFold(
+                state, secret: manifest.secret, released,
+                spillLimit: spills ? budget.memtable : nil, follow: follow)
+        }
+        return Beginnings(empty: fold(empty)) { checkpoint in
+            // Whoever deletes the index gets a new one.
+            guard checkpoint.files.allSatisfy(files.contains) else { return nil }
+            return StoreFold.State(checkpoint, tables, firstNumber: firstFree, released).map(fold)
         }
     }
 
-    private func fold(
-        _ state: StoreFold.State, of manifest: Manifest, spills: Bool
-    ) -> StoreFold {
-        StoreFold(
-            state, secret: manifest.secret, released,
-            spillLimit: spills ? budget.memtable : nil)
-    }
-
-    private func tables(of manifest: Manifest) -> TableStore {
+    func tables(of manifest: Manifest) -> TableStore {
         TableStore(storage, cache: cache, storeID: StoreIdentity(manifest).idBits)
     }
 }

@@ -61,6 +61,8 @@ struct StoreParticipant: CommitParticipant {
 
     mutating func complete(end: JournalOffset, time: Int64) { fold.complete(end: end, time: time) }
     mutating func endGroup() throws(JournalError) { try fold.endGroup() }
+    var files: [String] { fold.files }
+    mutating func replace(_ failed: StoreParticipant) { fold.replace(failed.fold) }
     mutating func mark() { fold.mark() }
     mutating func abandon() { fold.abandon() }
 

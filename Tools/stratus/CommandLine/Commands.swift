@@ -5,13 +5,13 @@ extension CommandTable {
         summary: "looks into Stratus stores, fills them and compares them",
         commands: [
             .importDirectory, .follow, .info, .zones, .records, .show, .log, .changes, .verify,
-            .hash, .help, .completion, .version,
+            .hash, .stats, .checkpoint, .reindex, .help, .completion, .version,
         ],
         commonOptions: optionsOfEveryCommand)
 }
 
 extension Command.Argument {
-    fileprivate static let store = Self("STORE", "the directory of the store", .path)
+    static let store = Self("STORE", "the directory of the store", .path)
 }
 
 /// An option of one name is the same in every command that has it.
@@ -99,7 +99,7 @@ extension Command {
         "info", "show on one page what a store is and holds",
         details: """
             Shows where the store is, its format, how many zones and records it has, its offsets \
-            and sizes, who writes to it, and how it was closed.
+            and sizes, its checkpoint, who writes to it, and how it was closed.
             """,
         arguments: [.store],
         examples: [
@@ -197,8 +197,9 @@ extension Command {
     fileprivate static let verify = Command(
         "verify", "check every byte of a store",
         details: """
-            Reads the whole store, changes nothing, and names each damage with its file, byte and \
-            kind. The exit code is 1 where there is any, 13 where the store cannot be opened.
+            Reads the whole store, its journal and its index, changes nothing, and names each \
+            damage with its file, byte and kind. Damage of the index loses nothing: reindex heals \
+            it. The exit code is 1 where there is any, 13 where the store cannot be opened.
             """,
         arguments: [.store],
         examples: [

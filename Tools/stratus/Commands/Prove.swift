@@ -4,16 +4,21 @@ import Stratus
 enum Verify {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let path = invocation.argument("STORE")
-        let result = try await StoreVerification(at: path)
+        let progress = ReadingProgress("verifying", invocation, output)
+        let result = try await StoreVerification(at: path, progress: progress.update)
+        progress.finish()
         for place in result.findings {
             var object: JSONObject = [
                 "id": .string(place.kind), "file": .string(place.file),
                 "byte": .integer(place.byte),
             ]
             object.append("offset", place.offset.map(JSONValue.offset))
+            let cure = StoreVerification.isOfIndex(place) ? "'stratus reindex STORE' heals it" : nil
+            object.append("hint", cure.map(JSONValue.string))
             try output.result(
                 "finding", object,
-                text: "\(place.file), byte \(place.byte): \(place.kind)")
+                text: "\(place.file), byte \(place.byte): \(place.kind)"
+                    + (cure.map { "; \($0)" } ?? ""))
         }
         if result.findings.isEmpty {
             // The end of the journal is judged as an opening would, and nothing is changed. A group
@@ -31,12 +36,18 @@ enum Verify {
             [
                 "findings": .integer(count), "segments": .integer(result.segmentCount),
                 "commits": .integer(result.commitCount), "entries": .integer(result.entryCount),
-                "bytes": .integer(result.bytesRead),
+                "bytes": .integer(result.bytesRead), "tables": .integer(result.tableCount),
+                "tableBytes": .integer(result.tableBytes),
+                "checkpoint": .boolean(result.hasCheckpoint),
             ],
             text: "\(count == 0 ? "no damage" : "\(count) findings") in "
                 + "\(Quantities.count(UInt64(result.entryCount))) entries of "
                 + "\(Quantities.count(UInt64(result.commitCount))) commits, "
-                + "\(Quantities.size(UInt64(result.bytesRead))) in \(result.segmentCount) segments")
+                + "\(Quantities.size(UInt64(result.bytesRead))) in \(result.segmentCount) segments"
+                + (result.hasCheckpoint
+                    ? "; \(Quantities.size(UInt64(result.tableBytes))) in "
+                        + "\(result.tableCount) tables of the index"
+                    : "; there is no checkpoint yet"))
         return count == 0 ? .ok : .differences
     }
 }

@@ -23,6 +23,14 @@ enum Show {
             "possibleLoss": .boolean(report.possibleLoss),
         ]
         object.append("lastCommit", information.lastCommit.map(JSONValue.date))
+        let statistics = try await container.indexStatistics()
+        statistics.appendCheckpoint(to: &object)
+        if let place = report.discardedCheckpoint {
+            output.warning(
+                "checkpoint.discarded",
+                "the checkpoint is of no use (\(place.kind)): the whole journal was read; "
+                    + "'stratus reindex STORE' makes another", file: place.file)
+        }
         try output.object("info", object)
         let state =
             report.possibleLoss
@@ -39,6 +47,7 @@ enum Show {
                 "\(Quantities.size(UInt64(information.journalLength))) in "
                     + "\(information.segmentCount) segments"
             ),
+            ("checkpoint", statistics.checkpointText),
             ("users", Quantities.count(UInt64(information.userCount))),
             ("zones", Quantities.count(UInt64(zones.count)) + " in this database"),
             ("records", Quantities.count(UInt64(recordCount)) + " in this database"),

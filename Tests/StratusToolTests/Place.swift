@@ -1,0 +1,40 @@
+import FoundationEssentials
+import StratusTool
+import Testing
+
+/// A folder of its own for a test, gone with it.
+final class Place {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.path + "/stratus-" + UUID().uuidString
+        try FileManager.default.createDirectory(
+            atPath: path + "/tree/sub", withIntermediateDirectories: true)
+        try write("one", "tree/a.txt")
+        try write("two", "tree/sub/b.txt")
+        try FileManager.default.createSymbolicLink(
+            atPath: path + "/tree/link", withDestinationPath: "a.txt")
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func write(_ text: String, _ name: String) throws {
+        try Data(text.utf8).write(to: URL(filePath: path + "/" + name))
+    }
+
+    /// Runs a command; `@` stands for the folder.
+    func run(_ line: String, json: Bool = false) async throws -> (
+        code: ExitCode, results: String, messages: String
+    ) {
+        let capture = Capture()
+        let words = line.replacing("@", with: path).split(separator: " ").map(String.init)
+        let invocation = try ArgumentParser.parse(words, .stratus)
+        let code = await Tool.stratus.perform(
+            invocation, capture.output { $0.isJSON = json })
+        return (code, capture.results, capture.messages)
+    }
+
+    func importTree() async throws {
+        #expect(try await run("import @/tree @/store --zone files").code == .ok)
+    }
+}

@@ -1,0 +1,46 @@
+/// Commands about the index of a store.
+extension Command {
+    static let stats = Command(
+        "stats", "show what the index of a store takes",
+        details: """
+            Shows the entries and bytes of each map of the index and of each of its sorted runs, \
+            the newest first; what is in memory only, the cache, and how much of the journal lies \
+            behind the checkpoint, which the next opening has to read. Memory and cache are those \
+            of this tool. Entries that nobody needs any more count until a merge drops them.
+            """,
+        arguments: [.store],
+        examples: [
+            Example("stratus stats ./store", "Shows what the index takes."),
+            Example(
+                "stratus stats ./store --json", "Writes the same, one JSON object a line."),
+        ])
+
+    static let checkpoint = Command(
+        "checkpoint", "write the index to disk, so that the next opening is quick",
+        details: """
+            Opens the store for writing, reads what of the journal is not in the index on disk, \
+            and writes that there. Stores do so by themselves as they grow and when they are \
+            closed; this is for one whose writer died, or for a copy.
+            """,
+        arguments: [.store],
+        examples: [
+            Example("stratus checkpoint ./store", "Writes a checkpoint."),
+            Example(
+                "stratus checkpoint ./store --json", "Says where it lies as one JSON object."),
+        ])
+
+    static let reindex = Command(
+        "reindex", "make the index of a store anew from its journal",
+        details: """
+            Reads the whole journal and writes the index once more, as small as it can be. \
+            Whatever lies there of the old one is not looked at, so that this heals any damage of \
+            it; the journal is not changed. Stopped on its way it leaves a whole store.
+            """,
+        arguments: [.store],
+        examples: [
+            Example("stratus reindex ./store", "Makes the index anew."),
+            Example(
+                "stratus reindex ./store --progress json --json",
+                "Reports progress and result as JSON."),
+        ])
+}

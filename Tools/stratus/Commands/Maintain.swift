@@ -1,0 +1,133 @@
+import Stratus
+import StratusFiles
+
+/// Commands about the index of a store, which is a cache of its journal.
+enum Maintain {
+    static func stats(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let container = try await invocation.openStore()
+        let statistics = try await container.indexStatistics()
+        try output.header(schema: "stratus.stats/1")
+        var lines: [(name: String, value: String)] = []
+        for keyspace in statistics.keyspaces {
+            try output.object("keyspace", keyspace.json)
+            lines.append((keyspace.name, size(keyspace.entries, keyspace.bytes)))
+        }
+        for run in statistics.runs {
+            try output.object("run", run.json)
+            let tables = " in \(run.tables) tables"
+            lines.append(("run \(run.level)", size(run.entries, run.bytes) + tables))
+        }
+        try output.summary(statistics.json)
+        let memory = size(statistics.memtableEntries, statistics.memtableBytes)
+        let cache = "\(Quantities.size(UInt64(statistics.cacheBytes))) of "
+        let rate = statistics.cacheHitRate.map { ", \(Int($0 * 100))% found there" } ?? ""
+        lines += [
+            ("in memory", memory),
+            ("cache", cache + Quantities.size(UInt64(statistics.cacheLimit)) + rate),
+            ("checkpoint", statistics.checkpointText),
+        ]
+        try Show.write(lines, to: output)
+        return .ok
+    }
+
+    static func checkpoint(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let container = try await Container.open(at: invocation.argument("STORE"))
+        do {
+            try await container.checkpoint()
+            let statistics = try await container.indexStatistics()
+            try await container.close()
+            try output.summary(
+                statistics.json(replayed: container.recoveryReport.replayedCommits),
+                text: "checkpoint at \(statistics.place); the index has "
+                    + "\(statistics.total)")
+            return .ok
+        } catch {
+            try? await container.close()
+            throw error
+        }
+    }
+
+    static func reindex(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let start = Clock.monotonicNanoseconds
+        let progress = ReadingProgress("reindexing", invocation, output)
+        let container = try await Container.reindex(
+            at: invocation.argument("STORE"), progress: progress.update)
+        progress.finish()
+        do {
+            let statistics = try await container.indexStatistics()
+            let commits = container.recoveryReport.replayedCommits
+            try await container.close()
+            let seconds = Double(Clock.monotonicNanoseconds - start) / 1e9
+            var object = statistics.json(replayed: commits)
+            object.append("seconds", .double(seconds))
+            try output.summary(
+                object,
+                text: "the index was made anew from \(Quantities.count(commits)) commits in "
+                    + "\(Quantities.duration(seconds: seconds)): \(statistics.total)")
+            return .ok
+        } catch {
+            try? await container.close()
+            throw error
+        }
+    }
+
+    private static func size(_ entries: Int, _ bytes: Int) -> String {
+        "\(Quantities.count(UInt64(entries))) entries, \(Quantities.size(UInt64(bytes)))"
+    }
+}
+
+extension IndexStatistics.Keyspace {
+    fileprivate var json: JSONObject {
+        ["name": .string(name), "entries": .integer(entries), "bytes": .integer(bytes)]
+    }
+}
+
+extension IndexStatistics.Run {
+    fileprivate var json: JSONObject {
+        [
+            "level": .integer(level), "tables": .integer(tables), "entries": .integer(entries),
+            "bytes": .integer(bytes),
+        ]
+    }
+}
+
+extension IndexStatistics {
+    fileprivate var json: JSONObject {
+        var object: JSONObject = [
+            "tables": .integer(tables), "bytes": .integer(bytes),
+            "memtableEntries": .integer(memtableEntries),
+            "memtableBytes": .integer(memtableBytes), "cacheLimit": .integer(cacheLimit),
+            "cacheBytes": .integer(cacheBytes), "cacheHits": .integer(cacheHits),
+            "cacheMisses": .integer(cacheMisses),
+        ]
+        object.append("cacheHitRate", cacheHitRate.map(JSONValue.double))
+        appendCheckpoint(to: &object)
+        return object
+    }
+
+    fileprivate func json(replayed commits: UInt64) -> JSONObject {
+        var object: JSONObject = [
+            "replayedCommits": .integer(Int(clamping: commits)), "tables": .integer(tables),
+            "bytes": .integer(bytes),
+        ]
+        appendCheckpoint(to: &object)
+        return object
+    }
+
+    func appendCheckpoint(to object: inout JSONObject) {
+        object.append("checkpoint", checkpoint.map(JSONValue.offset))
+        object.append("journalBytesSinceCheckpoint", .integer(journalBytesSinceCheckpoint))
+    }
+
+    fileprivate var place: String { checkpoint.map { "offset \($0)" } ?? "the beginning" }
+    fileprivate var total: String {
+        "\(Quantities.size(UInt64(bytes))) in \(tables) tables"
+    }
+
+    /// For a line that is named `checkpoint`.
+    var checkpointText: String {
+        let length = Quantities.size(UInt64(journalBytesSinceCheckpoint))
+        return checkpoint.map { "offset \($0), \(length) of journal behind it" }
+            ?? "none: an opening reads all \(length) of the journal"
+    }
+}
