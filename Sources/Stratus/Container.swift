@@ -138,12 +138,14 @@ public final class Container: Sendable {
             // Names are hashed with a secret that lies in the manifest, read here for that alone.
             let manifest = try Journal.manifest(
                 in: storage, creating: creating, options: options)
+            let tables = try foundation.tables(of: manifest)
             var resumed: StoreCheckpoint?
             let opened = try Journal.open(
                 in: storage, manifest, options: options,
-                fold: foundation.emptyFold(of: manifest, spills: true)
+                fold: foundation.emptyFold(of: manifest, in: tables, spills: true)
             ) { checkpoint in
-                let fold = foundation.fold(checkpoint, of: manifest, spills: true)
+                let fold = foundation.fold(
+                    checkpoint, of: manifest, in: tables, spills: true)
                 resumed = fold.map { StoreCheckpoint($0.state, at: checkpoint.position) }
                 return fold
             }

@@ -5,7 +5,7 @@ extension OrderedIndex {
     /// The runs; what is in memtables only is not part of it.
     package var description: [UInt8] {
         var writer = ByteWriter()
-        writer.varint(nextNumber)
+        writer.varint(store?.nextNumber ?? 1)
         writer.varint(runs.count)
         for run in runs {
             writer.varint(run.tables.count)
@@ -31,7 +31,7 @@ extension OrderedIndex {
     private mutating func read(
         _ bytes: Span<UInt8>, _ cursor: inout ByteCursor, _ store: TableStore
     ) throws(FormatError) {
-        nextNumber = try cursor.varint(bytes)
+        let nextNumber = try cursor.varint(bytes)
         guard 1...TableFormat.numberLimit ~= nextNumber else { throw .value("number") }
         var numbers: Set<UInt64> = []
         // Each run and each table take more than a byte.
@@ -48,6 +48,7 @@ extension OrderedIndex {
             runs.append(Run(tables))
         }
         try cursor.end(bytes)
+        store.keepNumbers(below: nextNumber)
     }
 }
 

@@ -4,38 +4,32 @@ internal import StratusFiles
 // in the index, which may have moved on meanwhile.
 extension OrderedIndex {
     /// A job that writes all frozen memtables into one new run, if there are any.
-    package mutating func checkpointJob() -> IndexJob? {
+    package func checkpointJob() -> IndexJob? {
         guard let store, !frozen.isEmpty else { return nil }
-        let numbers = reserve(entries: frozen.reduce(0) { $0 + $1.memtable.count })
+        let entries = frozen.reduce(0) { $0 + $1.memtable.count }
+        let numbers = store.takeNumbers(IndexJob.mostTables(entries: entries))
         return IndexJob(
             frozen, [], points, isOldest: runs.isEmpty, numbers: numbers, in: store)
     }
 
     /// A job that merges the newest runs into one, if there are enough of similar size.
-    package mutating func mergeJob() -> IndexJob? {
+    package func mergeJob() -> IndexJob? {
         let count = MergePolicy.countToMerge(runs.map(\.bytes))
         return count > 1 ? mergeJob(newest: count) : nil
     }
 
     /// A job that merges all runs into one, so that nothing is left that no point needs.
-    package mutating func fullMergeJob() -> IndexJob? {
+    package func fullMergeJob() -> IndexJob? {
         runs.isEmpty ? nil : mergeJob(newest: runs.count)
     }
 
-    private mutating func mergeJob(newest count: Int) -> IndexJob? {
+    private func mergeJob(newest count: Int) -> IndexJob? {
         guard let store else { return nil }
         let inputs = Array(runs.prefix(count))
-        let numbers = reserve(entries: inputs.reduce(0) { $0 + $1.entryCount })
+        let entries = inputs.reduce(0) { $0 + $1.entryCount }
+        let numbers = store.takeNumbers(IndexJob.mostTables(entries: entries))
         return IndexJob(
             [], inputs, points, isOldest: count == runs.count, numbers: numbers, in: store)
-    }
-
-    /// Numbers for the tables of a job, which nobody else gets.
-    private mutating func reserve(entries: Int) -> Range<UInt64> {
-        let first = nextNumber
-        nextNumber += UInt64(IndexJob.mostTables(entries: entries))
-        precondition(nextNumber <= TableFormat.numberLimit, "numbers of tables last for ever")
-        return first..<nextNumber
     }
 
     /// Puts what a job made in the place of what it was made from. Returns the names of files that

@@ -21,23 +21,13 @@ package struct OrderedIndex: Sendable {
     /// The newest first.
     var runs: [Run] = [] { didSet { recent = RecentEntries() } }
     private var recent = RecentEntries()
-    /// No table had this number or a higher one.
-    var nextNumber: UInt64 = 1
     /// The greatest stamp of all changes.
     private var lastStamp: UInt64 = 0
     /// The greatest stamp that is in no memtable any more.
-    var leftMemoryThrough: UInt64 = 0
+    package internal(set) var leftMemoryThrough: UInt64 = 0
 
-    /// An empty index, whose tables get numbers from `firstNumber` on.
-    package init(in store: TableStore? = nil, firstNumber: UInt64 = 1) {
-        self.store = store
-        nextNumber = firstNumber
-    }
-
-    /// Keeps numbers of tables from being used again that a later state has used.
-    package mutating func keepNumbers(of later: OrderedIndex) {
-        nextNumber = max(nextNumber, later.nextNumber)
-    }
+    /// An empty index.
+    package init(in store: TableStore? = nil) { self.store = store }
 
     /// What the memtables take.
     package var memtableBytes: Int {

@@ -29,11 +29,15 @@ package enum Journal {
         resuming: (Manifest.Checkpoint) -> Fold? = { _ in nil }
     ) throws -> Opened<Fold> {
         try translating {
+            // While it reads, the fold may make files that no manifest names yet.
+            let found = try storage.list().filter {
+                $0.hasPrefix(Manifest.Checkpoint.filePrefix)
+            }
             var reader = JournalReader(manifest, in: storage, fold: fold, resuming: resuming)
             try reader.read(.toTheEnd)
             reader.dropOpenCommit()
             let discarded = try discardStrays(in: storage, beside: manifest)
-            var writer = try resume(&reader, in: storage, options: options)
+            var writer = try resume(&reader, found, in: storage, options: options)
             var report = reader.report
             // Files of the layer above go after the generation that may have named them.
             report.discardedFiles = (discarded + writer.release([])).sorted()
@@ -136,9 +140,11 @@ package enum Journal {
     }
 
     /// Makes the manifest of this opening, which fences out every earlier one, and begins a new
-    /// segment unless the last one was closed.
+    /// segment unless the last one was closed. `found` are files of the layer above, of which those
+    /// that the new manifest does not name are left over.
     private static func resume<Fold>(
-        _ reader: inout JournalReader<Fold>, in storage: any Storage, options: JournalOptions
+        _ reader: inout JournalReader<Fold>, _ found: [String], in storage: any Storage,
+        options: JournalOptions
     ) throws -> JournalWriter {
         var manifest = reader.manifest
         if reader.report.checkpoint == nil { manifest.set(nil) }
@@ -175,7 +181,7 @@ package enum Journal {
             manifest, view: view, file: try reader.files.file(of: active, .blocking),
             head: active.end, chain: active.chainAtEnd, totals: totals,
             needsPreamble: totals.entryCount == 0,
-            leftovers: try Leftovers(in: storage, beside: manifest), in: storage,
+            leftovers: try Leftovers(found, in: storage, beside: manifest), in: storage,
             options: options)
     }
 }

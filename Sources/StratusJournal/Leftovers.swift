@@ -9,11 +9,12 @@ struct Leftovers {
     private var generations: [(name: String, files: Set<String>)] = []
     private var released: [String] = []
 
-    /// What earlier processes left, beside the generation that is now in force.
-    init(in storage: any Storage, beside manifest: Manifest) throws(StorageError) {
-        let names = try storage.list()
-        let files = names.filter { $0.hasPrefix(Manifest.Checkpoint.filePrefix) }
-        for name in names where Manifest.generation(ofFile: name) != nil {
+    /// What earlier processes left, beside the generation that is now in force: `files` of the
+    /// layer above, which were there before this one made any.
+    init(
+        _ files: [String], in storage: any Storage, beside manifest: Manifest
+    ) throws(StorageError) {
+        for name in try storage.list() where Manifest.generation(ofFile: name) != nil {
             guard name != manifest.fileName, !((try? storage.delete(name)) ?? false) else {
                 continue
             }

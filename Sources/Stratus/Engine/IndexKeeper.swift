@@ -181,7 +181,12 @@ final class IndexKeeper: Sendable {
     /// Makes a checkpoint the one that openings begin at.
     private func keep(_ checkpoint: StoreCheckpoint, _ state: inout State) {
         if state.hasFailed { return }
-        guard let manifest = withIndex({ checkpoint.manifest(of: $0) }) else { return }
+        // What follows the checkpoint is applied to its tables, and once only: those that a long
+        // commit or an opening has written meanwhile wait for a checkpoint behind them.
+        let end = checkpoint.position.offset.rawValue
+        guard withIndex({ $0.leftMemoryThrough < end }) == true,
+            let manifest = withIndex({ checkpoint.manifest(of: $0) })
+        else { return }
         do {
             try committer.take(manifest)
             state.checkpoint = checkpoint

@@ -36,8 +36,8 @@ struct StoreCheckpoint: Sendable {
 
 extension StoreFold.State {
     /// An empty state.
-    init(_ store: TableStore, firstNumber: UInt64, _ released: ReleasedFiles) {
-        index = OrderedIndex(in: store, firstNumber: firstNumber)
+    init(_ store: TableStore, _ released: ReleasedFiles) {
+        index = OrderedIndex(in: store)
         lease = IndexLease(released)
     }
 

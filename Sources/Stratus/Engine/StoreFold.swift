@@ -65,8 +65,7 @@ struct StoreFold: JournalFold, Sendable {
 
     /// Takes back commits that were complete, too: those of a group that could not be written.
     mutating func abandon() {
-        guard var marked else { preconditionFailure("there is a state to go back to") }
-        marked.index.keepNumbers(of: state.index)
+        guard let marked else { preconditionFailure("there is a state to go back to") }
         // What a long commit had written of the index already is nobody's.
         let kept = Set(marked.index.fileNames)
         released.add(state.index.fileNames.filter { !kept.contains($0) })

@@ -85,10 +85,11 @@ final class StoreFollower: Sendable {
     private static func begin(
         _ manifest: Manifest, _ pin: any StoragePin, _ foundation: StoreFoundation
     ) throws -> State {
+        let tables = try foundation.tables(of: manifest)
         let reader = JournalReader(
             manifest, in: foundation.storage,
-            fold: try foundation.emptyFold(of: manifest, spills: false)
-        ) { foundation.fold($0, of: manifest, spills: false) }
+            fold: foundation.emptyFold(of: manifest, in: tables, spills: false)
+        ) { foundation.fold($0, of: manifest, in: tables, spills: false) }
         return State(reader: reader, pin: pin)
     }
 

@@ -19,19 +19,28 @@ struct StoreFoundation: Sendable {
         cache = BlockCache(limit: budget.cache)
     }
 
-    /// A fold of nothing. Tables that a crash left, or that are of no use, keep their numbers.
-    func emptyFold(of manifest: Manifest, spills: Bool) throws -> StoreFold {
-        let numbers = try storage.list().compactMap { OrderedIndex.number(ofFile: $0) }
-        let state = StoreFold.State(
-            tables(of: manifest), firstNumber: (numbers.max() ?? 0) + 1, released)
-        return fold(state, of: manifest, spills: spills)
+    /// Where the tables of the store lie. Those that a crash left keep their numbers.
+    func tables(of manifest: Manifest) throws -> TableStore {
+        let tables = TableStore(
+            storage, cache: cache, storeID: StoreIdentity(manifest).idBits)
+        tables.keepNumbers(ofFiles: try storage.list())
+        return tables
     }
 
-    /// The fold that a checkpoint holds, where it makes sense.
+    /// A fold of nothing.
+    func emptyFold(of manifest: Manifest, in tables: TableStore, spills: Bool) -> StoreFold {
+        fold(StoreFold.State(tables, released), of: manifest, spills: spills)
+    }
+
+    /// The fold that a checkpoint holds, where it makes sense and all its files are there.
     func fold(
-        _ checkpoint: Manifest.Checkpoint, of manifest: Manifest, spills: Bool
+        _ checkpoint: Manifest.Checkpoint, of manifest: Manifest, in tables: TableStore,
+        spills: Bool
     ) -> StoreFold? {
-        StoreFold.State(checkpoint, tables(of: manifest), released).map {
+        guard let files = try? storage.list(), Set(checkpoint.files).isSubset(of: files) else {
+            return nil
+        }
+        return StoreFold.State(checkpoint, tables, released).map {
             fold($0, of: manifest, spills: spills)
         }
     }
@@ -42,9 +51,5 @@ struct StoreFoundation: Sendable {
         StoreFold(
             state, secret: manifest.secret, released,
             spillLimit: spills ? budget.memtable : nil)
-    }
-
-    private func tables(of manifest: Manifest) -> TableStore {
-        TableStore(storage, cache: cache, storeID: StoreIdentity(manifest).idBits)
     }
 }
