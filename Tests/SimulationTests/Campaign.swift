@@ -17,6 +17,16 @@ enum Campaign {
     /// Whether every byte and every length is tried, and not a sample: STRATUS_ALL_BYTES.
     static let triesAllBytes = environment["STRATUS_ALL_BYTES"] != nil
 
+    /// How many record stores run beside a model, and how many operations each:
+    /// STRATUS_STORE_SEEDS, STRATUS_STORE_OPERATIONS.
+    static let storeSeeds = number("STRATUS_STORE_SEEDS") ?? 2
+    static let storeOperations = number("STRATUS_STORE_OPERATIONS") ?? 500
+
+    /// Every so-many-th crash in a checkpoint of a record store is tried: STRATUS_CRASH_STRIDE.
+    static let crashStride = number("STRATUS_CRASH_STRIDE") ?? 50
+    /// How many transfers readers look at: STRATUS_TRANSFERS.
+    static let transfers = number("STRATUS_TRANSFERS") ?? 300
+
     /// Adds Markdown to the file STRATUS_REPORT, where there is one.
     static func report(_ text: String) {
         guard let path = environment["STRATUS_REPORT"] else { return }

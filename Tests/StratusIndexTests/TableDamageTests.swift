@@ -149,12 +149,14 @@ import Testing
     @Test func `every flipped byte of a description is found, or describes other tables`() throws {
         let fixture = try Self.fixture.get()
         let description = fixture.index.description
-        let store = TableStore(
-            fixture.storage, cache: BlockCache(limit: 1 << 20), storeID: TableFixture.storeID)
         for place in description.indices {
             for length in [place, description.count] {
                 var damaged = Array(description[..<length])
                 if place < length { damaged[place] ^= 1 << UInt8(place % 8) }
+                // What one of them says of numbers holds for all of a store.
+                let store = TableStore(
+                    fixture.storage, cache: BlockCache(limit: 1 << 20),
+                    storeID: TableFixture.storeID)
                 do {
                     let index = try OrderedIndex(
                         description: damaged.span, file: "manifest", in: store)

@@ -1,0 +1,90 @@
+import Stratus
+import StratusFiles
+import StratusJournal
+import Support
+import Synchronization
+import Testing
+
+/// A record store on a simulated disk that has so little memory that it writes checkpoints and
+/// merges all the time. The same calls make the same store.
+struct SmallStore {
+    let disk: SimulatedDisk
+    var durability = Container.Durability.full
+    var options = JournalOptions()
+
+    static let directory = "store"
+    /// The least there is: a memtable is written once it takes 128 KiB.
+    private static let memoryLimit = 1 << 20
+
+    init(on disk: SimulatedDisk = SimulatedDisk(), seed: UInt64) {
+        self.disk = disk
+        let time = Mutex<Int64>(1_700_000_000_000_000)
+        let generator = Mutex(SeededGenerator(seed: seed))
+        options.segmentLength = 64 << 10
+        options.clock = Clock {
+            time.withLock {
+                $0 += 1000
+                return $0
+            }
+        }
+        options.randomness = Randomness { generator.withLock { $0.next() } }
+    }
+
+    /// Opens the store as a process of its own.
+    func open(stepped: Bool = true) throws -> Container {
+        let storage = try LocalStorage(
+            at: Self.directory, .writing(creating: true), on: disk.process())
+        return try Container(
+            writing: storage, creating: true, durability: durability, options: options,
+            steppedByCaller: stepped, memoryLimit: Self.memoryLimit)
+    }
+
+    func openReadOnly() throws -> Container {
+        try Container(
+            reading: LocalStorage(at: Self.directory, .reading, on: disk.process()),
+            memoryLimit: Self.memoryLimit)
+    }
+
+    /// The same store on a disk of its own, whose processes were killed.
+    func copy(seed: UInt64) -> SmallStore {
+        SmallStore(on: SimulatedDisk(copying: disk), seed: seed)
+    }
+
+    func path(_ name: String) -> String { Self.directory + "/" + name }
+
+    var manifest: Manifest {
+        get throws {
+            let storage = try LocalStorage(at: Self.directory, .reading, on: disk.process())
+            return try #require(try Journal.newestManifest(in: storage))
+        }
+    }
+
+    /// The names of all files of the index.
+    var indexFiles: Set<String> {
+        let start = path(Manifest.Checkpoint.filePrefix)
+        return Set(
+            disk.paths.filter { $0.hasPrefix(start) }.map {
+                String($0.dropFirst(Self.directory.count + 1))
+            })
+    }
+
+    /// The files of the index that the newest manifest does not name.
+    var strays: Set<String> {
+        get throws { indexFiles.subtracting(try manifest.checkpoint?.files ?? []) }
+    }
+
+    /// Makes a store whose files are synced forget what its index was.
+    func loseCheckpoint() throws {
+        let manifest = try manifest
+        guard manifest.checkpoint != nil else { return }
+        let path = path(manifest.fileName)
+        disk.flip(path, at: disk.contents(path).count - 1, mask: 1)
+    }
+
+    func deleteIndexFiles() { for name in indexFiles { disk.delete(path(name)) } }
+
+    /// What was written becomes durable, so that it can be damaged.
+    func settle() {
+        for path in disk.paths { disk.replaceContents(path, disk.contents(path)) }
+    }
+}

@@ -1,0 +1,155 @@
+import Stratus
+
+/// Everything that can be read of a store, in every way there is to read it.
+struct StoreAnswers: Equatable {
+    struct Zone: Equatable {
+        /// By name.
+        var records: [Record] = []
+        var byType: [[Record]] = []
+        /// Names and tags, in the feed's order.
+        var feed: [String] = []
+    }
+
+    struct Database: Equatable {
+        var zones: [String: Zone] = [:]
+        var feed: [String] = []
+    }
+
+    var databases: [Database] = []
+    /// For each token what came since, or the error.
+    var since: [[String]] = []
+
+    static let users = ["alice", "bob"]
+    static let types = ["T0", "T1", "T2"]
+
+    /// What was seen when it was handed out is in the model.
+    struct Token {
+        var database: Int
+        /// The zone's name, or nil for the token of a database.
+        var zone: String?
+        /// Which of the zones of that name it was.
+        var instance = 0
+        var token: ChangeToken
+        /// Everything up to there was seen.
+        var sequence: Int
+    }
+}
+
+extension StoreAnswers {
+    /// As a snapshot gives them.
+    init(_ snapshot: Snapshot, _ tokens: [Token]) throws {
+        for user in Self.users {
+            databases.append(try Database(snapshot.privateDatabase(for: user)))
+        }
+        for token in tokens {
+            let database = snapshot.privateDatabase(for: Self.users[token.database])
+            do throws(StoreError) {
+                if let zone = token.zone {
+                    since.append(
+                        try database.feed(of: RecordZone.ID(zoneName: zone), since: token.token))
+                } else {
+                    since.append(try database.zoneFeed(since: token.token))
+                }
+            } catch {
+                guard [.zoneNotFound, .changeTokenExpired].contains(error.code) else {
+                    throw error
+                }
+                since.append(["error \(error.code.rawValue)"])
+            }
+        }
+    }
+
+    /// Where two differ, in few words.
+    func difference(from other: StoreAnswers) -> String? {
+        for (user, (mine, others)) in zip(Self.users, zip(databases, other.databases)) {
+            for zone in Set(mine.zones.keys).union(others.zones.keys).sorted() {
+                guard let left = mine.zones[zone], let right = others.zones[zone] else {
+                    return "\(user): only one has \(zone)"
+                }
+                if left.records != right.records { return "\(user), \(zone): records" }
+                if left.byType != right.byType { return "\(user), \(zone): by type" }
+                if left.feed != right.feed {
+                    return "\(user), \(zone): feed \(left.feed.count), \(right.feed.count)"
+                }
+            }
+            if mine.feed != others.feed { return "\(user): \(mine.feed), not \(others.feed)" }
+        }
+        for (number, (mine, others)) in zip(since, other.since).enumerated()
+        where mine != others {
+            let (left, right) = (Set(mine), Set(others))
+            return "token \(number): \(left.subtracting(right)) and not"
+                + " \(right.subtracting(left)) of \(mine.count)"
+        }
+        return self == other ? nil : "something"
+    }
+}
+
+extension StoreAnswers.Database {
+    fileprivate init(_ database: DatabaseSnapshot) throws(StoreError) {
+        for zone in try database.allRecordZones() {
+            var answers = StoreAnswers.Zone()
+            answers.records = try database.pages(of: zone.zoneID)
+            for type in StoreAnswers.types {
+                answers.byType.append(try database.pages(of: zone.zoneID, type: type))
+            }
+            if !zone.zoneID.isDefault { answers.feed = try database.feed(of: zone.zoneID) }
+            zones[zone.zoneID.zoneName] = answers
+        }
+        feed = try database.zoneFeed()
+    }
+}
+
+extension DatabaseSnapshot {
+    /// The records of a zone, page by page, sorted by name.
+    func pages(of zone: RecordZone.ID, type: String? = nil) throws(StoreError) -> [Record] {
+        var records: [Record] = []
+        var cursor: RecordPage.Cursor?
+        repeat {
+            let page: RecordPage
+            do throws(StoreError) {
+                page = try self.records(
+                    inZoneWith: zone, type: type, resultsLimit: 37, from: cursor)
+            } catch {
+                // The default zone is there before anything was saved in it.
+                if zone.isDefault, error.code == .zoneNotFound { return [] }
+                throw error
+            }
+            records += page.records
+            cursor = page.cursor
+        } while cursor != nil
+        return records.sorted { $0.recordID.recordName < $1.recordID.recordName }
+    }
+
+    /// The changes of a zone, page by page: what was saved, then what was deleted.
+    func feed(
+        of zone: RecordZone.ID, since token: ChangeToken? = nil
+    ) throws(StoreError) -> [String] {
+        var saved: [String] = []
+        var deleted: [String] = []
+        var token = token
+        var moreComing = true
+        while moreComing {
+            // Of a feed from nothing the deletions are left out on its first page only.
+            let limit = token == nil ? 10_000 : 29
+            let page = try recordZoneChanges(
+                inZoneWith: zone, since: token, resultsLimit: limit)
+            saved += page.modifications.map(\.mark)
+            deleted += page.deletions.map { "-\($0.recordID.recordName) \($0.recordType)" }
+            token = page.changeToken
+            moreComing = page.moreComing
+        }
+        return saved + deleted
+    }
+
+    /// The changed zones in order, and then the deleted ones by name.
+    func zoneFeed(since token: ChangeToken? = nil) throws(StoreError) -> [String] {
+        let changes = try databaseChanges(since: token)
+        return changes.modifications.map(\.zoneName)
+            + Set(changes.deletions.map { "-" + $0.zoneID.zoneName }).sorted()
+    }
+}
+
+extension Record {
+    /// What is told of it in a feed.
+    var mark: String { "\(recordID.recordName)@\(recordChangeTag ?? "")" }
+}

@@ -1,0 +1,290 @@
+import FoundationEssentials
+import Stratus
+import StratusIndex
+import Support
+
+/// Random changes of a store that is closed, killed and crashed in between, beside a model; and
+/// snapshots that are held meanwhile.
+struct StoreRun {
+    /// What happened, for the report.
+    struct Tally {
+        var changes = 0
+        var tablesWritten = 0
+        var tablesMerged = 0
+        var openings = 0
+        var snapshots = 0
+        var comparisons = 0
+
+        static func + (left: Tally, right: Tally) -> Tally {
+            Tally(
+                changes: left.changes + right.changes,
+                tablesWritten: left.tablesWritten + right.tablesWritten,
+                tablesMerged: left.tablesMerged + right.tablesMerged,
+                openings: left.openings + right.openings,
+                snapshots: left.snapshots + right.snapshots,
+                comparisons: left.comparisons + right.comparisons)
+        }
+    }
+
+    private struct Held {
+        let snapshot: Snapshot
+        let expected: StoreAnswers
+        let tokens: [StoreAnswers.Token]
+    }
+
+    private(set) var store: SmallStore
+    /// Whether checkpoints and merges are made here and now, or by threads of their own.
+    private let isStepped: Bool
+    private(set) var model = StoreModel()
+    private(set) var tokens: [StoreAnswers.Token] = []
+    private(set) var tally = Tally()
+    private(set) var problems: [String] = []
+    private let seed: UInt64
+    private var generator: SeededGenerator
+    private var container: Container
+    private var held: [Held] = []
+    private var seenFiles: Set<String> = []
+
+    private static let zones = ["z0", "z1", "z2", "z3"]
+
+    init(seed: UInt64) throws {
+        self.seed = seed
+        generator = SeededGenerator(seed: seed)
+        store = SmallStore(seed: seed)
+        // What a power loss takes is another proof's matter: it only comes where nothing is lost.
+        if generator.oneIn(4) { store.durability = .none }
+        isStepped = !generator.oneIn(3)
+        container = try store.open(stepped: isStepped)
+    }
+
+    private func database(_ number: Int) -> Database {
+        container.privateDatabase(for: StoreAnswers.users[number])
+    }
+
+    mutating func run(_ count: Int) async throws {
+        for _ in 0..<count where problems.isEmpty {
+            try await step()
+            noteFiles()
+        }
+        try check("at the end")
+    }
+
+    private mutating func step() async throws {
+        switch generator.below(1000) {
+        case ..<300: try await save(count: 1)
+        case ..<600: try await save(count: 1 + generator.below(60))
+        case ..<605: try await save(count: 300 + generator.below(700))
+        case ..<700: try await delete(count: 1 + generator.below(20))
+        case ..<710: try await deleteZone()
+        case ..<780: try await makeZone()
+        case ..<880: try await takeToken()
+        case ..<940: try takeSnapshot()
+        case ..<960: try releaseSnapshot()
+        case ..<965: try check("in between")
+        default: if generator.oneIn(4) { try await reopen() }
+        }
+    }
+
+    /// A database and a zone of it that is there.
+    private mutating func place() -> (database: Int, zone: String) {
+        let database = generator.below(2)
+        let zones = model.databases[database].zones.keys.sorted()
+        return (database, zones[generator.below(zones.count)])
+    }
+
+    private mutating func noteFiles() {
+        let files = store.indexFiles
+        tally.tablesWritten += files.subtracting(seenFiles).count
+        tally.tablesMerged += seenFiles.subtracting(files).count
+        seenFiles = files
+    }
+}
+
+// Changes.
+extension StoreRun {
+    private mutating func save(count: Int) async throws {
+        let (number, zone) = place()
+        let zoneID = RecordZone.ID(zoneName: zone)
+        var names: Set<String> = []
+        var records: [Record] = []
+        for _ in 0..<count {
+            let name = "r\(generator.below(count > 100 ? 2000 : 200))"
+            guard names.insert(name).inserted else { continue }
+            let type = StoreAnswers.types[generator.below(3)]
+            var record =
+                model.databases[number].zones[zone]?.records[name]
+                ?? Record(
+                    recordType: type, recordID: Record.ID(recordName: name, zoneID: zoneID))
+            record["number"] = .int64(Int64(truncatingIfNeeded: generator.next()))
+            record["text"] = .string(String(repeating: "x", count: generator.below(100)))
+            records.append(record)
+        }
+        let result = try await database(number).modifyRecords(saving: records)
+        if let failure = result.partialFailure { throw failure }
+        for record in records {
+            guard let saved = try result.saveResults[record.recordID]?.get() else { continue }
+            if saved["number"] != record["number"] || saved["text"] != record["text"] {
+                problems.append("\(record.recordID.recordName) is not what was saved")
+            }
+            model.save(saved, in: zone, of: number)
+        }
+        tally.changes += records.count
+    }
+
+    private mutating func delete(count: Int) async throws {
+        let (number, zone) = place()
+        let known = model.databases[number].zones[zone]?.records.keys.sorted() ?? []
+        var names: [String] = generator.oneIn(5) ? ["nobody"] : []
+        for _ in 0..<count where !known.isEmpty {
+            let name = known[generator.below(known.count)]
+            if !names.contains(name) { names.append(name) }
+        }
+        let ids = names.map {
+            Record.ID(recordName: $0, zoneID: RecordZone.ID(zoneName: zone))
+        }
+        let result = try await database(number).modifyRecords(saving: [], deleting: ids)
+        // In a zone that nobody has saved in there is nothing to delete from.
+        if let failure = result.partialFailure, !known.isEmpty { throw failure }
+        for name in names { model.delete(name, in: zone, of: number) }
+        tally.changes += names.count
+    }
+
+    private mutating func makeZone() async throws {
+        let number = generator.below(2)
+        let name = Self.zones[generator.below(4)]
+        guard model.databases[number].zones[name] == nil else { return }
+        try await database(number).save(RecordZone(zoneName: name))
+        model.makeZone(name, in: number)
+        tally.changes += 1
+    }
+
+    private mutating func deleteZone() async throws {
+        let (number, zone) = place()
+        guard zone != StoreModel.defaultZone else { return }
+        try await database(number).deleteRecordZone(withID: RecordZone.ID(zoneName: zone))
+        model.deleteZone(zone, in: number)
+        tally.changes += 1
+    }
+
+    /// In the middle of a feed, or at the end of it.
+    private mutating func takeToken() async throws {
+        let (number, zone) = place()
+        guard zone != StoreModel.defaultZone, let known = model.databases[number].zones[zone]
+        else {
+            let changes = try await database(number).databaseChanges()
+            tokens.append(
+                StoreAnswers.Token(
+                    database: number, token: changes.changeToken, sequence: model.sequence))
+            return
+        }
+        let limit = 1 + generator.below(100)
+        let page = try await database(number).recordZoneChanges(
+            inZoneWith: RecordZone.ID(zoneName: zone), resultsLimit: limit)
+        let changes = known.orderedChanges
+        if page.moreComing != (changes.count > limit) {
+            problems.append("a page of \(limit) of \(changes.count) says \(page.moreComing)")
+        }
+        tokens.append(
+            StoreAnswers.Token(
+                database: number, zone: zone, instance: known.instance, token: page.changeToken,
+                sequence: changes.count > limit
+                    ? changes[limit - 1].sequence : model.sequence))
+        if tokens.count > 40 { tokens.remove(at: generator.below(20)) }
+    }
+}
+
+// What is seen.
+extension StoreRun {
+    private mutating func takeSnapshot() throws {
+        guard held.count < 3 else { return }
+        tally.snapshots += 1
+        held.append(
+            Held(
+                snapshot: container.snapshot(), expected: StoreAnswers(model, tokens),
+                tokens: tokens))
+    }
+
+    private mutating func releaseSnapshot() throws {
+        guard !held.isEmpty else { return }
+        try checkHeld(held.remove(at: generator.below(held.count)))
+    }
+
+    private mutating func checkHeld(_ held: Held) throws {
+        tally.comparisons += 1
+        let answers = try StoreAnswers(held.snapshot, held.tokens)
+        if let difference = answers.difference(from: held.expected) {
+            problems.append("a snapshot: \(difference)")
+        }
+    }
+
+    private mutating func check(_ when: String) throws {
+        try compare(container, when)
+        for held in held { try checkHeld(held) }
+    }
+
+    private mutating func compare(_ container: Container, _ when: String) throws {
+        tally.comparisons += 1
+        let answers = try StoreAnswers(container.snapshot(), tokens)
+        if let difference = answers.difference(from: StoreAnswers(model, tokens)) {
+            problems.append("\(when): \(difference)")
+        }
+    }
+
+    private mutating func reopen() async throws {
+        for held in held { try checkHeld(held) }
+        held = []
+        switch generator.below(3) {
+        case 0: try await container.close()
+        case 1: store.disk.killProcesses()
+        default:
+            if store.durability == .full {
+                store.disk.crash(seed: generator.next())
+            } else {
+                try await container.close()
+                store.disk.crash(seed: generator.next())
+            }
+        }
+        container = try store.open(stepped: isStepped)
+        tally.openings += 1
+        if generator.oneIn(3) { try check("after an opening") }
+    }
+
+    /// The store, closed; everything is on the medium.
+    mutating func closed() async throws -> SmallStore {
+        held = []
+        try await container.close()
+        store.disk.killProcesses()
+        store.settle()
+        return store
+    }
+
+    /// The end: the store as it is, the same without its checkpoint, and the model are one.
+    mutating func checkRebuilt() async throws {
+        let store = try await closed()
+        for deletes in [false, true] {
+            for damages in [false, true] where deletes || damages {
+                let copy = store.copy(seed: seed)
+                if damages { try copy.loseCheckpoint() }
+                if deletes { copy.deleteIndexFiles() }
+                try await checkCopy(copy, "rebuilt, deleted \(deletes), damaged \(damages)")
+            }
+        }
+        try await checkCopy(store, "as it is")
+    }
+
+    /// Opened, opened again after a death, and closed cleanly.
+    private mutating func checkCopy(_ copy: SmallStore, _ name: String) async throws {
+        try compare(try copy.open(), name)
+        copy.disk.killProcesses()
+        let second = try copy.open()
+        try compare(second, name + ", after a death")
+        try await second.close()
+        let third = try copy.open()
+        try compare(third, name + ", closed")
+        let strays = try copy.strays
+        if !third.recoveryReport.wasClean || !strays.isEmpty {
+            problems.append("\(name): after a clean opening there are \(strays)")
+        }
+        try await third.close()
+    }
+}
