@@ -95,7 +95,8 @@ extension OrderedIndex {
 
     /// The number of the table in the file `name`, where that is the name of one.
     package static func number(ofFile name: String) -> UInt64? {
-        TableFormat.number(ofFile: name)
+        // Whoever puts a file with a name from the end of all numbers there takes none from us.
+        TableFormat.number(ofFile: name).flatMap { $0 < TableFormat.numberLimit / 2 ? $0 : nil }
     }
 
     /// The names of all files that the description names.

@@ -5,8 +5,9 @@ internal import StratusFiles
 extension OrderedIndex {
     /// A job that writes all frozen memtables into one new run, if there are any.
     package mutating func checkpointJob() -> IndexJob? {
-        guard let store, !frozen.isEmpty else { return nil }
-        let numbers = reserve(entries: frozen.reduce(0) { $0 + $1.memtable.count })
+        guard let store, !frozen.isEmpty,
+            let numbers = reserve(entries: frozen.reduce(0) { $0 + $1.memtable.count })
+        else { return nil }
         return IndexJob(
             frozen, [], points, isOldest: runs.isEmpty, numbers: numbers, in: store)
     }
@@ -23,19 +24,21 @@ extension OrderedIndex {
     }
 
     private mutating func mergeJob(newest count: Int) -> IndexJob? {
-        guard let store else { return nil }
         let inputs = Array(runs.prefix(count))
-        let numbers = reserve(entries: inputs.reduce(0) { $0 + $1.entryCount })
+        guard let store, let numbers = reserve(entries: inputs.reduce(0) { $0 + $1.entryCount })
+        else { return nil }
         return IndexJob(
             [], inputs, points, isOldest: count == runs.count, numbers: numbers, in: store)
     }
 
-    /// Numbers for the tables of a job, which nobody else gets.
-    private mutating func reserve(entries: Int) -> Range<UInt64> {
+    /// Numbers for the tables of a job, which nobody else gets; nil where none are left, which no
+    /// store of our own making comes to.
+    private mutating func reserve(entries: Int) -> Range<UInt64>? {
         let first = nextNumber
-        nextNumber += UInt64(IndexJob.mostTables(entries: entries))
-        precondition(nextNumber <= TableFormat.numberLimit, "numbers of tables last for ever")
-        return first..<nextNumber
+        let next = first + UInt64(IndexJob.mostTables(entries: entries))
+        guard next <= TableFormat.numberLimit else { return nil }
+        nextNumber = next
+        return first..<next
     }
 
     /// Puts what a job made in the place of what it was made from. Returns the names of files that
