@@ -26,6 +26,7 @@ final class IndexKeeper: Sendable {
         var patience = 0
         /// The journal takes no checkpoint any more.
         var hasFailed = false
+        var isClosing = false
         /// Why the last try came to nothing.
         var failure: StoreError?
     }
@@ -67,6 +68,11 @@ final class IndexKeeper: Sendable {
 
     /// Writes a checkpoint of everything, if reading it again would take longer.
     func close() {
+        // A merge that is under way would be well worth it; nobody wants to wait for it now.
+        state.withLock { state in
+            state.isClosing = true
+            state.merging?.stop()
+        }
         finish(.everything)
         // What is not in the index is still in the journal.
         try? checkpoint(ifLonger: Self.shortStretch)
@@ -157,7 +163,7 @@ final class IndexKeeper: Sendable {
         {
             state.writing = RunningJob(job, on: threads, wakeUp)
         }
-        if state.merging == nil, let job = withIndex({ $0.mergeJob() }) {
+        if !state.isClosing, state.merging == nil, let job = withIndex({ $0.mergeJob() }) {
             state.merging = RunningJob(job, on: threads, wakeUp)
         }
     }
@@ -284,17 +290,23 @@ struct MemoryBudget: Sendable {
 /// A job of the index on its way.
 private final class RunningJob: Sendable {
     private let outcome = Mutex<Result<IndexJob.Output?, IndexError>?>(nil)
+    private let isStopped = Atomic(false)
 
     /// What came of it, once it has ended.
     var result: Result<IndexJob.Output?, IndexError>? { outcome.withLock { $0 } }
 
     init(_ job: IndexJob, on threads: IOThreads?, _ wakeUp: WakeUp) {
         let work: @Sendable () -> Void = { [self] in
-            let result = Result { () throws(IndexError) in try job.run() }
+            let result = Result { () throws(IndexError) in
+                try job.run(stop: { isStopped.load(ordering: .relaxed) })
+            }
             outcome.withLock { $0 = result }
             wakeUp.signal()
         }
         // Where the system gives no thread it is done here.
         if let threads, (try? threads.submit(work)) != nil {} else { work() }
     }
+
+    /// Ends it early: nothing comes of it.
+    func stop() { isStopped.store(true, ordering: .relaxed) }
 }
