@@ -88,6 +88,8 @@ struct IndexRun {
         case 87..<92: try background()
         case 92 where generator.oneIn(4): try reopen()
         case 93 where generator.oneIn(2): try check()
+        // Groups of all sizes, so that layers of all sizes meet.
+        case 94..<97: index.endGroup()
         default: for _ in 0..<4 { try checkOne() }
         }
     }
