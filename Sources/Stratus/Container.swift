@@ -151,7 +151,7 @@ public final class Container: Sendable {
                 in: storage, manifest, options: options, fold: beginnings.empty
             ) { checkpoint in
                 let fold = beginnings.resuming(checkpoint)
-                resumed = fold.map { StoreCheckpoint($0, at: checkpoint.position) }
+                resumed = fold.map { StoreCheckpoint($0.state, at: checkpoint.position) }
                 return fold
             }
             let engine = try Engine(

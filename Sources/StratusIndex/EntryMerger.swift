@@ -80,7 +80,7 @@ struct EntrySource {
 
     init(_ layer: MemtableLayer, from position: IndexPosition, _ direction: IndexDirection) {
         entries = layer.entries
-        place = layer.lowerBound(position) - (direction == .forward ? 0 : 1)
+        place = layer.entries.lowerBound(position) - (direction == .forward ? 0 : 1)
         isEnded = true
     }
 

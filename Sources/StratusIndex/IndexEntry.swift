@@ -85,3 +85,16 @@ struct IndexPosition: Comparable, Sendable {
         left.rank == right.rank && left.key == right.key
     }
 }
+
+extension [IndexEntry] {
+    /// The place of the first entry that is not before `position`.
+    func lowerBound(_ position: IndexPosition) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].precedes(position) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

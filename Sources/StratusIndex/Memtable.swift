@@ -1,9 +1,9 @@
 /// The newest entries of the index.
 ///
 /// The group at hand fills a small tree of its own. When it ends it becomes a layer, a sorted array
-/// that never changes, and layers of similar size are merged. So what a reader
-/// keeps is a few references, and nothing is ever copied because somebody holds it: with one large
-/// tree, copying the nodes of which readers held the old state cost more than all else in a save.
+/// that never changes, and layers of similar size are merged. So what a reader keeps is a few
+/// references, and nothing is ever copied because somebody holds it: with one large tree, copying
+/// the nodes of which readers held the old state cost more than all else in a save.
 struct Memtable: Sendable {
     private var filling = MemtableTree()
     /// The newest first.

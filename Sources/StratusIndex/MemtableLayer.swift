@@ -51,20 +51,9 @@ final class MemtableLayer: Sendable {
             let bits = Self.bits(hash)
             guard filter[Self.word(hash, of: filter.count)] & bits == bits else { return nil }
         }
-        let place = lowerBound(position)
+        let place = entries.lowerBound(position)
         guard place < entries.count, entries[place].key == position.key else { return nil }
         return entries[place]
-    }
-
-    /// The place of the first entry that is not before `position`.
-    func lowerBound(_ position: IndexPosition) -> Int {
-        var low = 0
-        var high = entries.count
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].position < position { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 
     private static func word(_ hash: UInt64, of count: Int) -> Int {

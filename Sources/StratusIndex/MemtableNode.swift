@@ -37,17 +37,6 @@ struct MemtableNode: Sendable {
     private var isLeaf: Bool { children.isEmpty }
     private var isEmpty: Bool { entries.isEmpty && children.isEmpty }
 
-    /// The place of the first entry that is not before `position`.
-    private func lowerBound(_ position: IndexPosition) -> Int {
-        var low = 0
-        var high = entries.count
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].precedes(position) { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
-
     /// The number of the child that may hold `position`.
     private func child(for position: IndexPosition) -> Int {
         var low = 1
@@ -81,7 +70,7 @@ struct MemtableChange {
 // Changing.
 extension MemtableNode {
     mutating func set(_ change: inout MemtableChange) {
-        if isLeaf { return setInLeaf(at: lowerBound(change.position), &change) }
+        if isLeaf { return setInLeaf(at: entries.lowerBound(change.position), &change) }
         let place = child(for: change.position)
         let isAboveLeaves = children[place].node.isLeaf
         // Down through the arrays in place: a copy of a node would count references.
@@ -156,7 +145,7 @@ extension MemtableNode {
     /// The first entry at or behind `position`.
     func ceiling(_ position: IndexPosition) -> IndexEntry? {
         if isLeaf {
-            let place = lowerBound(position)
+            let place = entries.lowerBound(position)
             return place < entries.count ? entries[place] : nil
         }
         let place = child(for: position)
@@ -171,7 +160,7 @@ extension MemtableNode {
 
     func leaf(from position: IndexPosition) -> (entries: [IndexEntry], place: Int)? {
         if isLeaf {
-            let place = lowerBound(position)
+            let place = entries.lowerBound(position)
             return place < entries.count ? (entries, place) : nil
         }
         let place = child(for: position)
@@ -181,7 +170,7 @@ extension MemtableNode {
 
     func leaf(before position: IndexPosition) -> (entries: [IndexEntry], place: Int)? {
         if isLeaf {
-            let place = lowerBound(position) - 1
+            let place = entries.lowerBound(position) - 1
             return place >= 0 ? (entries, place) : nil
         }
         let place = child(for: position)

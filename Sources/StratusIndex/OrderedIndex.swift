@@ -26,7 +26,7 @@ package struct OrderedIndex: Sendable {
     /// The greatest stamp of all changes.
     private var lastStamp: UInt64 = 0
     /// The greatest stamp that is in no memtable any more.
-    var leftMemoryThrough: UInt64 = 0
+    package internal(set) var leftMemoryThrough: UInt64 = 0
 
     /// An empty index, whose tables get numbers from `firstNumber` on.
     package init(in store: TableStore? = nil, firstNumber: UInt64 = 1) {
@@ -130,14 +130,7 @@ extension OrderedIndex {
     /// from then on have left it, the answer is that it may have been.
     package func mayHaveChanged(_ key: IndexKey, since stamp: UInt64) -> Bool {
         if leftMemoryThrough >= stamp { return true }
-        let position = IndexPosition(key)
-        if let found = active.entry(at: position) { return found.value.stamp >= stamp }
-        for memtable in frozen {
-            if let found = memtable.memtable.entry(at: position) {
-                return found.value.stamp >= stamp
-            }
-        }
-        return false
+        return entryInMemory(at: IndexPosition(key)).map { $0.value.stamp >= stamp } ?? false
     }
 
     /// Goes through the keys of a range as they are at a point.
@@ -180,11 +173,16 @@ extension OrderedIndex {
     private func entry(
         at position: IndexPosition, _ reading: Reading
     ) throws(IndexError) -> IndexEntry? {
+        if let found = entryInMemory(at: position) { return found }
+        return runs.isEmpty ? nil : try entryInRuns(at: position, reading)
+    }
+
+    private func entryInMemory(at position: IndexPosition) -> IndexEntry? {
         if let found = active.entry(at: position) { return found }
         for memtable in frozen {
             if let found = memtable.memtable.entry(at: position) { return found }
         }
-        return runs.isEmpty ? nil : try entryInRuns(at: position, reading)
+        return nil
     }
 
     private func entryInRuns(

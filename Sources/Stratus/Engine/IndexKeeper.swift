@@ -186,7 +186,7 @@ final class IndexKeeper: Sendable {
     private func freeze(_ state: inout State) {
         state.coming = committer.freeze { participant, position in
             participant.fold.withIndex { $0.freeze() }
-            return StoreCheckpoint(participant.fold, at: position)
+            return StoreCheckpoint(participant.fold.state, at: position)
         }
         // Not now, where a segment is full and the next one could not be begun.
         guard let coming = state.coming else {
@@ -214,37 +214,41 @@ final class IndexKeeper: Sendable {
         }
         if let result = state.merging?.result {
             state.merging = nil
-            install(result, &state)
-            if let checkpoint = state.checkpoint { keep(checkpoint, &state) }
+            // What was stopped or failed has changed nothing that a manifest would say.
+            if install(result, &state), let checkpoint = state.checkpoint {
+                keep(checkpoint, &state)
+            }
             return true
         }
         return false
     }
 
-    private func install(_ result: Result<IndexJob.Output?, IndexError>, _ state: inout State) {
+    /// Returns whether the index has other tables now.
+    @discardableResult
+    private func install(
+        _ result: Result<IndexJob.Output?, IndexError>, _ state: inout State
+    ) -> Bool {
         switch result {
         case .success(let output?):
             _ = committer.freeze { participant, _ in participant.fold.install(output) }
             state.patience = 0
             committer.publish()
-        case .success(nil): break
+            return true
+        case .success(nil): return false
         case .failure(let error):
             // Everything is still in memory and in the journal. Where the disk is full the
             // memtable grows by another share before it is tried again.
             state.patience = (withIndex { $0.activeBytes } ?? 0) + budget.memtable
             state.failure = StoreError(JournalError(error))
             state.coming = nil
+            return false
         }
     }
 
     /// Makes a checkpoint the one that openings begin at.
     private func keep(_ checkpoint: StoreCheckpoint, _ state: inout State) {
         if state.hasFailed { return }
-        let manifest = committer.freeze { participant, _ -> Manifest.Checkpoint? in
-            guard participant.fold.spillCount == checkpoint.spillCount else { return nil }
-            return participant.fold.withIndex { checkpoint.manifest(of: $0) }
-        }
-        guard let manifest = manifest ?? nil else {
+        guard let manifest = withIndex({ checkpoint.manifest(of: $0) }) else {
             state.isBehind = true
             return
         }

@@ -10,21 +10,20 @@ struct StoreCheckpoint: Sendable {
     var schema: Schema
     var zoneCount: UInt32
     var userCount: UInt32
-    /// How often the fold had written its memtable by itself. The tables hold what lies before the
-    /// position, and no more, only while that is so.
-    var spillCount: Int
 
     /// Of the fold as it is now.
-    init(_ fold: StoreFold, at position: JournalPosition) {
+    init(_ state: StoreFold.State, at position: JournalPosition) {
         self.position = position
-        schema = fold.state.schema
-        zoneCount = fold.state.zoneCount
-        userCount = fold.state.userCount
-        spillCount = fold.spillCount
+        schema = state.schema
+        zoneCount = state.zoneCount
+        userCount = state.userCount
     }
 
-    /// As a manifest keeps it, with the tables that `index` has by now.
-    func manifest(of index: OrderedIndex) -> Manifest.Checkpoint {
+    /// As a manifest keeps it, with the tables that `index` has by now. Nil where these hold
+    /// something from behind the position: what follows a checkpoint is applied to its tables, and
+    /// once only.
+    func manifest(of index: OrderedIndex) -> Manifest.Checkpoint? {
+        guard index.leftMemoryThrough < position.offset.rawValue else { return nil }
         var writer = ByteWriter()
         writer.varint(zoneCount)
         writer.varint(userCount)

@@ -38,9 +38,7 @@ struct StoreFold: JournalFold, Sendable {
     private let points: (@Sendable () -> NeededPoints)?
     /// Where nobody else keeps the index within memory: how large its memtable may become before it
     /// is written to disk at once.
-    private var spillLimit: Int?
-    /// How often that was done.
-    private(set) var spillCount = 0
+    private let spillLimit: Int?
     /// Is told how far the journal was read.
     private let follow: (@Sendable (JournalOffset) -> Void)?
 
@@ -230,15 +228,11 @@ extension StoreFold {
     func observed(
         spillLimit: Int?, points: @escaping @Sendable () -> NeededPoints
     ) -> StoreFold {
-        var fold = StoreFold(
-            state, secret: secret, released, spillLimit: spillLimit, points: points)
-        fold.spillCount = spillCount
-        return fold
+        StoreFold(state, secret: secret, released, spillLimit: spillLimit, points: points)
     }
 
     /// Writes the memtable to disk, and merges what is due.
     private mutating func spill() throws(IndexError) {
-        spillCount += 1
         state.index.freeze()
         if let job = state.index.checkpointJob(), let output = try job.run() { install(output) }
         // A commit that is open may be taken back, and then what was merged is needed again.
