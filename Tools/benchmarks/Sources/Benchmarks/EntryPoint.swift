@@ -3,13 +3,14 @@ import Glibc
 
 @main
 struct EntryPoint {
-    /// `run` and `visible` are for people, `write` for other scripts; `one` and `killed` are what `run` starts.
+    /// `run` and `visible` are for people, `write` and `peak` for scripts; `one` and `killed` are what `run` starts.
     static func main() async {
         do {
             let arguments = Array(CommandLine.arguments.dropFirst())
             let options = try Options(Array(arguments.dropFirst()))
             switch arguments.first {
             case "write": try await Writer.run(options.words)
+            case "peak": try await Peak.run(options.words)
             case "visible": try await Visibility.run(options.words)
             case "one": try await one(try options.setting())
             case "killed":
