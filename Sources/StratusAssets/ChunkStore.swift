@@ -138,10 +138,10 @@ extension ChunkStore {
         _ address: ChunkAddress, at place: ChunkPlace, _ mode: ReadMode = .blocking
     ) throws(ChunkError) -> [UInt8] {
         let name = ChunkSegmentHeader.fileName(place.number)
-        let length = ChunkFrame.frameLength(storedLength: place.storedLength)
         guard place.byte >= ChunkSegmentHeader.length, place.storedLength > 0,
             place.storedLength <= Chunker.most, place.byte <= 1 << 40
         else { throw .damaged(ChunkDamage(.otherChunk, file: name, byte: place.byte)) }
+        let length = ChunkFrame.frameLength(storedLength: place.storedLength)
         let segment = try segment(place.number, name, mode)
         let bytes: [UInt8]
         do {

@@ -20,6 +20,7 @@ import Testing
         var generator = SeededGenerator(seed: seed)
         var writer = ByteWriter(capacity: count)
         while writer.count < count { writer.uint64(generator.next()) }
+        writer.truncate(to: count)
         return writer.bytes
     }
 
