@@ -14,6 +14,7 @@ extension Database {
     public func saveAndWait(
         _ record: Record, savePolicy: SavePolicy = .ifServerRecordUnchanged
     ) throws(StoreError) -> Record {
+        if container.limits != nil { try admit(saving: [record], savePolicy) }
         let results = try commitAndWait(
             [.save(record)], in: record.recordID.zoneID, savePolicy, isAtomic: false)
         return try results[0].get() ?? record
@@ -24,12 +25,14 @@ extension Database {
     /// ``saveAndWait(_:savePolicy:)`` says why.
     ///
     /// - Returns: for each record what became of it.
-    /// - Throws: ``StoreError`` with `invalidArguments` where a record is named twice.
+    /// - Throws: ``StoreError`` with `notAuthenticated`, `limitExceeded`, or `invalidArguments`
+    ///   where a record is named twice.
     @available(*, noasync, message: "it blocks the thread; tasks call modifyRecords")
     public func modifyRecordsAndWait(
         saving records: [Record], deleting recordIDs: [Record.ID] = [],
         savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
     ) throws(StoreError) -> ModifyRecordsResult {
+        try admit(saving: records, deleting: recordIDs.count, savePolicy)
         var result = ModifyRecordsResult(saving: records.count, deleting: recordIDs.count)
         for (zone, items) in try byZone(saving: records, deleting: recordIDs) {
             let results: [Result<Record?, StoreError>]
@@ -47,6 +50,8 @@ extension Database {
         _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy, isAtomic: Bool
     ) throws(StoreError) -> [Result<Record?, StoreError>] {
         let batch = try batch(items, in: zoneID, policy, isAtomic: isAtomic)
+        try batch.limits?.enter(scope, zoneID)
+        defer { batch.limits?.leave(scope, zoneID) }
         let committed = try container.engine().commitBlocking(batch)
         return try batch.outcomes(of: committed, container.reading.waiting)
     }
