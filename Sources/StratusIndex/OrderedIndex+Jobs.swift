@@ -23,6 +23,9 @@ extension OrderedIndex {
         runs.isEmpty ? nil : mergeJob(newest: runs.count)
     }
 
+    /// Whether there are more runs than reading should have to ask.
+    package var hasTooManyRuns: Bool { runs.count > MergePolicy.mostRuns * 2 }
+
     private mutating func mergeJob(newest count: Int) -> IndexJob? {
         let inputs = Array(runs.prefix(count))
         guard let store, let numbers = reserve(entries: inputs.reduce(0) { $0 + $1.entryCount })
@@ -76,7 +79,7 @@ enum MergePolicy {
     /// So many runs of a tier are merged into one of the next.
     private static let runsPerTier = 4
     /// Or so many of it and below, so that reading never asks too many.
-    private static let mostRuns = 8
+    static let mostRuns = 8
     /// Runs up to this size are of the lowest tier; each tier is four times larger.
     private static let lowestTier = 1 << 20
 

@@ -37,6 +37,7 @@ final class IndexKeeper: Sendable {
     /// Nil: whoever asks does the work.
     private let threads: IOThreads?
     private let wakeUp: WakeUp
+    private let writeBudget = WriteBudget()
     private let state: Mutex<State>
 
     /// A stretch of journal that is read sooner than a checkpoint is written, in bytes.
@@ -164,7 +165,9 @@ final class IndexKeeper: Sendable {
             state.writing = RunningJob(job, on: threads, wakeUp)
         }
         if !state.isClosing, state.merging == nil, let job = withIndex({ $0.mergeJob() }) {
-            state.merging = RunningJob(job, on: threads, wakeUp)
+            // Where the writer is ahead of the merges, reading needs them more than the disk.
+            let isLate = withIndex { $0.hasTooManyRuns } ?? false
+            state.merging = RunningJob(job, on: threads, wakeUp, isLate ? nil : writeBudget)
         }
     }
 
@@ -299,10 +302,18 @@ private final class RunningJob: Sendable {
     /// What came of it, once it has ended.
     var result: Result<IndexJob.Output?, IndexError>? { outcome.withLock { $0 } }
 
-    init(_ job: IndexJob, on threads: IOThreads?, _ wakeUp: WakeUp) {
+    /// `budget` is what it may write by on another thread; nil: as fast as it can.
+    init(
+        _ job: IndexJob, on threads: IOThreads?, _ wakeUp: WakeUp, _ budget: WriteBudget? = nil
+    ) {
+        let budget = threads == nil ? nil : budget
         let work: @Sendable () -> Void = { [self] in
             let result = Result { () throws(IndexError) in
-                try job.run(stop: { isStopped.load(ordering: .relaxed) })
+                try job.run(stop: { isStopped.load(ordering: .relaxed) }) { bytes in
+                    guard let budget, bytes > 0 else { return }
+                    let wait = budget.spend(bytes, at: Clock.monotonicNanoseconds)
+                    if wait > 0 { Thread.pause(microseconds: UInt32(wait / 1_000)) }
+                }
             }
             outcome.withLock { $0 = result }
             wakeUp.signal()

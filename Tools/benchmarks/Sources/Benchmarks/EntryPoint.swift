@@ -3,13 +3,16 @@ import Glibc
 
 @main
 struct EntryPoint {
-    /// `run` and `visible` are for people, `write` for other scripts; `one` and `killed` are what `run` starts.
+    /// `run` is for people; `one` and `killed` are what it starts; the others are for campaigns.
     static func main() async {
         do {
             let arguments = Array(CommandLine.arguments.dropFirst())
             let options = try Options(Array(arguments.dropFirst()))
             switch arguments.first {
             case "write": try await Writer.run(options.words)
+            case "peak": try await Peak.run(options.words)
+            case "snapshots": try await Peak.snapshots(options.words)
+            case "zones": try await Peak.zones(options.words)
             case "visible": try await Visibility.run(options.words)
             case "one": try await one(try options.setting())
             case "killed":
