@@ -130,7 +130,10 @@ extension OrderedIndex {
     /// from then on have left it, the answer is that it may have been.
     package func mayHaveChanged(_ key: IndexKey, since stamp: UInt64) -> Bool {
         if leftMemoryThrough >= stamp { return true }
-        return entryInMemory(at: IndexPosition(key)).map { $0.value.stamp >= stamp } ?? false
+        if active.hasEntry(of: key, since: stamp) { return true }
+        return frozen.contains {
+            $0.lastStamp >= stamp && $0.memtable.hasEntry(of: key, since: stamp)
+        }
     }
 
     /// Goes through the keys of a range as they are at a point.
