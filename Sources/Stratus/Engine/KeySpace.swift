@@ -38,7 +38,8 @@ extension IndexKey {
 
     /// The keys of an entry that is found by name.
     static func record(_ zone: UInt32, _ name: Hash128) -> IndexKey {
-        KeySpace.records.key(zone: zone).appending(name)
+        IndexKey(
+            partition: zone, keyspace: KeySpace.records.rawValue, high: name.high, low: name.low)
     }
     static func feed(_ zone: UInt32, _ version: Version) -> IndexKey {
         KeySpace.feed.key(zone: zone).appending(version.rawValue)

@@ -55,6 +55,14 @@ public struct Record: Sendable {
             self.parent = parent
             self.stored = stored
         }
+
+        /// What was stored in a field.
+        func value(of key: String) -> RecordValue? {
+            guard let number = stored.schema.number(key), let field = stored.field(number) else {
+                return nil
+            }
+            return stored.value(field, in: recordID.zoneID)
+        }
     }
 
     /// The caller's own parent, over the stored one.
@@ -105,10 +113,7 @@ public struct Record: Sendable {
     public subscript(key: String) -> RecordValue? {
         get {
             if let edit = edits.edit(of: key) { return edit.value }
-            guard let number = stored.schema.number(key), let field = stored.field(number) else {
-                return nil
-            }
-            return stored.value(field, in: recordID.zoneID)
+            return origin.value(of: key)
         }
         set {
             // A field that was never stored and is taken away again was never there.
