@@ -17,6 +17,7 @@ enum KeySpace: UInt8 {
     case users = 20
     case userNumbers = 21
     case marks = 22
+    case usage = 23
 
     /// For people; number 0 is that of the marks that a zone is gone.
     static func name(of number: UInt8) -> String {
@@ -58,6 +59,10 @@ extension IndexKey {
     }
     static func activity(_ zone: UInt32) -> IndexKey {
         KeySpace.activity.key().appending(zone)
+    }
+    /// Of a database. What a zone takes stands with its last activity.
+    static func usage(_ database: UInt32) -> IndexKey {
+        KeySpace.usage.key().appending(database)
     }
     static func user(_ name: Hash128) -> IndexKey { KeySpace.users.key().appending(name) }
     static func userNumber(_ user: UInt32) -> IndexKey {

@@ -31,6 +31,8 @@ struct RecordHead: Equatable, Sendable {
     var previous: Version
     /// Whether the record lived when this version was saved.
     var isUpdate: Bool
+    /// Of an update: how many bytes the payload had that it replaces.
+    var replacedLength = 0
     /// Where the record name lies, once it was read.
     private(set) var name = 0..<0
     /// Where the record name of the parent lies.
@@ -63,6 +65,7 @@ struct RecordHead: Equatable, Sendable {
             writer.signedVarint(created)
         }
         if previous != .none { writer.varint(previous.rawValue) }
+        if isUpdate { writer.varint(replacedLength) }
         writer.countedText(name)
         if let parent { writer.countedText(parent) }
     }
@@ -87,6 +90,7 @@ struct RecordHead: Equatable, Sendable {
         if flags & Flag.hasPrevious != 0 {
             previous = Version(rawValue: try cursor.varint(bytes))
         }
+        if isUpdate { replacedLength = Int(try cursor.varint32(bytes)) }
         guard previous != .none || flags & (Flag.hasPrevious | Flag.isUpdate) == 0 else {
             throw .value("previous")
         }
@@ -124,12 +128,15 @@ struct Tombstone: Equatable, Sendable {
     /// Who deleted it, and when in milliseconds since 1970.
     var deleter: UInt32
     var deleted: Int64
+    /// How many bytes the payload had of the version that was deleted.
+    var replacedLength = 0
 
     func write(to writer: inout ByteWriter) {
         writer.varint(type)
         writer.varint(deleter)
         writer.signedVarint(deleted)
         writer.varint(previous.rawValue)
+        writer.varint(replacedLength)
         writer.countedText(name)
     }
 
@@ -148,6 +155,7 @@ struct Tombstone: Equatable, Sendable {
         deleted = try cursor.signedVarint(bytes)
         previous = Version(rawValue: try cursor.varint(bytes))
         guard previous != .none else { throw .value("previous") }
+        replacedLength = Int(try cursor.varint32(bytes))
         name = try cursor.text(bytes, upTo: 255)
         try cursor.end(bytes)
     }
@@ -161,6 +169,8 @@ struct StoredFields: Sendable {
     private let table: Int
     private let values: Int
     let count: Int
+    /// Whether any of the fields is marked as encrypted.
+    let hasEncrypted: Bool
     let schema: Schema
     /// The fields that a fetch asked for; nil: all.
     var visible: Set<UInt32>?
@@ -172,6 +182,7 @@ struct StoredFields: Sendable {
         table = 0
         values = 0
         count = 0
+        hasEncrypted = false
         schema = .empty
     }
 
@@ -187,15 +198,18 @@ struct StoredFields: Sendable {
         table = cursor.position
         var length = 0
         var last: UInt32?
+        var hasEncrypted = false
         for _ in 0..<count {
             let column = try FieldTable.next(span, &cursor)
             guard last.map({ $0 < column.number }) ?? true else { throw .value("field order") }
             last = column.number
+            if column.kind.isEncrypted { hasEncrypted = true }
             length += column.length
             guard length <= end else { throw .truncated }
         }
         guard cursor.remaining(span) == length else { throw .value("length") }
         values = cursor.position
+        self.hasEncrypted = hasEncrypted
     }
 
     /// One row of the field table, and where its value lies.
