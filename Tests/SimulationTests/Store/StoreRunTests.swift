@@ -3,7 +3,6 @@ import Testing
 
 /// Whatever a store went through, it holds what a model says.
 struct StoreRunTests {
-    /// A tenth of the campaign's.
     private static let seeds = Campaign.storeSeeds
     private static let operations = Campaign.storeOperations
 
