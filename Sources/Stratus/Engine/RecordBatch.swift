@@ -23,6 +23,8 @@ struct RecordBatch: CommitRequest {
     let policy: SavePolicy
     /// Whether one item's failure is that of all.
     let isAtomic: Bool
+    /// Nil where nothing is limited.
+    let limits: Limits?
 
     func prepare(
         _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
