@@ -34,6 +34,7 @@ enum Workload: String, Codable, CaseIterable, Sendable {
     case rawFilled = "raw-filled"
     case rawReserved = "raw-reserved"
     case w1 = "W1"
+    case w1Sync = "W1-sync"
     case w2 = "W2"
     case w2Thousand = "W2-1000"
     case commit
@@ -62,6 +63,7 @@ enum Workload: String, Codable, CaseIterable, Sendable {
         case .rawFilled: "write + fdatasync of 512 B, zeros written 1 MiB ahead"
         case .rawReserved: "write + fdatasync of 512 B into reserved blocks"
         case .w1: "durable single saves, 1 caller"
+        case .w1Sync: "durable single saves, 1 thread that waits"
         case .w2: "durable single saves, 64 callers"
         case .w2Thousand: "durable single saves, 1,000 callers"
         case .commit: "one commit of 1,000,000 records"
@@ -94,6 +96,7 @@ enum Workload: String, Codable, CaseIterable, Sendable {
     var engines: [EngineName] {
         switch self {
         case .rawSmall, .rawLarge, .rawFilled, .rawReserved: [.raw]
+        case .w1Sync: [.stratus]
         case .w2: EngineName.stores + [.rocksdbNative, .levelDBNative]
         default: EngineName.stores
         }
@@ -103,7 +106,7 @@ enum Workload: String, Codable, CaseIterable, Sendable {
     var base: Workload? {
         switch self {
         case .rawSmall, .rawLarge, .rawFilled, .rawReserved: nil
-        case .w1, .w2, .w2Thousand, .commit, .w3, .w3Zones: nil
+        case .w1, .w1Sync, .w2, .w2Thousand, .commit, .w3, .w3Zones: nil
         case .prepare, .prepareLarge: nil
         case .w10Large: .prepareLarge
         default: .prepare
