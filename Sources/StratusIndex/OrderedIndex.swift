@@ -191,18 +191,25 @@ extension OrderedIndex {
     private func entryInRuns(
         at position: IndexPosition, _ reading: Reading
     ) throws(IndexError) -> IndexEntry? {
-        let recentHash = position.key.layerHash
-        if let found = recent.entry(of: position.key, hash: recentHash),
-            !(found.position < position)
-        {
+        guard position.key.partition == RecentEntries.partition else {
+            return try searchRuns(for: position, reading)
+        }
+        let hash = position.key.layerHash
+        if let found = recent.entry(of: position.key, hash: hash), !(found.position < position) {
             return found
         }
+        let found = try searchRuns(for: position, reading)
+        // Only of what is asked for now it is known that nothing is newer.
+        if let found, position.isNewest { recent.remember(found, hash: hash) }
+        return found
+    }
+
+    private func searchRuns(
+        for position: IndexPosition, _ reading: Reading
+    ) throws(IndexError) -> IndexEntry? {
         let hash = position.key.filterHash
         for run in runs {
-            guard let found = try run.entry(at: position, hash: hash, reading) else { continue }
-            // Only of what is asked for now it is known that nothing is newer.
-            if position.isNewest { recent.remember(found, hash: recentHash) }
-            return found
+            if let found = try run.entry(at: position, hash: hash, reading) { return found }
         }
         return nil
     }
