@@ -157,6 +157,7 @@ struct StoreFold: JournalFold, Sendable {
                 .type(header.zone, head.type, name), IndexValue(stamp: offset.rawValue),
                 isFresh: isNew)
         }
+        try state.index.link(head, name, header.zone, at: offset, payload, cursor, secret)
         touched[header.zone] = header.version
     }
 
@@ -170,6 +171,7 @@ struct StoreFold: JournalFold, Sendable {
         state.index.remove(.feed(header.zone, tombstone.previous), at: offset.rawValue)
         state.index.set(.feed(header.zone, header.version), place, isFresh: true)
         state.index.remove(.type(header.zone, tombstone.type, name), at: offset.rawValue)
+        state.index.unlink(tombstone, name, header.zone, at: offset, secret)
         touched[header.zone] = header.version
     }
 
