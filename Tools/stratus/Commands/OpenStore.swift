@@ -38,8 +38,11 @@ extension ToolError {
             offset = place.offset
             message += ": " + place.kind
         }
-        if let recordID = error.recordID { message += ": " + recordID.recordName }
-        if let zoneID = error.zoneID { message += ": " + zoneID.zoneName }
+        switch error.item {
+        case .record(let id): message += ": " + id.recordName
+        case .zone(let id): message += ": " + id.zoneName
+        case nil: break
+        }
         if case .inputOutput(let text) = error.cause { message += ": " + text }
         if case .notPermitted(let text) = error.cause { message += ": " + text }
         hint = Self.hint(for: code)

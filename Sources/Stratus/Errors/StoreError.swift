@@ -1,48 +1,13 @@
-/// The one error of Stratus: a code to branch on, a fixed reason, and the place as data.
+/// The one error of Stratus: a code to branch on, a fixed reason, and everything else as data.
 ///
 /// Codes and raw values are those of CloudKit's `CKError` (rules: `Formats/README.md`, "Errors").
 public struct StoreError: Error, Sendable, Equatable {
-    /// What went wrong, in a set that may grow.
-    public struct Code: RawRepresentable, Hashable, Sendable {
-        /// CloudKit's number.
-        public let rawValue: Int
-        /// The code of that number.
-        public init(rawValue: Int) { self.rawValue = rawValue }
-
-        /// The store failed: damage, a failed disk, a mistake of ours. ``StoreError/cause`` tells.
-        public static let internalError = Code(rawValue: 1)
-        /// Some items failed; ``StoreError/partialErrors`` has an error for each.
-        public static let partialFailure = Code(rawValue: 2)
-        /// There is no store at that place.
-        public static let badContainer = Code(rawValue: 5)
-        /// Another writer holds the store; try again.
-        public static let serviceUnavailable = Code(rawValue: 6)
-        /// The call needs a user.
-        public static let notAuthenticated = Code(rawValue: 9)
-        /// The caller may not do this.
-        public static let permissionFailure = Code(rawValue: 10)
-        /// There is no such record.
-        public static let unknownItem = Code(rawValue: 11)
-        /// The request makes no sense as it stands.
-        public static let invalidArguments = Code(rawValue: 12)
-        /// The record was saved by somebody else since; ``StoreError/serverRecord`` is its state.
-        public static let serverRecordChanged = Code(rawValue: 14)
-        /// The call was cancelled before it took effect.
-        public static let operationCancelled = Code(rawValue: 20)
-        /// The token is not, or no longer, one of this history: fetch again without one.
-        public static let changeTokenExpired = Code(rawValue: 21)
-        /// Another item of the same atomic batch failed.
-        public static let batchRequestFailed = Code(rawValue: 22)
-        /// Not possible in this database.
-        public static let badDatabase = Code(rawValue: 24)
-        /// The disk is full.
-        public static let quotaExceeded = Code(rawValue: 25)
-        /// There is no such zone.
-        public static let zoneNotFound = Code(rawValue: 26)
-        /// Too large.
-        public static let limitExceeded = Code(rawValue: 27)
-        /// Whether the change took effect is not known; it is after the store was opened again.
-        public static let serverResponseLost = Code(rawValue: 34)
+    /// What an error is about, where it is about one thing.
+    public enum Item: Hashable, Sendable {
+        /// A record.
+        case record(Record.ID)
+        /// A zone.
+        case zone(RecordZone.ID)
     }
 
     /// Where something is wrong with the store itself.
@@ -58,7 +23,7 @@ public struct StoreError: Error, Sendable, Equatable {
     }
 
     /// What lies below an ``Code/internalError`` and some others.
-    public enum Cause: Sendable, Hashable {
+    public enum Cause: Sendable, Equatable {
         /// Bytes are not what was written; ``StoreError/place`` tells where.
         case damaged
         /// The store was written by a newer version.
@@ -73,6 +38,8 @@ public struct StoreError: Error, Sendable, Equatable {
         case notPermitted(String)
         /// The container was closed.
         case closed
+        /// Another item of the same call failed with this, and so this one had to.
+        case failure(StoreError)
     }
 
     /// In a box, since results are moved about far more often than anything fails.
@@ -83,14 +50,14 @@ public struct StoreError: Error, Sendable, Equatable {
     private struct Content: Sendable, Equatable {
         var code: Code
         var reason: String
+        var item: Item?
         var cause: Cause?
         var place: Place?
-        var recordID: Record.ID?
-        var zoneID: RecordZone.ID?
+        var retryAfter: Duration?
         var clientRecord: Record?
         var serverRecord: Record?
         var ancestorRecord: Record?
-        var partialErrors: [Record.ID: StoreError] = [:]
+        var partialErrors: [Item: StoreError] = [:]
         var mustWait = false
     }
 
@@ -120,6 +87,11 @@ public struct StoreError: Error, Sendable, Equatable {
         get { content.reason }
         set { content.reason = newValue }
     }
+    /// What it is about; nil where that is the whole call.
+    public var item: Item? {
+        get { content.item }
+        set { content.item = newValue }
+    }
     /// What lies below it.
     public var cause: Cause? {
         get { content.cause }
@@ -130,15 +102,10 @@ public struct StoreError: Error, Sendable, Equatable {
         get { content.place }
         set { content.place = newValue }
     }
-    /// The record concerned.
-    public var recordID: Record.ID? {
-        get { content.recordID }
-        set { content.recordID = newValue }
-    }
-    /// The zone concerned.
-    public var zoneID: RecordZone.ID? {
-        get { content.zoneID }
-        set { content.zoneID = newValue }
+    /// How long to wait before the same call is made again, where the store can tell.
+    public var retryAfter: Duration? {
+        get { content.retryAfter }
+        set { content.retryAfter = newValue }
     }
     /// Of a conflict: what the caller wanted to save.
     public var clientRecord: Record? {
@@ -155,8 +122,8 @@ public struct StoreError: Error, Sendable, Equatable {
         get { content.ancestorRecord }
         set { content.ancestorRecord = newValue }
     }
-    /// Of a ``Code/partialFailure``: an error for each record that failed.
-    public var partialErrors: [Record.ID: StoreError] {
+    /// Of a ``Code/partialFailure``: an error for each item that failed.
+    public var partialErrors: [Item: StoreError] {
         get { content.partialErrors }
         set { content.partialErrors = newValue }
     }
@@ -168,25 +135,48 @@ public struct StoreError: Error, Sendable, Equatable {
     }
 }
 
-extension StoreError: CustomStringConvertible {
-    /// Code, reason and place in one line.
-    public var description: String {
-        var text = "\(reason) (\(code.rawValue))"
-        if let place { text += " at \(place.file), byte \(place.byte): \(place.kind)" }
-        if let recordID { text += " [record \(recordID.recordName)]" }
-        if let zoneID { text += " [zone \(zoneID.zoneName)]" }
-        return text
+extension StoreError {
+    /// The record concerned.
+    public var recordID: Record.ID? {
+        if case .record(let id) = item { id } else { nil }
+    }
+
+    /// The zone concerned, or that of the record concerned.
+    public var zoneID: RecordZone.ID? {
+        switch item {
+        case .record(let id): id.zoneID
+        case .zone(let id): id
+        case nil: nil
+        }
+    }
+
+    /// What the caller should do.
+    public var remedy: Remedy {
+        // Half of a request is of no help where one item alone is too large.
+        if code == .limitExceeded, item != nil { return .correctRequest }
+        return code.remedy
     }
 
     func with(_ recordID: Record.ID) -> StoreError {
         var error = self
-        error.recordID = recordID
+        error.item = .record(recordID)
         return error
     }
 
     func with(_ zoneID: RecordZone.ID) -> StoreError {
         var error = self
-        error.zoneID = zoneID
+        error.item = .zone(zoneID)
         return error
+    }
+}
+
+extension StoreError: CustomStringConvertible {
+    /// Code, reason and place in one line.
+    public var description: String {
+        var text = "\(reason) (\(code))"
+        if let place { text += " at \(place.file), byte \(place.byte): \(place.kind)" }
+        if let recordID { text += " [record \(recordID.recordName)]" }
+        if let zoneID { text += " [zone \(zoneID.zoneName)]" }
+        return text
     }
 }
