@@ -133,6 +133,14 @@ extension OrderedIndex {
         return entryInMemory(at: IndexPosition(key)).map { $0.value.stamp >= stamp } ?? false
     }
 
+    /// Whether any key of a range was set or removed at or behind `stamp`, likewise.
+    package func mayHaveChanged(_ range: Range<IndexKey>, since stamp: UInt64) -> Bool {
+        leftMemoryThrough >= stamp || active.hasChanged(range, since: stamp)
+            || frozen.contains {
+                $0.lastStamp >= stamp && $0.memtable.hasChanged(range, since: stamp)
+            }
+    }
+
     /// Goes through the keys of a range as they are at a point.
     package func cursor(
         _ range: Range<IndexKey>, at point: UInt64 = .max, _ mode: ReadMode,

@@ -97,6 +97,37 @@ struct FieldEncoder {
         }
     }
 
+    /// The references among the fields that act: those with the action deleteSelf, and the targets
+    /// of those that were sent with the action validate. `bytes` are those of the version that is
+    /// replaced.
+    func references(
+        from bytes: [UInt8]
+    ) throws(FormatError) -> (owners: [OwnerLink], validated: [String]) {
+        guard fields.contains(where: { $0.kind.element == .reference }) else { return ([], []) }
+        var owners: [OwnerLink] = []
+        var validated: [String] = []
+        for field in fields where field.kind.element == .reference {
+            func add(_ target: String) {
+                owners.append(OwnerLink(field: field.number, target: target))
+            }
+            switch field.source {
+            case .stored(let range):
+                try OwnerFields.forEach(bytes.span, in: range, field.kind) { place in
+                    if let target = bytes.span.text(in: place) { add(target) }
+                }
+            case .sent(let index):
+                for reference in sent[index].value?.references ?? [] {
+                    switch reference.action {
+                    case .none: break
+                    case .deleteSelf: add(reference.recordID.recordName)
+                    case .validate: validated.append(reference.recordID.recordName)
+                    }
+                }
+            }
+        }
+        return (OwnerLink.list(owners), validated)
+    }
+
     private mutating func number(
         ofType name: String, _ preparation: inout Preparation
     ) throws(StoreError) -> UInt32 {
