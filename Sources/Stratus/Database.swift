@@ -18,6 +18,7 @@ public struct Database: Sendable {
     public nonisolated(nonsending) func save(
         _ record: Record, savePolicy: SavePolicy = .ifServerRecordUnchanged
     ) async throws(StoreError) -> Record {
+        if container.limits != nil { try admit(saving: [record], savePolicy) }
         let results = try await commit(
             [.save(record)], in: record.recordID.zoneID, savePolicy, isAtomic: false)
         return try results[0].get() ?? record
@@ -28,6 +29,7 @@ public struct Database: Sendable {
     public nonisolated(nonsending) func deleteRecord(
         withID id: Record.ID
     ) async throws(StoreError) -> Record.ID {
+        if container.limits != nil { try admit(saving: []) }
         let results = try await commit(
             [.delete(id)], in: id.zoneID, .ifServerRecordUnchanged, isAtomic: false)
         _ = try results[0].get()
@@ -39,11 +41,13 @@ public struct Database: Sendable {
     /// - Parameter atomically: whether in each zone all or nothing is done. Zones without the
     ///   capability `atomic` do what they can.
     /// - Returns: for each record what became of it.
-    /// - Throws: ``StoreError`` with `invalidArguments` where a record is named twice.
+    /// - Throws: ``StoreError`` with `notAuthenticated`, `limitExceeded`, or `invalidArguments`
+    ///   where a record is named twice.
     public nonisolated(nonsending) func modifyRecords(
         saving records: [Record], deleting recordIDs: [Record.ID] = [],
         savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
     ) async throws(StoreError) -> ModifyRecordsResult {
+        try admit(saving: records, deleting: recordIDs.count, savePolicy)
         let all = records.map(RecordBatch.Item.save) + recordIDs.map(RecordBatch.Item.delete)
         let zones = byZone(all)
         for (_, items) in zones { try Self.checkThatNoneIsTwice(items) }
@@ -107,6 +111,7 @@ public struct Database: Sendable {
     public nonisolated(nonsending) func record(
         for id: Record.ID, desiredKeys: [String]? = nil
     ) async throws(StoreError) -> Record {
+        if let limits = container.limits { try limits.admit(caller) }
         // The most frequent of all calls: nothing is allocated for the case that it must wait.
         let snapshot = current
         do throws(StoreError) {
@@ -123,7 +128,8 @@ public struct Database: Sendable {
     public nonisolated(nonsending) func records(
         for ids: [Record.ID], desiredKeys: [String]? = nil
     ) async throws(StoreError) -> [Record.ID: Result<Record, StoreError>] {
-        try await read { snapshot throws(StoreError) in
+        try container.limits?.check(itemCount: ids.count)
+        return try await read { snapshot throws(StoreError) in
             try snapshot.records(for: ids, desiredKeys: desiredKeys)
         }
     }
@@ -133,9 +139,17 @@ public struct Database: Sendable {
         DatabaseSnapshot(.state(container.reading), scope, caller)
     }
 
+    /// A call that reads: counts it, and asks the newest state.
+    nonisolated(nonsending) func read<Answer: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSnapshot) throws(StoreError) -> Answer
+    ) async throws(StoreError) -> Answer {
+        if let limits = container.limits { try limits.admit(caller) }
+        return try await answer(body)
+    }
+
     /// Asks the newest state: from memory and on the caller's own thread or, where that is not
     /// enough, once more on a thread that may wait for the disk.
-    nonisolated(nonsending) func read<Answer: Sendable>(
+    nonisolated(nonsending) func answer<Answer: Sendable>(
         _ body: @escaping @Sendable (DatabaseSnapshot) throws(StoreError) -> Answer
     ) async throws(StoreError) -> Answer {
         let snapshot = current
@@ -163,6 +177,18 @@ public struct Database: Sendable {
         return RecordZone.ID(zoneName: id.zoneName)
     }
 
+    /// Checks what concerns a call that writes records as a whole.
+    private func admit(
+        saving records: [Record], deleting deletionCount: Int = 0,
+        _ policy: SavePolicy = .ifServerRecordUnchanged
+    ) throws(StoreError) {
+        _ = try writer()
+        guard let limits = container.limits else { return }
+        try limits.admit(caller)
+        try limits.check(itemCount: records.count + deletionCount)
+        try limits.check(bytesOf: records, policy)
+    }
+
     func writer() throws(StoreError) -> UserID {
         guard let caller else {
             throw StoreError(.notAuthenticated, "only a known user may change anything")
@@ -175,9 +201,12 @@ public struct Database: Sendable {
     ) async throws(StoreError) -> [Result<Record?, StoreError>] {
         let user = try writer()
         try current.check(zoneID)
+        let limits = container.limits
+        try limits?.enter(scope, zoneID)
+        defer { limits?.leave(scope, zoneID) }
         let batch = RecordBatch(
             scope: scope, caller: user, zoneID: zoneID, items: items, policy: policy,
-            isAtomic: isAtomic && canBeAtomic(zoneID))
+            isAtomic: isAtomic && canBeAtomic(zoneID), limits: limits)
         let committed = try await container.engine().commit(batch)
         let reading = container.reading
         do throws(StoreError) {

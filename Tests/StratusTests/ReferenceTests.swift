@@ -95,6 +95,32 @@ func link(_ name: String, _ action: Reference.Action) -> RecordValue {
         #expect(try await database.names() == [])
     }
 
+    @Test(arguments: [true, false])
+    func `deleteSelf references to one record are limited by the profile`(atomically: Bool)
+        async throws
+    {
+        let profile = Profile(referencesPerTarget: 3)
+        let container = try Container.inMemory(profile: profile)
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        let owner = link("t", .deleteSelf)
+        try await database.saveAll([note("t"), note("a", ["one": owner, "two": owner])])
+        let records = [note("b", ["one": owner]), note("c", ["one": owner]), note("d")]
+        let errors = try await database.outcome(saving: records, atomically: atomically)
+        #expect(errors["c"]?.code == .invalidArguments)
+        #expect(errors["b"]?.code == (atomically ? .batchRequestFailed : nil))
+        if atomically { try await database.save(records[0]) }
+        // What is there may be saved again; what goes in the same batch makes room.
+        try await database.save(note("a", ["n": 1]), savePolicy: .changedKeys)
+        #expect(await failure { try await database.save(records[1]) }.code == .invalidArguments)
+        let freed = try await database.outcome(
+            saving: [records[1]], deleting: ["b"], atomically: atomically)
+        #expect(freed.isEmpty)
+        try await database.save(note("plain", ["one": link("t", .none)]))
+        try await database.deleteRecord(withID: noteID("t"))
+        #expect(try await database.names().filter { $0 != "d" } == ["plain"])
+    }
+
     @Test func `links are the same after an update, a compaction of the index and a rebuild`()
         async throws
     {

@@ -78,6 +78,12 @@ struct FieldEncoder {
             return true
         }
         sortByNumber()
+        if let limit = batch.limits?.profile.bytesPerRecord,
+            fields.reduce(0, { $0 + $1.length }) > limit
+        {
+            throw StoreError(
+                .limitExceeded, "the record is larger than the maximum of \(limit) bytes")
+        }
         return type
     }
 

@@ -23,8 +23,8 @@ struct RecordBatch: CommitRequest {
     let policy: SavePolicy
     /// Whether one item's failure is that of all.
     let isAtomic: Bool
-    /// How many records may have deleteSelf references to the same one; nil: any number.
-    var ownerLimit: Int?
+    /// Nil where nothing is limited.
+    let limits: Limits?
     /// The items that an earlier attempt found to fail, in a batch that is not atomic.
     var refused: [Int: StoreError] = [:]
 

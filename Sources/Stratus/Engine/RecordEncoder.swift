@@ -212,9 +212,12 @@ struct RecordEncoder {
                 item: index, name: reading.hash(record.recordID.recordName),
                 isUpdate: former != nil, parent: parent.map { reading.hash($0) },
                 changesParent: parent != formerParent && parent != nil,
-                owners: Set(owners.map(\.target)).map { reading.hash($0) },
-                formerOwners: Set(formerOwners.map(\.target)).map { reading.hash($0) },
+                owners: counts(owners), formerOwners: counts(formerOwners),
                 validated: validated.map { reading.hash($0) }))
+    }
+
+    private func counts(_ links: [OwnerLink]) -> [Hash128: Int] {
+        links.reduce(into: [:]) { $0[reading.hash($1.target), default: 0] += 1 }
     }
 
     private func append(

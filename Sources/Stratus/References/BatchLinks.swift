@@ -10,10 +10,10 @@ struct BatchLinks: Sendable {
         var parent: Hash128?
         /// Whether the record did not have this parent before.
         var changesParent: Bool
-        /// What it goes with: each target once.
-        var owners: [Hash128]
-        /// Those that it had before.
-        var formerOwners: [Hash128]
+        /// What it goes with, and by how many references.
+        var owners: [Hash128: Int]
+        /// The same before the save.
+        var formerOwners: [Hash128: Int]
         /// What must be there at the end.
         var validated: [Hash128]
     }
@@ -89,6 +89,6 @@ extension StoreError {
     static func tooManyOwned(_ limit: Int) -> StoreError {
         StoreError(
             .invalidArguments,
-            "at most \(limit) records may have deleteSelf references to the same record")
+            "at most \(limit) deleteSelf references may point to the same record")
     }
 }

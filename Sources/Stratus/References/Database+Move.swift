@@ -27,6 +27,11 @@ extension Database {
         for zone in [source, destination] {
             try await read { snapshot throws(StoreError) in try snapshot.check(zone) }
         }
+        let limits = container.limits
+        try limits?.admit(caller)
+        try limits?.check(itemCount: ids.count)
+        try limits?.enter(scope, destination)
+        defer { limits?.leave(scope, destination) }
         let batch = MoveBatch(
             scope: scope, caller: user, ids: ids, source: source, destination: destination)
         let committed = try await container.engine().commit(batch)

@@ -7,7 +7,7 @@ internal import StratusJournal
 struct LinkCheck {
     /// So many records may go along, or there is a ``LongCascade``.
     let cascadeLimit: Int
-    /// So many records may have deleteSelf references to the same one.
+    /// So many deleteSelf references may point to the same record.
     let ownerLimit: Int?
     private let reading: StoreReading
     private let zone: UInt32
@@ -131,7 +131,7 @@ extension LinkCheck {
         if links.deletes.isEmpty { return }
         var savesOfOwner: [Hash128: [Int]] = [:]
         for save in links.saves {
-            for owner in save.owners { savesOfOwner[owner, default: []].append(save.item) }
+            for owner in save.owners.keys { savesOfOwner[owner, default: []].append(save.item) }
         }
         for delete in links.deletes {
             gone.append((delete.name, delete.item))
@@ -188,35 +188,33 @@ extension LinkCheck {
         guard let ownerLimit else { return }
         var counts: [Hash128: Int] = [:]
         for save in links.saves {
-            for owner in save.owners where !save.formerOwners.contains(owner) { counts[owner] = 0 }
+            for (owner, count) in save.owners where count > save.formerOwners[owner] ?? 0 {
+                counts[owner] = 0
+            }
         }
-        if counts.isEmpty { return }
         for target in counts.keys {
             let range = IndexKey.references(zone, to: target).asPrefix
             readRanges.append(range)
-            var last: Hash128?
             var count = 0
             try reading.scan(range) { key, _ in
                 let source = key.linkedRecord
-                if source != last, saves[source] == nil, !goneNames.contains(source) { count += 1 }
-                last = source
+                if saves[source] == nil, !goneNames.contains(source) { count += 1 }
                 return count <= ownerLimit
             }
             counts[target] = count
         }
-        // Those that had a reference already have theirs before the new ones.
-        for isNew in [false, true] {
-            for save in links.saves where failures[save.item] == nil {
-                for owner in save.owners {
-                    guard let count = counts[owner],
-                        isNew != save.formerOwners.contains(owner)
-                    else { continue }
-                    if isNew, count >= ownerLimit {
-                        fail(save.item, .tooManyOwned(ownerLimit))
-                    } else {
-                        counts[owner] = count + 1
-                    }
-                }
+        // What is there already comes before what is new.
+        for save in links.saves where failures[save.item] == nil {
+            for (owner, count) in save.owners {
+                counts[owner]? += min(count, save.formerOwners[owner] ?? 0)
+            }
+        }
+        for save in links.saves where failures[save.item] == nil {
+            for (owner, count) in save.owners {
+                let added = count - (save.formerOwners[owner] ?? 0)
+                guard added > 0, let known = counts[owner] else { continue }
+                if known + added > ownerLimit { fail(save.item, .tooManyOwned(ownerLimit)) }
+                counts[owner] = known + added
             }
         }
     }

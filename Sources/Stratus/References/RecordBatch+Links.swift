@@ -32,7 +32,7 @@ extension RecordBatch {
         var check = LinkCheck(
             links, reading, zone: encoder.zone.number,
             cascadeLimit: role.pieceLimit / (role.isCommitter ? 128 : 1024),
-            ownerLimit: ownerLimit)
+            ownerLimit: limits?.profile.referencesPerTarget)
         if links.saves.contains(where: { !$0.validated.isEmpty }) {
             for (item, result) in zip(items, preparation.results) {
                 guard case .save(let record) = item, !result.hasFailed else { continue }
