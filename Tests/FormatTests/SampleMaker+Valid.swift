@@ -15,7 +15,7 @@ extension SampleMaker {
             ("long-commit-given-up", { try await givenUp(cut) }), ("no-names-yet", noNamesYet),
             ("sealed-last", sealedLast), ("strays", strays),
             ("written-by-newer", writtenByNewer), ("ignorable-kinds", ignorableKinds),
-            ("marks", marks), ("checkpoint", { try await checkpoint().files }),
+            ("marks", marks), ("links", links), ("checkpoint", { try await checkpoint().files }),
         ]
         var stores: [String: StoreFiles] = [:]
         for (name, make) in makers { stores["valid/" + name] = try await make() }

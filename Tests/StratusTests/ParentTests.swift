@@ -1,4 +1,5 @@
 import Stratus
+import StratusJournal
 import Testing
 
 /// A new record under a parent.

@@ -1,4 +1,5 @@
 import Stratus
+import Support
 import Testing
 
 /// A reference, alone or in a list, by the name of its target.

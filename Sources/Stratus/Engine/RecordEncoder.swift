@@ -325,15 +325,20 @@ extension RecordBatch {
         guard areInside else {
             throw StoreError(.invalidArguments, "a reference points into its own zone only")
         }
-        guard value.references.allSatisfy({ NameRules.isTargetName($0.recordID.recordName) }) else {
-            throw StoreError(
-                .invalidArguments, "the target of a reference has a name of 1 to 255 bytes")
-        }
+        let kind: FieldKind
         do {
-            return try ValueFormat.kind(of: value)
+            kind = try ValueFormat.kind(of: value)
         } catch {
             throw StoreError(
                 .invalidArguments, "a list holds values of one kind, and no list")
         }
+        guard kind.element == .reference else { return kind }
+        for target in value.references.map(\.recordID) {
+            guard NameRules.isTargetName(target.recordName) else {
+                throw StoreError(
+                    .invalidArguments, "the target of a reference has a name of 1 to 255 bytes")
+            }
+        }
+        return kind
     }
 }
