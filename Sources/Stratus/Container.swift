@@ -159,7 +159,8 @@ public final class Container: Sendable {
                 of: manifest, spills: true, follow: rebuilding?.follower(of: manifest))
             var resumed: StoreCheckpoint?
             let opened = try Journal.open(
-                in: storage, manifest, options: options, fold: beginnings.empty
+                in: storage, manifest, options: options, cache: foundation.cache,
+                fold: beginnings.empty
             ) { checkpoint in
                 let fold = beginnings.resuming(checkpoint)
                 resumed = fold.map { StoreCheckpoint($0.state, at: checkpoint.position) }

@@ -48,22 +48,27 @@ public struct Database: Sendable {
         savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
     ) async throws(StoreError) -> ModifyRecordsResult {
         try admit(saving: records, deleting: recordIDs.count, savePolicy)
-        let all = records.map(RecordBatch.Item.save) + recordIDs.map(RecordBatch.Item.delete)
-        let zones = byZone(all)
-        for (_, items) in zones { try Self.checkThatNoneIsTwice(items) }
-        var result = ModifyRecordsResult()
-        result.saveResults.reserveCapacity(records.count)
-        result.deleteResults.reserveCapacity(recordIDs.count)
-        for (zone, items) in zones {
+        var result = ModifyRecordsResult(saving: records.count, deleting: recordIDs.count)
+        for (zone, items) in try byZone(saving: records, deleting: recordIDs) {
             let results: [Result<Record?, StoreError>]
             do {
                 results = try await commit(items, in: zone, savePolicy, isAtomic: atomically)
             } catch {
                 results = items.map { .failure(error.with($0.recordID)) }
             }
-            for (item, outcome) in zip(items, results) { result.add(item, outcome) }
+            result.add(items, results)
         }
         return result
+    }
+
+    /// The items of each zone, in order, none of them named twice.
+    func byZone(
+        saving records: [Record], deleting recordIDs: [Record.ID]
+    ) throws(StoreError) -> [(RecordZone.ID, [RecordBatch.Item])] {
+        let zones = byZone(
+            records.map(RecordBatch.Item.save) + recordIDs.map(RecordBatch.Item.delete))
+        for (_, items) in zones { try Self.checkThatNoneIsTwice(items) }
+        return zones
     }
 
     private static func checkThatNoneIsTwice(
@@ -178,7 +183,7 @@ public struct Database: Sendable {
     }
 
     /// Checks what concerns a call that writes records as a whole.
-    private func admit(
+    func admit(
         saving records: [Record], deleting deletionCount: Int = 0,
         _ policy: SavePolicy = .ifServerRecordUnchanged
     ) throws(StoreError) {
@@ -199,14 +204,9 @@ public struct Database: Sendable {
     private nonisolated(nonsending) func commit(
         _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy, isAtomic: Bool
     ) async throws(StoreError) -> [Result<Record?, StoreError>] {
-        let user = try writer()
-        try current.check(zoneID)
-        let limits = container.limits
-        try limits?.enter(scope, zoneID)
-        defer { limits?.leave(scope, zoneID) }
-        let batch = RecordBatch(
-            scope: scope, caller: user, zoneID: zoneID, items: items, policy: policy,
-            isAtomic: isAtomic && canBeAtomic(zoneID), limits: limits)
+        let batch = try batch(items, in: zoneID, policy, isAtomic: isAtomic)
+        try batch.limits?.enter(scope, zoneID)
+        defer { batch.limits?.leave(scope, zoneID) }
         let committed = try await container.engine().commit(batch)
         let reading = container.reading
         do throws(StoreError) {
@@ -217,6 +217,16 @@ public struct Database: Sendable {
         return try await container.threads.run {
             try batch.outcomes(of: committed, reading.waiting)
         }
+    }
+
+    func batch(
+        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy, isAtomic: Bool
+    ) throws(StoreError) -> RecordBatch {
+        let user = try writer()
+        try current.check(zoneID)
+        return RecordBatch(
+            scope: scope, caller: user, zoneID: zoneID, items: items, policy: policy,
+            isAtomic: isAtomic && canBeAtomic(zoneID), limits: container.limits)
     }
 
     /// The default zone and the public database do what they can: `Formats/README.md`, "Batches".
@@ -245,7 +255,18 @@ public struct ModifyRecordsResult: Sendable {
         return failure
     }
 
-    mutating func add(_ item: RecordBatch.Item, _ outcome: Result<Record?, StoreError>) {
+    init(saving saves: Int, deleting deletes: Int) {
+        saveResults.reserveCapacity(saves)
+        deleteResults.reserveCapacity(deletes)
+    }
+
+    mutating func add(
+        _ items: [RecordBatch.Item], _ outcomes: [Result<Record?, StoreError>]
+    ) {
+        for (item, outcome) in zip(items, outcomes) { add(item, outcome) }
+    }
+
+    private mutating func add(_ item: RecordBatch.Item, _ outcome: Result<Record?, StoreError>) {
         switch item {
         case .save(let record):
             saveResults[item.recordID] = outcome.map { $0 ?? record }

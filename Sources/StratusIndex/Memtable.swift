@@ -52,11 +52,27 @@ struct Memtable: Sendable {
         return nil
     }
 
-    /// Whether an entry of a key of the range has this stamp or a greater one.
-    func hasChanged(_ range: Range<IndexKey>, since stamp: UInt64) -> Bool {
+    /// Whether there is an entry of the key that was made at or behind `stamp`. Only what is that
+    /// new is looked through, which is little where somebody asks for what happened just now.
+    func hasEntry(of key: IndexKey, since stamp: UInt64) -> Bool {
+        let position = IndexPosition(key)
+        if !filling.isEmpty, let found = filling.entry(at: position) {
+            return found.value.stamp >= stamp
+        }
+        let hash = key.layerHash
+        for layer in layers where layer.greatestStamp >= stamp {
+            if let found = layer.entry(at: position, hash: hash) {
+                return found.value.stamp >= stamp
+            }
+        }
+        return false
+    }
+
+    /// The same of any key of a range.
+    func hasEntry(in range: Range<IndexKey>, since stamp: UInt64) -> Bool {
         let start = IndexPosition(range.lowerBound)
         func isChange(_ entry: IndexEntry) -> Bool { entry.value.stamp >= stamp }
-        for layer in layers {
+        for layer in layers where layer.greatestStamp >= stamp {
             let behind = layer.entries[layer.entries.lowerBound(start)...]
             if behind.prefix(while: { $0.key < range.upperBound }).contains(where: isChange) {
                 return true

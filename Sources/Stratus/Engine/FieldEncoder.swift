@@ -13,16 +13,21 @@ struct FieldEncoder {
     private enum Source {
         /// The bytes of the version that is replaced.
         case stored(Range<Int>)
-        /// The edit of that number.
-        case sent(Int)
+        /// What was encoded of the record at hand.
+        case sent(Range<Int>)
     }
 
     private struct Field {
         var number: UInt32
         var kind: FieldKind
-        /// Of the encoded value, in bytes.
-        var length: Int
         var source: Source
+
+        /// Of the encoded value, in bytes.
+        var length: Int {
+            switch source {
+            case .stored(let range), .sent(let range): range.count
+            }
+        }
     }
 
     /// A field as the last record had it at the same place, with what was found out about it.
@@ -36,6 +41,8 @@ struct FieldEncoder {
     /// Of the record at hand: its fields in order of their numbers, and what its caller sent.
     private var fields: [Field] = []
     private var sent: [FieldEdits.Edit] = []
+    /// The values that were sent, encoded at once: a value is dear to look at twice.
+    private var values = ByteWriter(capacity: 448)
     private var shape: [Known] = []
     private var type: (name: String, number: UInt32)?
 
@@ -52,6 +59,7 @@ struct FieldEncoder {
         let type = try number(ofType: record.recordType, &preparation)
         sent = record.sent(batch.policy, isInsert: stored == nil)
         fields.removeAll(keepingCapacity: true)
+        values.removeAll()
         fields.reserveCapacity(sent.count + (stored?.count ?? 0))
         var replaced: Set<UInt32> = []
         for index in sent.indices {
@@ -60,20 +68,18 @@ struct FieldEncoder {
                 if let known = try numbers.known(sent[index].key) { replaced.insert(known) }
                 continue
             }
-            let kind = try batch.kind(of: value)
+            let kind = try batch.kind(of: sent[index], value)
             guard let number = try number(at: index, type, kind, &preparation) else { continue }
             if stored != nil { replaced.insert(number) }
+            let start = values.count
+            ValueFormat.write(value, to: &values)
             fields.append(
-                Field(
-                    number: number, kind: kind, length: ValueFormat.length(of: value),
-                    source: .sent(index)))
+                Field(number: number, kind: kind, source: .sent(start..<values.count)))
         }
         stored?.forEach { field in
             if !replaced.contains(field.number) {
                 fields.append(
-                    Field(
-                        number: field.number, kind: field.kind, length: field.range.count,
-                        source: .stored(field.range)))
+                    Field(number: field.number, kind: field.kind, source: .stored(field.range)))
             }
             return true
         }
@@ -97,8 +103,7 @@ struct FieldEncoder {
         for field in fields {
             switch field.source {
             case .stored(let range): writer.append(bytes.span.extracting(range))
-            case .sent(let index):
-                if let value = sent[index].value { ValueFormat.write(value, to: &writer) }
+            case .sent(let range): writer.append(values.bytes.span.extracting(range))
             }
         }
     }
@@ -113,21 +118,17 @@ struct FieldEncoder {
         var owners: [OwnerLink] = []
         var validated: [String] = []
         for field in fields where field.kind.element == .reference {
-            func add(_ target: String) {
-                owners.append(OwnerLink(field: field.number, target: target))
-            }
-            switch field.source {
-            case .stored(let range):
-                try OwnerFields.forEach(bytes.span, in: range, field.kind) { place in
-                    if let target = bytes.span.text(in: place) { add(target) }
+            let (bytes, range, isSent) =
+                switch field.source {
+                case .stored(let range): (bytes, range, false)
+                case .sent(let range): (values.bytes, range, true)
                 }
-            case .sent(let index):
-                for reference in sent[index].value?.references ?? [] {
-                    switch reference.action {
-                    case .none: break
-                    case .deleteSelf: add(reference.recordID.recordName)
-                    case .validate: validated.append(reference.recordID.recordName)
-                    }
+            try ReferenceFields.forEach(bytes.span, in: range, field.kind) { action, place in
+                guard let target = bytes.span.text(in: place) else { return }
+                switch action {
+                case .none: break
+                case .deleteSelf: owners.append(OwnerLink(field: field.number, target: target))
+                case .validate: if isSent { validated.append(target) }
                 }
             }
         }

@@ -19,6 +19,7 @@ enum KeySpace: UInt8 {
     case users = 20
     case userNumbers = 21
     case marks = 22
+    case usage = 23
 
     /// For people; number 0 is that of the marks that a zone is gone.
     static func name(of number: UInt8) -> String {
@@ -26,21 +27,22 @@ enum KeySpace: UInt8 {
         return KeySpace(rawValue: number).map { "\($0)" } ?? "keyspace \(number)"
     }
 
-    func key(zone: UInt32 = 0) -> IndexKey { IndexKey().appending(zone).appending(rawValue) }
+    func key(zone: UInt32 = 0) -> IndexKey { IndexKey(partition: zone).appending(rawValue) }
 
     /// All keys of the map, which belongs to `zone`.
     func range(zone: UInt32 = 0) -> Range<IndexKey> { key(zone: zone).asPrefix }
 }
 
 extension IndexKey {
-    func appending(_ hash: Hash128) -> IndexKey { appending(hash.high).appending(hash.low) }
+    func appending(_ hash: Hash128) -> IndexKey { appending(hash.high, hash.low) }
 
     /// All keys that begin with this one.
     var asPrefix: Range<IndexKey> { self..<afterPrefix }
 
     /// The keys of an entry that is found by name.
     static func record(_ zone: UInt32, _ name: Hash128) -> IndexKey {
-        KeySpace.records.key(zone: zone).appending(name)
+        IndexKey(
+            partition: zone, keyspace: KeySpace.records.rawValue, high: name.high, low: name.low)
     }
     static func feed(_ zone: UInt32, _ version: Version) -> IndexKey {
         KeySpace.feed.key(zone: zone).appending(version.rawValue)
@@ -79,6 +81,10 @@ extension IndexKey {
     }
     static func activity(_ zone: UInt32) -> IndexKey {
         KeySpace.activity.key().appending(zone)
+    }
+    /// Of a database. What a zone takes stands with its last activity.
+    static func usage(_ database: UInt32) -> IndexKey {
+        KeySpace.usage.key().appending(database)
     }
     static func user(_ name: Hash128) -> IndexKey { KeySpace.users.key().appending(name) }
     static func userNumber(_ user: UInt32) -> IndexKey {

@@ -51,6 +51,8 @@ struct Preparation: Sendable {
     /// What is to be prepared in its place, once the pieces were taken back: the same without items
     /// that were found to fail only when others had been written that rely on them.
     var again: RecordBatch?
+    /// What it adds to a database that has a quota.
+    var charge: QuotaCharge?
 
     init(_ reading: StoreReading) {
         schema = reading.schema
@@ -85,6 +87,8 @@ struct PreparingRole: Sendable {
     var payloadLimit: Int
     /// Of what is appended in one piece.
     var pieceLimit: Int
+    /// What was staged in the group being filled, in bytes for each database that has a quota.
+    var staged: [UInt32: Int] = [:]
 
     /// Assigns nothing and writes nothing.
     static let nobody = PreparingRole(position: nil, now: 0, payloadLimit: 0, pieceLimit: 0)

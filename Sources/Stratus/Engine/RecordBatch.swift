@@ -51,7 +51,9 @@ struct RecordBatch: CommitRequest {
         var numbers = NumberAssignment(reading, role)
         let user = try numbers.user(caller, in: &preparation)
         var owner: UInt32? = 0
-        if case .private(let user) = scope { owner = try numbers.user(user, in: &preparation) }
+        if case .private(let other) = scope {
+            owner = other == caller ? user : try numbers.user(other, in: &preparation)
+        }
         let zone = try numbers.zone(zoneID, in: owner, &preparation)
         guard let user, let zone, !preparation.needsCommitter else { return preparation }
         preparation.user = user
@@ -61,7 +63,7 @@ struct RecordBatch: CommitRequest {
         if isAtomic { failInnocents(&preparation) }
         // What was assigned for items that failed is not written either.
         if preparation.results.allSatisfy(\.writesNothing) { return preparation }
-        var encoder = RecordEncoder(
+        var encoder = try RecordEncoder(
             reading: reading, role: role, zone: zone, user: user, batch: self, numbers: numbers)
         do {
             try encode(&encoder, &preparation, sink: sink)
@@ -158,6 +160,7 @@ struct RecordBatch: CommitRequest {
         preparation.readSet.append(key)
         switch item {
         case .delete:
+            try checkDeletion(of: item.recordID)
             guard let place, !place.isDeleted else { return nil }
             return .delete(place, held(try reading.entry(place)))
         case .save(let record):
@@ -180,7 +183,10 @@ struct RecordBatch: CommitRequest {
         _ record: Record, _ place: EntryPlace?, _ reading: StoreReading
     ) throws(StoreError) -> ItemPlan {
         guard let place, !place.isDeleted else {
-            if policy == .ifServerRecordUnchanged, record.system != nil {
+            // A user's record has a tag before anybody saved it.
+            if policy == .ifServerRecordUnchanged, record.system != nil,
+                record.recordType != Record.userRecordType
+            {
                 throw StoreError(
                     .unknownItem, "recordChangeTag specified, but record not found")
             }
@@ -215,7 +221,8 @@ struct RecordBatch: CommitRequest {
     }
 
     private func checkNames(of record: Record) throws(StoreError) {
-        guard NameRules.isItemName(record.recordID.recordName) else {
+        let isUsers = try checkUserRecord(record)
+        guard isUsers || NameRules.isItemName(record.recordID.recordName) else {
             throw StoreError(
                 .invalidArguments,
                 "a record name is 1 to 255 ASCII characters and does not begin with _")

@@ -14,6 +14,8 @@ struct RecordEncoder {
     private(set) var links = BatchLinks()
     /// The items that passed their checks and could not be encoded.
     private(set) var failures: [Int: StoreError] = [:]
+    /// Nil where the database has no quota.
+    private var quota: QuotaRoom?
 
     /// A piece that goes through the sink once something follows it, since the last piece does not.
     private var fullPiece: (buffer: CommitBuffer, items: Range<Int>)?
@@ -23,13 +25,14 @@ struct RecordEncoder {
     init(
         reading: StoreReading, role: PreparingRole, zone: ZonePlace, user: UInt32,
         batch: RecordBatch, numbers: NumberAssignment
-    ) {
+    ) throws(StoreError) {
         self.reading = reading
         self.role = role
         self.zone = zone
         self.user = user
         self.batch = batch
         fields = FieldEncoder(batch: batch, numbers: numbers)
+        quota = try QuotaRoom(batch.scope, zone.database, batch.limits, reading, role)
     }
 
     /// Adds the entries of all items that have a plan; those that cannot be encoded fail.
@@ -64,6 +67,7 @@ struct RecordEncoder {
         for place in cascade.sorted(by: { $0.offset < $1.offset }) {
             let tombstone = try reading.entry(place).tombstone(by: user, now: role.now / 1000)
             try append(.tombstone, to: &preparation) { tombstone.write(to: &$0) }
+            quota?.count(0, replacing: tombstone.replacedLength)
             try turnPage(&preparation, sink)
             if preparation.needsCommitter { return }
         }
@@ -71,6 +75,7 @@ struct RecordEncoder {
 
     /// Nothing followed, or nothing that could be encoded.
     mutating func finish(_ preparation: inout Preparation) {
+        preparation.charge = quota?.charge
         if let (buffer, _) = fullPiece.take() { preparation.buffer = buffer }
     }
 
@@ -133,11 +138,12 @@ struct RecordEncoder {
             let entry = try entry(replaced, held)
             let (old, cursor, stored) = try decode(entry)
             _ = try fields.prepare(record, over: stored, &preparation)
-            let head = RecordHead(
+            var head = RecordHead(
                 type: old.type, modified: max(role.now / 1000, old.modified + 1), modifier: user,
                 created: old.created, creator: old.creator, previous: replaced.version,
                 isUpdate: true)
             let former = Former(entry: entry, head: old, fields: cursor)
+            head.replacedLength = entry.payloadRange.count
             let parent =
                 batch.sendsParent(of: record, isInsert: false)
                 ? record.parent?.recordID.recordName : try former.parent
@@ -145,6 +151,7 @@ struct RecordEncoder {
         case (.delete(let id), .delete(let replaced, let held)):
             let tombstone = try entry(replaced, held).tombstone(by: user, now: role.now / 1000)
             try append(.tombstone, to: &preparation) { tombstone.write(to: &$0) }
+            quota?.count(0, replacing: tombstone.replacedLength)
             links.deletes.append((index, reading.hash(id.recordName)))
         default:
             preconditionFailure("a plan fits its item")
@@ -198,11 +205,13 @@ struct RecordEncoder {
                 change.formerOwners = formerOwners.filter { !owners.contains($0) }
             }
         }
-        try append(.record, to: &preparation) { writer in
+        let allowed = quota?.payloadLimit(replacing: head.replacedLength) ?? .max
+        let length = try append(.record, upTo: allowed, to: &preparation) { writer in
             head.write(
                 name: record.recordID.recordName, parent: parent, links: change, to: &writer)
             fields.write(from: bytes, to: &writer)
         }
+        quota?.count(length, replacing: head.replacedLength)
         guard
             parent != nil || formerParent != nil || !owners.isEmpty || !formerOwners.isEmpty
                 || !validated.isEmpty
@@ -220,16 +229,29 @@ struct RecordEncoder {
         links.reduce(into: [:]) { $0[reading.hash($1.target), default: 0] += 1 }
     }
 
+    /// Returns the length of the payload, which may be `allowed`.
+    @discardableResult
     private func append(
-        _ kind: EntryKind, to preparation: inout Preparation, payload: (inout ByteWriter) -> Void
-    ) throws(StoreError) {
+        _ kind: EntryKind, upTo allowed: Int = .max, to preparation: inout Preparation,
+        payload: (inout ByteWriter) -> Void
+    ) throws(StoreError) -> Int {
+        var length = 0
+        // The commit time may follow the payload.
+        let room = role.payloadLimit - FrameFormat.timeLength
         do {
             try preparation.buffer.append(
-                kind, zone: zone.number, incarnation: zone.incarnation, limit: role.payloadLimit,
-                payload: payload)
+                kind, zone: zone.number, incarnation: zone.incarnation,
+                limit: min(room, allowed) + FrameFormat.timeLength
+            ) { writer in
+                let start = writer.count
+                payload(&writer)
+                length = writer.count - start
+            }
         } catch {
+            if let quota, length <= room { throw quota.error }
             throw StoreError(JournalError.entryTooLong)
         }
+        return length
     }
 }
 
@@ -299,7 +321,9 @@ extension Record {
     /// What a save sends, under `policy`: values, and nil for fields to be removed.
     func sent(_ policy: SavePolicy, isInsert: Bool) -> [FieldEdits.Edit] {
         guard policy == .allKeys || isInsert, stored.count > 0 else { return edits.all }
-        return allKeys.map { FieldEdits.Edit(key: $0, value: self[$0]) }
+        return allKeys.map {
+            FieldEdits.Edit(key: $0, value: self[$0], isEncrypted: isEncrypted($0))
+        }
             + edits.all.filter { $0.value == nil }
     }
 
@@ -314,7 +338,7 @@ extension Record {
 
 extension RecordBatch {
     /// The kind of a value that a field of this zone may hold.
-    func kind(of value: RecordValue) throws(StoreError) -> FieldKind {
+    func kind(of edit: FieldEdits.Edit, _ value: RecordValue) throws(StoreError) -> FieldKind {
         let areInside =
             switch value {
             case .reference(let reference): isInside(reference.recordID.zoneID)
@@ -332,13 +356,24 @@ extension RecordBatch {
             throw StoreError(
                 .invalidArguments, "a list holds values of one kind, and no list")
         }
-        guard kind.element == .reference else { return kind }
-        for target in value.references.map(\.recordID) {
-            guard NameRules.isTargetName(target.recordName) else {
-                throw StoreError(
-                    .invalidArguments, "the target of a reference has a name of 1 to 255 bytes")
+        if kind.element == .reference {
+            for target in value.references.map(\.recordID) {
+                guard NameRules.isTargetName(target.recordName) else {
+                    throw StoreError(
+                        .invalidArguments, "the target of a reference has a name of 1 to 255 bytes")
+                }
             }
         }
-        return kind
+        return edit.isEncrypted ? try encrypted(kind) : kind
+    }
+
+    private func encrypted(_ kind: FieldKind) throws(StoreError) -> FieldKind {
+        guard scope != .public else {
+            throw StoreError(.invalidArguments, "the public database has no encrypted fields")
+        }
+        guard let marked = kind.encrypted else {
+            throw StoreError(.invalidArguments, "a reference cannot be encrypted")
+        }
+        return marked
     }
 }

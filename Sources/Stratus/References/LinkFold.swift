@@ -29,7 +29,7 @@ extension OrderedIndex {
             }
         }
         if head.hasOwners, !head.isUpdate || head.formerOwners != nil {
-            try OwnerFields.forEach(payload, at: fields) { field, place in
+            try ReferenceFields.forEachOwner(payload, at: fields) { field, place in
                 let key = IndexKey.reference(zone, to: hash(place), from: name, in: field)
                 set(key, IndexValue(stamp: stamp), isFresh: isNew)
             }

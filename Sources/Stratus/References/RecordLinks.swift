@@ -73,11 +73,11 @@ struct MoveOrigin: Equatable, Sendable {
     var version: Version
 }
 
-/// The references with the action deleteSelf among the fields of an entry.
-enum OwnerFields {
-    /// Gives `body` field and place of the target's name of each; the field table begins at
-    /// `cursor`.
-    static func forEach(
+/// The references among the fields of an entry.
+enum ReferenceFields {
+    /// Gives `body` field and place of the target's name of each that has the action deleteSelf;
+    /// the field table begins at `cursor`.
+    static func forEachOwner(
         _ bytes: Span<UInt8>, at cursor: ByteCursor, _ body: (UInt32, Range<Int>) -> Void
     ) throws(FormatError) {
         var table = cursor
@@ -88,19 +88,24 @@ enum OwnerFields {
             let column = try FieldTable.next(bytes, &table)
             let range = try values.range(bytes, count: column.length)
             if column.kind.element != .reference { continue }
-            try forEach(bytes, in: range, column.kind) { body(column.number, $0) }
+            try forEach(bytes, in: range, column.kind) { action, place in
+                if action == .deleteSelf { body(column.number, place) }
+            }
         }
     }
 
-    /// The same of one value.
+    /// Gives `body` action and place of the target's name of the reference that a value is, or of
+    /// each in the list that it is.
     static func forEach(
         _ bytes: Span<UInt8>, in range: Range<Int>, _ kind: FieldKind,
-        _ body: (Range<Int>) -> Void
+        _ body: (Reference.Action, Range<Int>) -> Void
     ) throws(FormatError) {
         func look(_ place: Range<Int>) throws(FormatError) {
             guard !place.isEmpty else { throw .truncated }
-            let isOwner = bytes.uint8(at: place.lowerBound) == Reference.Action.deleteSelf.rawValue
-            if isOwner { body(place.lowerBound + 1..<place.upperBound) }
+            guard let action = Reference.Action(rawValue: bytes.uint8(at: place.lowerBound)) else {
+                throw .value("action")
+            }
+            body(action, place.lowerBound + 1..<place.upperBound)
         }
         guard kind.isList else { return try look(range) }
         let part = bytes.extracting(0..<range.upperBound)
@@ -133,6 +138,7 @@ extension JournalEntry {
             var tombstone = Tombstone(
                 type: head.type, name: try head.name(in: span), previous: version, deleter: user,
                 deleted: max(now, head.modified + 1))
+            tombstone.replacedLength = payloadRange.count
             tombstone.parent = try head.parent(in: span)
             if head.hasOwners { tombstone.owners = try owners(from: fields) }
             return tombstone
@@ -145,7 +151,7 @@ extension JournalEntry {
     func owners(from fields: ByteCursor) throws(FormatError) -> [OwnerLink] {
         let span = bytes.span.extracting(0..<payloadRange.upperBound)
         var links: [OwnerLink] = []
-        try OwnerFields.forEach(span, at: fields) { field, place in
+        try ReferenceFields.forEachOwner(span, at: fields) { field, place in
             if let target = span.text(in: place) {
                 links.append(OwnerLink(field: field, target: target))
             }
