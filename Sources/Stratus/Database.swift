@@ -175,7 +175,7 @@ public struct Database: Sendable {
     }
 
     /// The zone under the one name for the caller as its owner, who has two.
-    private func ownZone(_ id: RecordZone.ID) -> RecordZone.ID {
+    func ownZone(_ id: RecordZone.ID) -> RecordZone.ID {
         guard id.ownerName != RecordZone.ID.currentUser, id.ownerName == caller?.recordName else {
             return id
         }

@@ -15,7 +15,7 @@ extension SampleMaker {
             ("long-commit-given-up", { try await givenUp(cut) }), ("no-names-yet", noNamesYet),
             ("sealed-last", sealedLast), ("strays", strays),
             ("written-by-newer", writtenByNewer), ("ignorable-kinds", ignorableKinds),
-            ("marks", marks), ("encrypted", encrypted), ("purged", purged),
+            ("marks", marks), ("links", links), ("encrypted", encrypted), ("purged", purged),
             ("checkpoint", { try await checkpoint().files }),
         ]
         var stores: [String: StoreFiles] = [:]

@@ -29,6 +29,8 @@ enum Campaign {
     static let crashStride = number("STRATUS_CRASH_STRIDE") ?? 10
     /// How many transfers readers look at: STRATUS_TRANSFERS.
     static let transfers = number("STRATUS_TRANSFERS") ?? 1000
+    /// How many records go with one that is deleted: STRATUS_CHILDREN.
+    static let children = number("STRATUS_CHILDREN") ?? 20_000
     /// How many updates go by while snapshots are held: STRATUS_UPDATES.
     static let updates = number("STRATUS_UPDATES") ?? 100_000
 

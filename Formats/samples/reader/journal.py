@@ -60,6 +60,9 @@ class Cursor:
             raise Damage("payload.content")
         return self.take(length).decode()
 
+    def left(self):
+        return len(self.data) - self.place
+
     def end(self):
         if self.place != len(self.data):
             raise Damage("payload.content")

@@ -9,6 +9,8 @@ enum KeySpace: UInt8 {
     case records = 1
     case feed = 2
     case types = 3
+    case children = 4
+    case references = 5
     // In zone 0.
     case zones = 16
     case zoneNumbers = 17
@@ -48,6 +50,26 @@ extension IndexKey {
     static func type(_ zone: UInt32, _ type: UInt32, _ name: Hash128) -> IndexKey {
         KeySpace.types.key(zone: zone).appending(type).appending(name)
     }
+    /// What the keys of all children of a parent begin with.
+    static func children(_ zone: UInt32, of parent: Hash128) -> IndexKey {
+        KeySpace.children.key(zone: zone).appending(parent)
+    }
+    /// What the keys of all deleteSelf references to a target begin with.
+    static func references(_ zone: UInt32, to target: Hash128) -> IndexKey {
+        KeySpace.references.key(zone: zone).appending(target)
+    }
+    static func child(_ zone: UInt32, of parent: Hash128, _ child: Hash128) -> IndexKey {
+        children(zone, of: parent).appending(child)
+    }
+    static func reference(
+        _ zone: UInt32, to target: Hash128, from source: Hash128, in field: UInt32
+    ) -> IndexKey {
+        references(zone, to: target).appending(source).appending(field)
+    }
+    /// The record that a key of ``children(_:of:)`` or ``references(_:to:)`` is about: the child,
+    /// or the source.
+    var linkedRecord: Hash128 { Hash128(high: uint64(at: 21), low: uint64(at: 29)) }
+
     static func zone(_ database: UInt32, _ name: Hash128) -> IndexKey {
         KeySpace.zones.key().appending(database).appending(name)
     }

@@ -163,6 +163,7 @@ struct StoreFold: JournalFold, Sendable {
                 .type(header.zone, head.type, name), IndexValue(stamp: offset.rawValue),
                 isFresh: isNew)
         }
+        try state.index.link(head, name, header.zone, at: offset, payload, cursor, secret)
         touch(
             header,
             Usage(recordCount: head.isUpdate ? 0 : 1, bytes: payload.count - head.replacedLength))
@@ -178,6 +179,7 @@ struct StoreFold: JournalFold, Sendable {
         state.index.remove(.feed(header.zone, tombstone.previous), at: offset.rawValue)
         state.index.set(.feed(header.zone, header.version), place, isFresh: true)
         state.index.remove(.type(header.zone, tombstone.type, name), at: offset.rawValue)
+        state.index.unlink(tombstone, name, header.zone, at: offset, secret)
         touch(header, Usage(recordCount: -1, bytes: -tombstone.replacedLength))
     }
 

@@ -121,6 +121,11 @@ struct StoreReading: Sendable {
 
     /// The entries at `places`, read in the order in which they lie, given in that of `places`.
     func entries(_ places: [EntryPlace]) throws(StoreError) -> [JournalEntry] {
+        if let staged = store.staged, places.contains(where: { $0.offset > staged.base }) {
+            var entries: [JournalEntry] = []
+            for place in places { entries.append(try entry(place)) }
+            return entries
+        }
         let isInOrder = zip(places, places.dropFirst()).allSatisfy { $0.offset < $1.offset }
         let order = isInOrder ? [] : places.indices.sorted { places[$0].offset < places[$1].offset }
         let sorted = isInOrder ? places : order.map { places[$0] }

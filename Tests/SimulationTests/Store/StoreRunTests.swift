@@ -39,6 +39,8 @@ struct StoreRunTests {
         Campaign.report("Record stores beside a model, \(Self.seeds) seeds:\n")
         Campaign.report(tally.report)
         for problem in problems { Issue.record("\(problem)") }
+        #expect(tally.cascaded > Self.seeds)
+        #expect(tally.refusals > Self.seeds)
         #expect(tally.tablesWritten > 10 * Self.seeds)
         #expect(tally.tablesMerged > Self.seeds)
         // What the campaign is for.
@@ -53,6 +55,7 @@ extension StoreRun.Tally {
             ["what", "count"],
             [
                 ["records and zones changed", "\(changes)"],
+                ["records that went along", "\(cascaded)"], ["deletions refused", "\(refusals)"],
                 ["tables written", "\(tablesWritten)"],
                 ["tables gone after merges", "\(tablesMerged)"],
                 ["openings", "\(openings)"], ["snapshots held", "\(snapshots)"],
