@@ -1,3 +1,4 @@
+public import FoundationEssentials
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
@@ -8,6 +9,8 @@ public struct Database: Sendable {
     let scope: DatabaseScope
     /// Who asks; nil: nobody that is known.
     let caller: UserID?
+    /// Which of the caller's devices asks; nil: the one without a name.
+    var device: String?
 
     /// Saves one record and returns it as it is in the store now.
     ///
@@ -16,45 +19,63 @@ public struct Database: Sendable {
     ///   `invalidArguments`.
     @discardableResult
     public nonisolated(nonsending) func save(
-        _ record: Record, savePolicy: SavePolicy = .ifServerRecordUnchanged
+        _ record: Record, savePolicy: SavePolicy = .ifServerRecordUnchanged,
+        operationID: String? = nil
     ) async throws(StoreError) -> Record {
+        let items = [RecordBatch.Item.save(record)]
+        let operation = try operation(operationID, nil, items, savePolicy, false)
         let results = try await commit(
-            [.save(record)], in: record.recordID.zoneID, savePolicy, isAtomic: false)
+            items, in: record.recordID.zoneID, savePolicy, isAtomic: false, operation)
         return try results[0].get() ?? record
     }
 
     /// Deletes one record. That it is not there is no error.
     @discardableResult
     public nonisolated(nonsending) func deleteRecord(
-        withID id: Record.ID
+        withID id: Record.ID, operationID: String? = nil
     ) async throws(StoreError) -> Record.ID {
+        let items = [RecordBatch.Item.delete(id)]
+        let policy = SavePolicy.ifServerRecordUnchanged
+        let operation = try operation(operationID, nil, items, policy, false)
         let results = try await commit(
-            [.delete(id)], in: id.zoneID, .ifServerRecordUnchanged, isAtomic: false)
+            items, in: id.zoneID, policy, isAtomic: false, operation)
         _ = try results[0].get()
         return id
     }
 
     /// Saves and deletes records; what lies in one zone is one commit.
     ///
-    /// - Parameter atomically: whether in each zone all or nothing is done. Zones without the
-    ///   capability `atomic` do what they can.
+    /// - Parameters:
+    ///   - atomically: whether in each zone all or nothing is done. Zones without the capability
+    ///     `atomic` do what they can.
+    ///   - operationID: names the call, in 1 to 255 bytes. The same call under the same name within
+    ///     24 hours changes nothing, and gives the results that the first one had in every zone
+    ///     where it changed anything.
+    ///   - clientChangeTokenData: at most 4096 bytes, given to this device with the next changes
+    ///     of each zone: by them it knows that the call has arrived.
     /// - Returns: for each record what became of it.
-    /// - Throws: ``StoreError`` with `invalidArguments` where a record is named twice.
+    /// - Throws: ``StoreError`` with `invalidArguments` where a record is named twice, or where
+    ///   another call had that operationID.
     public nonisolated(nonsending) func modifyRecords(
         saving records: [Record], deleting recordIDs: [Record.ID] = [],
-        savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
+        savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
+        operationID: String? = nil, clientChangeTokenData: Data? = nil
     ) async throws(StoreError) -> ModifyRecordsResult {
         let all = records.map(RecordBatch.Item.save) + recordIDs.map(RecordBatch.Item.delete)
         let zones = byZone(all)
         for (_, items) in zones { try Self.checkThatNoneIsTwice(items) }
+        let operation = try operation(
+            operationID, clientChangeTokenData, all, savePolicy, atomically)
         var result = ModifyRecordsResult()
         result.saveResults.reserveCapacity(records.count)
         result.deleteResults.reserveCapacity(recordIDs.count)
         for (zone, items) in zones {
             let results: [Result<Record?, StoreError>]
             do {
-                results = try await commit(items, in: zone, savePolicy, isAtomic: atomically)
+                results = try await commit(
+                    items, in: zone, savePolicy, isAtomic: atomically, operation)
             } catch {
+                if error == .reusedOperationID { throw error }
                 results = items.map { .failure(error.with($0.recordID)) }
             }
             for (item, outcome) in zip(items, results) { result.add(item, outcome) }
@@ -130,7 +151,7 @@ public struct Database: Sendable {
 
     /// The newest state, by somebody who may not wait.
     private var current: DatabaseSnapshot {
-        DatabaseSnapshot(.state(container.reading), scope, caller)
+        DatabaseSnapshot(.state(container.reading), scope, caller, device)
     }
 
     /// Asks the newest state: from memory and on the caller's own thread or, where that is not
@@ -151,7 +172,8 @@ public struct Database: Sendable {
         _ snapshot: DatabaseSnapshot,
         _ body: @escaping @Sendable (DatabaseSnapshot) throws(StoreError) -> Answer
     ) async throws(StoreError) -> Answer {
-        let waiting = DatabaseSnapshot(.state(snapshot.reading.waiting), scope, caller)
+        let waiting = DatabaseSnapshot(
+            .state(snapshot.reading.waiting), scope, caller, device)
         return try await container.threads.run { try body(waiting) }
     }
 
@@ -170,14 +192,25 @@ public struct Database: Sendable {
         return caller
     }
 
+    private func operation(
+        _ id: String?, _ token: Data?, _ items: [RecordBatch.Item], _ policy: SavePolicy,
+        _ atomically: Bool
+    ) throws(StoreError) -> OperationRequest? {
+        if id == nil, token == nil { return nil }
+        return try OperationRequest(
+            id, token: token, device: device, items: items, policy, atomically: atomically,
+            in: scope, secret: container.reading.identity.secret)
+    }
+
     private nonisolated(nonsending) func commit(
-        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy, isAtomic: Bool
+        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy,
+        isAtomic: Bool, _ operation: OperationRequest?
     ) async throws(StoreError) -> [Result<Record?, StoreError>] {
         let user = try writer()
         try current.check(zoneID)
         let batch = RecordBatch(
             scope: scope, caller: user, zoneID: zoneID, items: items, policy: policy,
-            isAtomic: isAtomic && canBeAtomic(zoneID))
+            isAtomic: isAtomic && canBeAtomic(zoneID), operation: operation)
         let committed = try await container.engine().commit(batch)
         let reading = container.reading
         do throws(StoreError) {

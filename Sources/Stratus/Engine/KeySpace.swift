@@ -9,6 +9,7 @@ enum KeySpace: UInt8 {
     case records = 1
     case feed = 2
     case types = 3
+    case clientTokens = 12
     // In zone 0.
     case zones = 16
     case zoneNumbers = 17
@@ -17,6 +18,8 @@ enum KeySpace: UInt8 {
     case users = 20
     case userNumbers = 21
     case marks = 22
+    case operations = 28
+    case operationTimes = 29
 
     /// For people; number 0 is that of the marks that a zone is gone.
     static func name(of number: UInt8) -> String {

@@ -23,8 +23,11 @@ struct RecordBatch: CommitRequest {
     let policy: SavePolicy
     /// Whether one item's failure is that of all.
     let isAtomic: Bool
+    /// What the caller says of the whole call.
+    var operation: OperationRequest?
 
-    func prepare(
+    /// Checks and encodes the items.
+    func prepareItems(
         _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
     ) throws(StoreError) -> Preparation {
         var preparation = Preparation(reading)

@@ -67,7 +67,8 @@ struct StoreParticipant: CommitParticipant {
     mutating func abandon() { fold.abandon() }
 
     mutating func publish(_ view: JournalView, head: JournalOffset) {
-        published.publish(fold.state, view, head: head)
+        published.publish(fold.state, view, head: head, changed: fold.changedZones)
+        fold.forgetChanged()
     }
 
     mutating func finish(_ commit: PendingCommit, failure: JournalError?) {
