@@ -24,10 +24,12 @@ let package = Package(
     // The layers, bottom to top. Imports point down only; LayoutTests holds the table.
     targets: [
         .systemLibrary(name: "CXXHash", providers: [.apt(["libxxhash-dev"])]),
+        .systemLibrary(name: "CLZ4", providers: [.apt(["liblz4-dev"])]),
         .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CLinux"),
         .target(
-            name: "StratusBytes", dependencies: ["CXXHash", "CCrypto"], swiftSettings: settings),
+            name: "StratusBytes", dependencies: ["CXXHash", "CLZ4", "CCrypto"],
+            swiftSettings: settings),
         .target(
             name: "StratusFiles", dependencies: ["CLinux", "StratusBytes"], swiftSettings: settings),
         .target(
@@ -35,6 +37,9 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "StratusIndex", dependencies: ["StratusFiles", "StratusBytes"],
+            swiftSettings: settings),
+        .target(
+            name: "StratusAssets", dependencies: ["StratusFiles", "StratusBytes"],
             swiftSettings: settings),
         .target(
             name: "Stratus",
@@ -61,6 +66,10 @@ let package = Package(
         .testTarget(
             name: "StratusIndexTests",
             dependencies: ["StratusIndex", "StratusFiles", "StratusBytes", "Support"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "StratusAssetsTests",
+            dependencies: ["StratusAssets", "StratusFiles", "StratusBytes", "Support"],
             swiftSettings: settings),
         .testTarget(
             name: "StratusTests", dependencies: ["Stratus", "Support"], swiftSettings: settings),

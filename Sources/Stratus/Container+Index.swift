@@ -23,7 +23,7 @@ extension Container {
     /// and goes.
     ///
     /// - Parameters:
-    ///   - memoryLimit: as in ``open(at:creating:durability:memoryLimit:)``.
+    ///   - memoryLimit: as in ``open(at:creating:durability:profile:memoryLimit:)``.
     ///   - progress: is called often, on a thread of the container.
     public nonisolated(nonsending) static func reindex(
         at path: String, durability: Durability = .full, memoryLimit: Int = 64 << 20,

@@ -50,6 +50,8 @@ public final class Container: Sendable {
     public let recoveryReport: RecoveryReport
     let access: Access
     let foundation: StoreFoundation
+    /// Nil where nothing is limited.
+    let limits: Limits?
 
     /// How many reads wait for the disk at once.
     static let threadCount = 8
@@ -60,10 +62,12 @@ public final class Container: Sendable {
     }
 
     private init(
-        _ access: Access, _ report: StratusJournal.RecoveryReport, _ foundation: StoreFoundation
+        _ access: Access, _ report: StratusJournal.RecoveryReport, _ foundation: StoreFoundation,
+        _ limits: Limits?
     ) {
         self.access = access
         self.foundation = foundation
+        self.limits = limits
         recoveryReport = RecoveryReport(report)
     }
 
@@ -75,6 +79,7 @@ public final class Container: Sendable {
     ///
     /// - Parameters:
     ///   - creating: makes the store where there is none.
+    ///   - profile: what callers may do.
     ///   - memoryLimit: what the caches and the newest part of the index may take together, in
     ///     bytes, whatever the size of the store; at least 1 MiB.
     /// - Throws: ``StoreError`` with `badContainer` where there is no store, `serviceUnavailable`
@@ -82,15 +87,15 @@ public final class Container: Sendable {
     ///   `damaged` and the place where bytes are not what was written.
     public nonisolated(nonsending) static func open(
         at path: String, creating: Bool = false, durability: Durability = .full,
-        memoryLimit: Int = 64 << 20
+        profile: Profile = .unlimited, memoryLimit: Int = 64 << 20
     ) async throws(StoreError) -> Container {
         let threads = IOThreads(count: threadCount)
         return try await threads.run {
             let storage = try LocalStorage(at: path, .writing(creating: creating))
             return try Container(
                 writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
-                creating: creating, durability: durability, options: JournalOptions(),
-                driver: .thread)
+                creating: creating, durability: durability, profile: profile,
+                options: JournalOptions(), driver: .thread)
         }
     }
 
@@ -100,24 +105,28 @@ public final class Container: Sendable {
     /// It shows the store as it was at the last ``refresh()``. Beside a living writer that is all
     /// that is durable.
     public nonisolated(nonsending) static func openReadOnly(
-        at path: String, memoryLimit: Int = 64 << 20
+        at path: String, profile: Profile = .unlimited, memoryLimit: Int = 64 << 20
     ) async throws(StoreError) -> Container {
         let threads = IOThreads(count: threadCount)
         return try await threads.run {
             let storage = try LocalStorage(at: path, .reading)
             return try Container(
-                reading: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads))
+                reading: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
+                profile: profile)
         }
     }
 
     /// A store in memory, gone with the container.
-    public static func inMemory() throws(StoreError) -> Container {
+    public static func inMemory(
+        profile: Profile = .unlimited
+    ) throws(StoreError) -> Container {
         do {
             let threads = IOThreads(count: threadCount)
             return try Container(
                 writing: StoreFoundation(
                     MemoryStorage(), memoryLimit: MemoryBudget.usual, threads: threads),
-                creating: true, durability: .none, options: JournalOptions(), driver: .thread)
+                creating: true, durability: .none, profile: profile, options: JournalOptions(),
+                driver: .thread)
         } catch {
             throw StoreError(translating: error)
         }
@@ -125,18 +134,20 @@ public final class Container: Sendable {
 
     package convenience init(
         writing storage: any Storage, creating: Bool, durability: Durability,
-        options: JournalOptions, steppedByCaller: Bool, memoryLimit: Int = 64 << 20
+        profile: Profile = .unlimited, options: JournalOptions, steppedByCaller: Bool,
+        memoryLimit: Int = 64 << 20
     ) throws {
         try self.init(
             writing: StoreFoundation(
                 storage, memoryLimit: memoryLimit, threads: IOThreads(count: 1)),
-            creating: creating, durability: durability, options: options,
+            creating: creating, durability: durability, profile: profile, options: options,
             driver: steppedByCaller ? .caller : .thread)
     }
 
     convenience init(
         writing foundation: StoreFoundation, creating: Bool, durability: Durability,
-        options: JournalOptions, driver: EngineDriver, rebuilding: Rebuilding? = nil
+        profile: Profile = .unlimited, options: JournalOptions, driver: EngineDriver,
+        rebuilding: Rebuilding? = nil
     ) throws {
         let storage = foundation.storage
         do {
@@ -148,7 +159,8 @@ public final class Container: Sendable {
                 of: manifest, spills: true, follow: rebuilding?.follower(of: manifest))
             var resumed: StoreCheckpoint?
             let opened = try Journal.open(
-                in: storage, manifest, options: options, fold: beginnings.empty
+                in: storage, manifest, options: options, cache: foundation.cache,
+                fold: beginnings.empty
             ) { checkpoint in
                 let fold = beginnings.resuming(checkpoint)
                 resumed = fold.map { StoreCheckpoint($0.state, at: checkpoint.position) }
@@ -157,7 +169,8 @@ public final class Container: Sendable {
             let engine = try Engine(
                 opened, foundation, opened.writer.manifest.checkpoint == nil ? nil : resumed,
                 durability: StratusJournal.Durability(durability), driver: driver)
-            self.init(.writing(engine), opened.report, foundation)
+            self.init(
+                .writing(engine), opened.report, foundation, Limits(profile, options.clock))
         } catch {
             storage.close()
             throw error
@@ -172,9 +185,11 @@ public final class Container: Sendable {
                 storage, memoryLimit: memoryLimit, threads: IOThreads(count: 1)))
     }
 
-    convenience init(reading foundation: StoreFoundation) throws {
+    convenience init(
+        reading foundation: StoreFoundation, profile: Profile = .unlimited
+    ) throws {
         let follower = try StoreFollower(foundation)
-        self.init(.reading(follower), follower.report, foundation)
+        self.init(.reading(follower), follower.report, foundation, Limits(profile, .system))
     }
 
     /// The database that everybody reads, asked by `user`; nil asks as nobody.

@@ -22,8 +22,10 @@ public struct Database: Sendable {
         _ record: Record, savePolicy: SavePolicy = .ifServerRecordUnchanged,
         operationID: String? = nil
     ) async throws(StoreError) -> Record {
+        if container.limits != nil { try admit(saving: [record], savePolicy) }
         let items = [RecordBatch.Item.save(record)]
-        let operation = try operation(operationID, nil, items, savePolicy, false)
+        let operation = try operation(
+            operationID, nil, [(record.recordID.zoneID, items)], savePolicy, false)
         let results = try await commit(
             items, in: record.recordID.zoneID, savePolicy, isAtomic: false, operation)
         return try results[0].get() ?? record
@@ -34,9 +36,10 @@ public struct Database: Sendable {
     public nonisolated(nonsending) func deleteRecord(
         withID id: Record.ID, operationID: String? = nil
     ) async throws(StoreError) -> Record.ID {
+        if container.limits != nil { try admit(saving: []) }
         let items = [RecordBatch.Item.delete(id)]
         let policy = SavePolicy.ifServerRecordUnchanged
-        let operation = try operation(operationID, nil, items, policy, false)
+        let operation = try operation(operationID, nil, [(id.zoneID, items)], policy, false)
         let results = try await commit(
             items, in: id.zoneID, policy, isAtomic: false, operation)
         _ = try results[0].get()
@@ -54,21 +57,18 @@ public struct Database: Sendable {
     ///   - clientChangeTokenData: at most 4096 bytes, given to this device with the next changes
     ///     of each zone: by them it knows that the call has arrived.
     /// - Returns: for each record what became of it.
-    /// - Throws: ``StoreError`` with `invalidArguments` where a record is named twice, or where
-    ///   another call had that operationID.
+    /// - Throws: ``StoreError`` with `notAuthenticated`, `limitExceeded`, or `invalidArguments`
+    ///   where a record is named twice or another call had that operationID.
     public nonisolated(nonsending) func modifyRecords(
         saving records: [Record], deleting recordIDs: [Record.ID] = [],
         savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
         operationID: String? = nil, clientChangeTokenData: Data? = nil
     ) async throws(StoreError) -> ModifyRecordsResult {
-        let all = records.map(RecordBatch.Item.save) + recordIDs.map(RecordBatch.Item.delete)
-        let zones = byZone(all)
-        for (_, items) in zones { try Self.checkThatNoneIsTwice(items) }
+        try admit(saving: records, deleting: recordIDs.count, savePolicy)
+        let zones = try byZone(saving: records, deleting: recordIDs)
         let operation = try operation(
-            operationID, clientChangeTokenData, all, savePolicy, atomically)
-        var result = ModifyRecordsResult()
-        result.saveResults.reserveCapacity(records.count)
-        result.deleteResults.reserveCapacity(recordIDs.count)
+            operationID, clientChangeTokenData, zones, savePolicy, atomically)
+        var result = ModifyRecordsResult(saving: records.count, deleting: recordIDs.count)
         for (zone, items) in zones {
             let results: [Result<Record?, StoreError>]
             do {
@@ -78,9 +78,19 @@ public struct Database: Sendable {
                 if error == .reusedOperationID { throw error }
                 results = items.map { .failure(error.with($0.recordID)) }
             }
-            for (item, outcome) in zip(items, results) { result.add(item, outcome) }
+            result.add(items, results)
         }
         return result
+    }
+
+    /// The items of each zone, in order, none of them named twice.
+    func byZone(
+        saving records: [Record], deleting recordIDs: [Record.ID]
+    ) throws(StoreError) -> [(RecordZone.ID, [RecordBatch.Item])] {
+        let zones = byZone(
+            records.map(RecordBatch.Item.save) + recordIDs.map(RecordBatch.Item.delete))
+        for (_, items) in zones { try Self.checkThatNoneIsTwice(items) }
+        return zones
     }
 
     private static func checkThatNoneIsTwice(
@@ -128,6 +138,7 @@ public struct Database: Sendable {
     public nonisolated(nonsending) func record(
         for id: Record.ID, desiredKeys: [String]? = nil
     ) async throws(StoreError) -> Record {
+        if let limits = container.limits { try limits.admit(caller) }
         // The most frequent of all calls: nothing is allocated for the case that it must wait.
         let snapshot = current
         do throws(StoreError) {
@@ -144,7 +155,8 @@ public struct Database: Sendable {
     public nonisolated(nonsending) func records(
         for ids: [Record.ID], desiredKeys: [String]? = nil
     ) async throws(StoreError) -> [Record.ID: Result<Record, StoreError>] {
-        try await read { snapshot throws(StoreError) in
+        try container.limits?.check(itemCount: ids.count)
+        return try await read { snapshot throws(StoreError) in
             try snapshot.records(for: ids, desiredKeys: desiredKeys)
         }
     }
@@ -154,9 +166,17 @@ public struct Database: Sendable {
         DatabaseSnapshot(.state(container.reading), scope, caller, device)
     }
 
+    /// A call that reads: counts it, and asks the newest state.
+    nonisolated(nonsending) func read<Answer: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSnapshot) throws(StoreError) -> Answer
+    ) async throws(StoreError) -> Answer {
+        if let limits = container.limits { try limits.admit(caller) }
+        return try await answer(body)
+    }
+
     /// Asks the newest state: from memory and on the caller's own thread or, where that is not
     /// enough, once more on a thread that may wait for the disk.
-    nonisolated(nonsending) func read<Answer: Sendable>(
+    nonisolated(nonsending) func answer<Answer: Sendable>(
         _ body: @escaping @Sendable (DatabaseSnapshot) throws(StoreError) -> Answer
     ) async throws(StoreError) -> Answer {
         let snapshot = current
@@ -185,6 +205,18 @@ public struct Database: Sendable {
         return RecordZone.ID(zoneName: id.zoneName)
     }
 
+    /// Checks what concerns a call that writes records as a whole.
+    func admit(
+        saving records: [Record], deleting deletionCount: Int = 0,
+        _ policy: SavePolicy = .ifServerRecordUnchanged
+    ) throws(StoreError) {
+        _ = try writer()
+        guard let limits = container.limits else { return }
+        try limits.admit(caller)
+        try limits.check(itemCount: records.count + deletionCount)
+        try limits.check(bytesOf: records, policy)
+    }
+
     func writer() throws(StoreError) -> UserID {
         guard let caller else {
             throw StoreError(.notAuthenticated, "only a known user may change anything")
@@ -193,12 +225,13 @@ public struct Database: Sendable {
     }
 
     private func operation(
-        _ id: String?, _ token: Data?, _ items: [RecordBatch.Item], _ policy: SavePolicy,
-        _ atomically: Bool
+        _ id: String?, _ token: Data?, _ zones: [(RecordZone.ID, [RecordBatch.Item])],
+        _ policy: SavePolicy, _ atomically: Bool
     ) throws(StoreError) -> OperationRequest? {
         if id == nil, token == nil { return nil }
         return try OperationRequest(
-            id, token: token, device: device, items: items, policy, atomically: atomically,
+            id, token: token, device: device, items: zones.flatMap(\.1), policy,
+            atomically: atomically,
             in: scope, secret: container.reading.identity.secret)
     }
 
@@ -206,11 +239,9 @@ public struct Database: Sendable {
         _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy,
         isAtomic: Bool, _ operation: OperationRequest?
     ) async throws(StoreError) -> [Result<Record?, StoreError>] {
-        let user = try writer()
-        try current.check(zoneID)
-        let batch = RecordBatch(
-            scope: scope, caller: user, zoneID: zoneID, items: items, policy: policy,
-            isAtomic: isAtomic && canBeAtomic(zoneID), operation: operation)
+        let batch = try batch(items, in: zoneID, policy, isAtomic: isAtomic, operation)
+        try batch.limits?.enter(scope, zoneID)
+        defer { batch.limits?.leave(scope, zoneID) }
         let committed = try await container.engine().commit(batch)
         let reading = container.reading
         do throws(StoreError) {
@@ -221,6 +252,18 @@ public struct Database: Sendable {
         return try await container.threads.run {
             try batch.outcomes(of: committed, reading.waiting)
         }
+    }
+
+    func batch(
+        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy,
+        isAtomic: Bool, _ operation: OperationRequest? = nil
+    ) throws(StoreError) -> RecordBatch {
+        let user = try writer()
+        try current.check(zoneID)
+        return RecordBatch(
+            scope: scope, caller: user, zoneID: zoneID, items: items, policy: policy,
+            isAtomic: isAtomic && canBeAtomic(zoneID), limits: container.limits,
+            operation: operation)
     }
 
     /// The default zone and the public database do what they can: `Formats/README.md`, "Batches".
@@ -249,7 +292,18 @@ public struct ModifyRecordsResult: Sendable {
         return failure
     }
 
-    mutating func add(_ item: RecordBatch.Item, _ outcome: Result<Record?, StoreError>) {
+    init(saving saves: Int, deleting deletes: Int) {
+        saveResults.reserveCapacity(saves)
+        deleteResults.reserveCapacity(deletes)
+    }
+
+    mutating func add(
+        _ items: [RecordBatch.Item], _ outcomes: [Result<Record?, StoreError>]
+    ) {
+        for (item, outcome) in zip(items, outcomes) { add(item, outcome) }
+    }
+
+    private mutating func add(_ item: RecordBatch.Item, _ outcome: Result<Record?, StoreError>) {
         switch item {
         case .save(let record):
             saveResults[item.recordID] = outcome.map { $0 ?? record }

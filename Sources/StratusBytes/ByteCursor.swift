@@ -11,7 +11,8 @@ package struct ByteCursor {
     /// The bytes not read yet.
     @inlinable package func remaining(_ bytes: Span<UInt8>) -> Int { bytes.count - position }
 
-    @inlinable package mutating func uint8(_ bytes: Span<UInt8>) throws(FormatError) -> UInt8 {
+    @inlinable @inline(__always)
+    package mutating func uint8(_ bytes: Span<UInt8>) throws(FormatError) -> UInt8 {
         guard remaining(bytes) >= 1 else { throw .truncated }
         defer { position += 1 }
         return bytes.uint8(at: position)
@@ -45,7 +46,8 @@ package struct ByteCursor {
 
     /// An unsigned integer in groups of seven bits, the lowest first (LEB128), in its shortest
     /// form.
-    @inlinable package mutating func varint(_ bytes: Span<UInt8>) throws(FormatError) -> UInt64 {
+    @inlinable @inline(__always)
+    package mutating func varint(_ bytes: Span<UInt8>) throws(FormatError) -> UInt64 {
         // Most are short.
         if position < bytes.count, bytes.uint8(at: position) < 0x80 {
             position += 1
@@ -76,7 +78,8 @@ package struct ByteCursor {
     }
 
     /// A varint that must fit an `Int` of at most `limit`.
-    @inlinable package mutating func count(
+    @inlinable @inline(__always)
+    package mutating func count(
         _ bytes: Span<UInt8>, upTo limit: Int
     ) throws(FormatError) -> Int {
         let start = position
@@ -89,7 +92,8 @@ package struct ByteCursor {
     }
 
     /// A varint that must fit 32 bits.
-    @inlinable package mutating func varint32(_ bytes: Span<UInt8>) throws(FormatError) -> UInt32 {
+    @inlinable @inline(__always)
+    package mutating func varint32(_ bytes: Span<UInt8>) throws(FormatError) -> UInt32 {
         let start = position
         let value = try varint(bytes)
         guard value <= UInt64(UInt32.max) else {

@@ -23,6 +23,31 @@ package enum Checksum {
         return text.withUTF8 { unsafe XXH3_64bits($0.baseAddress, $0.count) }
     }
 
+    /// A hash of the UTF-8 of `text` for tables in memory, where most texts are short.
+    package static func quick(_ text: String) -> UInt64 {
+        let bytes = text.utf8.span
+        let count = bytes.count
+        let first: UInt64
+        let last: UInt64
+        switch count {
+        case 0: return 0
+        case 1..<4:
+            first = UInt64(bytes.uint8(at: 0)) << 8 | UInt64(bytes.uint8(at: count / 2))
+            last = UInt64(bytes.uint8(at: count - 1))
+        case 4..<8:
+            first = UInt64(bytes.uint32(at: 0))
+            last = UInt64(bytes.uint32(at: count - 4))
+        case 8...16:
+            first = bytes.uint64(at: 0)
+            last = bytes.uint64(at: count - 8)
+        default: return xxh3(bytes)
+        }
+        let mixed =
+            (first ^ UInt64(count) << 56) &* 0x9e37_79b9_7f4a_7c15
+            ^ (last &* 0xd6e8_feb8_6659_fd93).byteSwapped
+        return (mixed ^ mixed >> 32) &* 0xd6e8_feb8_6659_fd93 ^ mixed >> 29
+    }
+
     /// XXH3-64 of words, as they lie in memory.
     package static func xxh3(words: Span<UInt64>) -> UInt64 {
         // Safe: pointer and length are those of the span, and nothing keeps them.

@@ -29,11 +29,8 @@ extension Span<UInt8> {
 
     /// The text in `range`, or nil where it is not UTF-8.
     @inlinable package func text(in range: Range<Int>) -> String? {
-        precondition(range.lowerBound >= 0 && range.upperBound <= count)
-        // Safe: the range lies inside the span, and the buffer is not kept.
-        return unsafe withUnsafeBufferPointer { buffer in
-            unsafe String(validating: buffer[range], as: UTF8.self)
-        }
+        guard let text = try? UTF8Span(validating: extracting(range)) else { return nil }
+        return String(copying: text)
     }
 
     /// A copy of the bytes in `range`.
@@ -69,10 +66,16 @@ extension Span<UInt8> {
 
     /// Whether the bytes in `range` are the UTF-8 of `text`.
     @inlinable package func equals(_ text: String, in range: Range<Int>) -> Bool {
-        guard text.utf8.count == range.count else { return false }
-        var place = range.lowerBound
-        for unit in text.utf8 {
-            if uint8(at: place) != unit { return false }
+        let other = text.utf8.span
+        guard other.count == range.count else { return false }
+        let start = range.lowerBound
+        var place = 0
+        while place + 8 <= other.count {
+            if uint64(at: start + place) != other.uint64(at: place) { return false }
+            place += 8
+        }
+        while place < other.count {
+            if uint8(at: start + place) != other.uint8(at: place) { return false }
             place += 1
         }
         return true

@@ -5,8 +5,16 @@ internal import Glibc
 package struct Clock: Sendable {
     /// Microseconds since 1970, UTC.
     package let now: @Sendable () -> Int64
+    /// Nanoseconds since some moment, never going back.
+    package let monotonic: @Sendable () -> UInt64
 
-    package init(now: @escaping @Sendable () -> Int64) { self.now = now }
+    package init(
+        now: @escaping @Sendable () -> Int64,
+        monotonic: @escaping @Sendable () -> UInt64 = { Clock.monotonicNanoseconds }
+    ) {
+        self.now = now
+        self.monotonic = monotonic
+    }
 
     /// The machine's.
     package static let system = Clock {

@@ -43,19 +43,44 @@ struct Block: Sendable {
         return start..<stop
     }
 
-    /// The last interval that begins before `position`, or the first.
-    func interval(of position: IndexPosition) throws(Fault) -> Int {
+    /// Where the last interval stands that begins before `position`, or the first.
+    func interval(of position: borrowing IndexPosition) throws(Fault) -> Int {
         var low = 1
         var high = intervalCount
-        var reader = EntryReader()
         while low < high {
             let middle = (low + high) / 2
-            var place = try range(middle).lowerBound
-            reader.restart()
-            try reader.read(bytes.span, &place, end: end, base: base)
-            if reader.entry.precedes(position) { low = middle + 1 } else { high = middle }
+            var scan = BlockScan(bytes.span, at: try range(middle).lowerBound, end: end, base: base)
+            if try scan.precedes(bytes.span, position) { low = middle + 1 } else { high = middle }
         }
         return low - 1
+    }
+
+    /// What the first entry at or behind `position` says, and whether it is of the same key.
+    func value(
+        from position: borrowing IndexPosition
+    ) throws(Fault) -> (value: IndexValue, flags: IndexEntry.Flags, isOfKey: Bool)? {
+        let start = try range(try interval(of: position)).lowerBound
+        // Behind the interval stands the next one, whose first entry has its whole key.
+        var scan = BlockScan(bytes.span, at: start, end: end, base: base)
+        while !scan.isAtEnd {
+            if try !scan.precedes(bytes.span, position) {
+                return (try scan.value(bytes.span), scan.flags, scan.isOfKey)
+            }
+            scan.advance()
+        }
+        return nil
+    }
+
+    /// What the last entry before `position` says.
+    func value(before position: borrowing IndexPosition) throws(Fault) -> IndexValue? {
+        let start = try range(try interval(of: position)).lowerBound
+        var scan = BlockScan(bytes.span, at: start, end: end, base: base)
+        var found: BlockScan?
+        while !scan.isAtEnd, try scan.precedes(bytes.span, position) {
+            found = scan
+            scan.advance()
+        }
+        return try found?.value(bytes.span)
     }
 
     /// The entries of an interval.
@@ -82,20 +107,6 @@ struct Block: Sendable {
             if !reader.entry.precedes(position) { return reader.entry }
         }
         return nil
-    }
-
-    /// The last entry before `position`.
-    func predecessor(of position: IndexPosition) throws(Fault) -> IndexEntry? {
-        let range = try range(try interval(of: position))
-        var place = range.lowerBound
-        var reader = EntryReader()
-        var found: IndexEntry?
-        while place < range.upperBound {
-            try reader.read(bytes.span, &place, end: range.upperBound, base: base)
-            guard reader.entry.precedes(position) else { break }
-            found = reader.entry
-        }
-        return found
     }
 }
 
@@ -126,35 +137,16 @@ struct EntryReader {
             rest = Int(word >> 24 & 0xff)
             place = start + 4
         }
-        let sizes = rest + head.stampSize + Self.size(head.firstCode) + Self.size(head.secondCode)
+        let sizes = rest + head.valueLength
         guard head.isValid, shared <= old, rest >= 0, shared + rest <= IndexKey.limit,
             shared + rest > 0, sizes <= end - place
         else { throw Block.Fault(rule: .entry, byte: start) }
         entry.key.replace(from: shared, with: rest, of: bytes, at: place)
         place += rest
-        let stamp = base + Self.number(bytes, &place, head.stampSize)
-        entry.value.stamp = stamp
-        entry.value.first = Self.word(bytes, &place, head.firstCode, stamp)
-        entry.value.second = Self.word(bytes, &place, head.secondCode, stamp)
+        entry.value = head.value(bytes, &place, base: base)
         entry.flags = head.flags
-        guard stamp < IndexEntry.stampLimit else { throw Block.Fault(rule: .entry, byte: start) }
-    }
-
-    private static func size(_ code: Int) -> Int { code == EntryHead.wordIsStamp ? 0 : code }
-
-    private static func word(
-        _ bytes: Span<UInt8>, _ place: inout Int, _ code: Int, _ stamp: UInt64
-    ) -> UInt64 {
-        if code == 0 { return 0 }
-        return code == EntryHead.wordIsStamp ? stamp : number(bytes, &place, code)
-    }
-
-    @inline(__always)
-    private static func number(
-        _ bytes: Span<UInt8>, _ place: inout Int, _ size: Int
-    ) -> UInt64 {
-        guard size > 0 else { return 0 }
-        defer { place += size }
-        return bytes.uint64(at: place) & (~0 >> UInt64(64 - size * 8))
+        guard entry.value.stamp < IndexEntry.stampLimit else {
+            throw Block.Fault(rule: .entry, byte: start)
+        }
     }
 }

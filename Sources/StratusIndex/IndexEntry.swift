@@ -60,6 +60,9 @@ struct IndexPosition: Comparable, Sendable {
     /// Whether it is before all entries of the key.
     var isNewest: Bool { rank == 0 }
 
+    /// Whether it is behind an entry of the key.
+    func isBehind(stamp: UInt64) -> Bool { IndexEntry.stampLimit - stamp < rank }
+
     /// The next place: behind an entry that stands here.
     var next: IndexPosition { IndexPosition(key, rank: rank + 1) }
 

@@ -56,6 +56,23 @@ package struct IndexKey: Sendable {
         preconditionFailure("no key lies behind a prefix of all ones")
     }
 
+    /// Sixteen bytes more, the first word before the second.
+    package func appending(_ first: UInt64, _ second: UInt64) -> IndexKey {
+        let place = count
+        precondition(place + 16 <= Self.limit, "a key has at most 47 bytes")
+        var key = self
+        let word = place / 8
+        let shift = UInt64(place % 8 * 8)
+        key.words[word] |= first >> shift
+        key.words[word + 1] |= second >> shift
+        if shift != 0 {
+            key.words[word + 1] |= first << (64 - shift)
+            key.words[word + 2] |= second << (64 - shift)
+        }
+        key.words[5] += 16
+        return key
+    }
+
     private func appending(_ value: UInt64, bytes: Int) -> IndexKey {
         let place = count
         precondition(place + bytes <= Self.limit, "a key has at most 47 bytes")
@@ -90,7 +107,7 @@ extension IndexKey: Comparable, Hashable {
 // What the keys of the index have in common.
 extension IndexKey {
     /// The key that is a partition alone: where its drops stand, before all its keys.
-    init(partition: UInt32) { self = IndexKey().appending(partition) }
+    package init(partition: UInt32) { self = IndexKey().appending(partition) }
 
     /// The first four bytes: what belongs to one tenant, and can be dropped at once.
     var partition: UInt32 { UInt32(words[0] >> 32) }

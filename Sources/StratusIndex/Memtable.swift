@@ -52,6 +52,22 @@ struct Memtable: Sendable {
         return nil
     }
 
+    /// Whether there is an entry of the key that was made at or behind `stamp`. Only what is that
+    /// new is looked through, which is little where somebody asks for what happened just now.
+    func hasEntry(of key: IndexKey, since stamp: UInt64) -> Bool {
+        let position = IndexPosition(key)
+        if !filling.isEmpty, let found = filling.entry(at: position) {
+            return found.value.stamp >= stamp
+        }
+        let hash = key.layerHash
+        for layer in layers where layer.greatestStamp >= stamp {
+            if let found = layer.entry(at: position, hash: hash) {
+                return found.value.stamp >= stamp
+            }
+        }
+        return false
+    }
+
     /// The entries from a position on, for a merger, the newest source first.
     func sources(from position: IndexPosition, _ direction: IndexDirection) -> [EntrySource] {
         let newest = filling.isEmpty ? [] : [EntrySource(filling, from: position)]

@@ -4,6 +4,8 @@ final class MemtableLayer: Sendable {
     let dropCount: Int
     /// No entry's stamp is smaller.
     let leastStamp: UInt64
+    /// No entry's stamp is greater.
+    let greatestStamp: UInt64
     /// A Bloom filter of the keys, all bits of a key in one word; empty where looking through the
     /// few entries is as fast.
     private let filter: [UInt64]
@@ -14,6 +16,7 @@ final class MemtableLayer: Sendable {
         self.entries = entries
         var dropCount = 0
         var leastStamp = UInt64.max
+        var greatestStamp: UInt64 = 0
         var filter: [UInt64] = []
         if entries.count > Self.fewEntries {
             filter = [UInt64](repeating: 0, count: entries.count / 4)
@@ -21,6 +24,7 @@ final class MemtableLayer: Sendable {
         for entry in entries {
             if entry.key.isPartition { dropCount += 1 }
             leastStamp = min(leastStamp, entry.value.stamp)
+            greatestStamp = max(greatestStamp, entry.value.stamp)
             if !filter.isEmpty {
                 let hash = entry.key.layerHash
                 filter[Self.word(hash, of: filter.count)] |= Self.bits(hash)
@@ -28,6 +32,7 @@ final class MemtableLayer: Sendable {
         }
         self.dropCount = dropCount
         self.leastStamp = leastStamp
+        self.greatestStamp = greatestStamp
         self.filter = filter
     }
 

@@ -39,6 +39,8 @@ struct MemtableNode: Sendable {
 
     /// The number of the child that may hold `position`.
     private func child(for position: IndexPosition) -> Int {
+        // In place: a copy of a child would count references.
+        let children = children.span
         var low = 1
         var high = children.count
         while low < high {

@@ -130,7 +130,10 @@ extension OrderedIndex {
     /// from then on have left it, the answer is that it may have been.
     package func mayHaveChanged(_ key: IndexKey, since stamp: UInt64) -> Bool {
         if leftMemoryThrough >= stamp { return true }
-        return entryInMemory(at: IndexPosition(key)).map { $0.value.stamp >= stamp } ?? false
+        if active.hasEntry(of: key, since: stamp) { return true }
+        return frozen.contains {
+            $0.lastStamp >= stamp && $0.memtable.hasEntry(of: key, since: stamp)
+        }
     }
 
     /// Goes through the keys of a range as they are at a point.
@@ -188,18 +191,25 @@ extension OrderedIndex {
     private func entryInRuns(
         at position: IndexPosition, _ reading: Reading
     ) throws(IndexError) -> IndexEntry? {
-        let recentHash = position.key.layerHash
-        if let found = recent.entry(of: position.key, hash: recentHash),
-            !(found.position < position)
-        {
+        guard position.key.partition == RecentEntries.partition else {
+            return try searchRuns(for: position, reading)
+        }
+        let hash = position.key.layerHash
+        if let found = recent.entry(of: position.key, hash: hash), !(found.position < position) {
             return found
         }
+        let found = try searchRuns(for: position, reading)
+        // Only of what is asked for now it is known that nothing is newer.
+        if let found, position.isNewest { recent.remember(found, hash: hash) }
+        return found
+    }
+
+    private func searchRuns(
+        for position: IndexPosition, _ reading: Reading
+    ) throws(IndexError) -> IndexEntry? {
         let hash = position.key.filterHash
         for run in runs {
-            guard let found = try run.entry(at: position, hash: hash, reading) else { continue }
-            // Only of what is asked for now it is known that nothing is newer.
-            if position.isNewest { recent.remember(found, hash: recentHash) }
-            return found
+            if let found = try run.entry(at: position, hash: hash, reading) { return found }
         }
         return nil
     }

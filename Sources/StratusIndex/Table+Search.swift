@@ -7,10 +7,10 @@ extension Table {
         beginningBefore position: IndexPosition, _ reading: Reading
     ) throws(IndexError) -> Range<Int>? {
         guard let leaf = try leaf(beginningBefore: position, reading),
-            let found = try predecessor(
-                of: position, in: try index(leaf, reading), at: leaf.lowerBound)
+            let found = try value(
+                before: position, in: try index(leaf, reading), at: leaf.lowerBound)
         else { return nil }
-        return try target(of: found, in: dataPart, namedAt: leaf.lowerBound)
+        return try target(found, in: dataPart, namedAt: leaf.lowerBound)
     }
 
     /// The data block that is the first to begin at or behind `position`.
@@ -26,7 +26,7 @@ extension Table {
         guard let next = try ceiling(position, in: top, at: topRange.lowerBound) else {
             return nil
         }
-        let leaf = try target(of: next, in: indexPart, namedAt: topRange.lowerBound)
+        let leaf = try target(next.value, in: indexPart, namedAt: topRange.lowerBound)
         return try block(beginningFrom: position, inLeaf: leaf, reading)
     }
 
@@ -35,7 +35,7 @@ extension Table {
     ) throws(IndexError) -> (range: Range<Int>, first: IndexPosition)? {
         let block = try index(leaf, reading)
         guard let found = try ceiling(position, in: block, at: leaf.lowerBound) else { return nil }
-        let range = try target(of: found, in: dataPart, namedAt: leaf.lowerBound)
+        let range = try target(found.value, in: dataPart, namedAt: leaf.lowerBound)
         return (range, found.position)
     }
 
@@ -43,10 +43,10 @@ extension Table {
         beginningBefore position: IndexPosition, _ reading: Reading
     ) throws(IndexError) -> Range<Int>? {
         let top = try index(topRange, reading)
-        guard let found = try predecessor(of: position, in: top, at: topRange.lowerBound) else {
+        guard let found = try value(before: position, in: top, at: topRange.lowerBound) else {
             return nil
         }
-        return try target(of: found, in: indexPart, namedAt: topRange.lowerBound)
+        return try target(found, in: indexPart, namedAt: topRange.lowerBound)
     }
 
     /// The newest entry of the key that is not newer than the position's stamp.
@@ -55,8 +55,14 @@ extension Table {
     ) throws(IndexError) -> IndexEntry? {
         if let range = try block(beginningBefore: position.next, reading) {
             let block = try data(range, reading)
-            if let found = try ceiling(position, in: block, at: range.lowerBound) {
-                return found.key == position.key ? found : nil
+            do {
+                if let found = try block.value(from: position) {
+                    guard found.isOfKey else { return nil }
+                    return IndexEntry(
+                        key: position.key, value: found.value, flags: found.flags)
+                }
+            } catch {
+                throw damage(error, inBlockAt: range.lowerBound)
             }
         }
         // The first of the next block, which is looked at only if it is of the key.
@@ -89,11 +95,11 @@ extension Table {
         }
     }
 
-    private func predecessor(
-        of position: IndexPosition, in block: Block, at place: Int
-    ) throws(IndexError) -> IndexEntry? {
+    private func value(
+        before position: borrowing IndexPosition, in block: Block, at place: Int
+    ) throws(IndexError) -> IndexValue? {
         do {
-            return try block.predecessor(of: position)
+            return try block.value(before: position)
         } catch {
             throw damage(error, inBlockAt: place)
         }

@@ -45,7 +45,7 @@ extension Table {
         var pointers: [Pointer] = []
         for (entry, _) in try entries(index, reading) {
             guard entry.flags.isEmpty else { throw damage(.entry, at: index.lowerBound) }
-            let range = try target(of: entry, in: part, namedAt: index.lowerBound)
+            let range = try target(entry.value, in: part, namedAt: index.lowerBound)
             pointers.append(Pointer(range: range, first: entry.position))
         }
         return pointers

@@ -140,12 +140,12 @@ extension Table {
         return KeyFilter.mayHold(hash, cell: cell, in: block)
     }
 
-    /// The range of the block that an entry of an index block names, inside `part` of the file.
+    /// The range of the block that the value in an index block names, inside `part` of the file.
     func target(
-        of entry: IndexEntry, in part: Range<Int>, namedAt place: Int
+        _ value: IndexValue, in part: Range<Int>, namedAt place: Int
     ) throws(IndexError) -> Range<Int> {
-        let first = entry.value.first
-        let length = entry.value.second
+        let first = value.first
+        let length = value.second
         guard first >= UInt64(part.lowerBound), length > UInt64(TableFormat.checksumLength),
             length <= UInt64(TableFormat.blockLimit), first <= UInt64(part.upperBound),
             length <= UInt64(part.upperBound) - first

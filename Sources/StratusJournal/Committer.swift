@@ -115,10 +115,11 @@ package final class Committer<Participant: CommitParticipant>: Sendable {
 extension Committer.State {
     mutating func take(_ commits: [Participant.Commit], _ durability: Durability) {
         let before = stage.writer.head
-        var failures = [JournalError?](repeating: nil, count: commits.count)
+        var failures: [Int: JournalError] = [:]
         // The first commit that was staged in the group being filled.
         var groupStart = 0
-        for (number, commit) in commits.enumerated() {
+        for number in commits.indices {
+            let commit = commits[number]
             let written = stage.writer.head
             let hadGroup = stage.group != nil
             do {
@@ -149,8 +150,9 @@ extension Committer.State {
         } else {
             stage.fold.publish(stage.writer.view, head: stage.writer.head)
         }
-        for (commit, failure) in zip(commits, failures) {
-            stage.fold.finish(commit, failure: failure)
+        for number in commits.indices {
+            let failure = failures.isEmpty ? nil : failures[number]
+            stage.fold.finish(commits[number], failure: failure)
         }
     }
 

@@ -86,16 +86,8 @@ extension FrameHeader {
         guard Checksum.xxh3(bytes, in: checked, seed: seed) == stated else {
             throw .headerChecksum
         }
-        payloadChecksum = bytes.uint64(at: place + FrameFormat.payloadChecksum)
-        let length = bytes.uint32(at: place + FrameFormat.length)
-        guard length <= FrameFormat.payloadLimit else { throw .field("length") }
-        payloadLength = Int(length)
-        let position = bytes.uint32(at: place + FrameFormat.ordinal)
-        ordinal = position & ~FrameFormat.lastFlag
-        isLast = position & FrameFormat.lastFlag != 0
-        version = Version(rawValue: bytes.uint64(at: place + FrameFormat.version))
-        zone = bytes.uint32(at: place + FrameFormat.zone)
-        kind = EntryKind(rawValue: bytes.uint8(at: place + FrameFormat.kind))
+        self.init(decoding: bytes, at: place)
+        guard payloadLength <= FrameFormat.payloadLimit else { throw .field("length") }
         guard kind.rawValue != 0 else { throw .field("kind") }
         guard bytes.uint8(at: place + FrameFormat.flags) == 0 else { throw .field("flags") }
         guard bytes.uint16(at: place + FrameFormat.keyNumber) == 0 else {
@@ -104,6 +96,18 @@ extension FrameHeader {
         guard !isLast || payloadLength >= FrameFormat.timeLength else { throw .field("length") }
         guard kind.isEntry || (ordinal == 0 && !isLast) else { throw .field("ordinal") }
         guard place + frameLength <= end else { throw .length }
+    }
+
+    /// Decodes the header at `place`, which was verified before.
+    init(decoding bytes: Span<UInt8>, at place: Int) {
+        payloadChecksum = bytes.uint64(at: place + FrameFormat.payloadChecksum)
+        payloadLength = Int(bytes.uint32(at: place + FrameFormat.length))
+        let position = bytes.uint32(at: place + FrameFormat.ordinal)
+        ordinal = position & ~FrameFormat.lastFlag
+        isLast = position & FrameFormat.lastFlag != 0
+        version = Version(rawValue: bytes.uint64(at: place + FrameFormat.version))
+        zone = bytes.uint32(at: place + FrameFormat.zone)
+        kind = EntryKind(rawValue: bytes.uint8(at: place + FrameFormat.kind))
     }
 
     /// Verifies the payload of the frame whose header lies at `place`.

@@ -25,11 +25,13 @@ package enum Journal {
     /// Reads all of it into `fold`, or what lies behind the checkpoint into what `resuming` makes
     /// of that: see ``JournalReader``.
     package static func open<Fold: JournalFold>(
-        in storage: any Storage, _ manifest: Manifest, options: JournalOptions, fold: Fold,
+        in storage: any Storage, _ manifest: Manifest, options: JournalOptions,
+        cache: BlockCache? = nil, fold: Fold,
         resuming: (Manifest.Checkpoint) -> Fold? = { _ in nil }
     ) throws -> Opened<Fold> {
         try translating {
-            var reader = JournalReader(manifest, in: storage, fold: fold, resuming: resuming)
+            var reader = JournalReader(
+                manifest, in: storage, cache: cache, fold: fold, resuming: resuming)
             try reader.read(.toTheEnd)
             reader.dropOpenCommit()
             let discarded = try discardStrays(in: storage, beside: manifest)

@@ -42,15 +42,16 @@ package struct JournalReader<Fold: JournalFold> {
     private var judged: JournalDamage?
 
     /// - Parameters:
+    ///   - cache: where the views that are made keep entries; nil: nowhere.
     ///   - fold: of nothing, for a reading from the beginning.
     ///   - resuming: gives the fold of everything before a checkpoint, or nil where the layer above
     ///     cannot use it.
     package init(
-        _ manifest: Manifest, in storage: any Storage, fold: Fold,
+        _ manifest: Manifest, in storage: any Storage, cache: BlockCache? = nil, fold: Fold,
         resuming: (Manifest.Checkpoint) -> Fold? = { _ in nil }
     ) {
         self.manifest = manifest
-        files = SegmentFiles(in: storage, of: manifest.storeID)
+        files = SegmentFiles(in: storage, of: manifest.storeID, cache: cache)
         view = JournalView(files)
         scan = SegmentScan(fold)
         report.discardedCheckpoint = manifest.checkpointDamage

@@ -60,9 +60,20 @@ package struct JournalView: Sendable {
         let place = offset.bytes(since: segment.base)
         let room = segment.end.bytes(since: offset)
         guard length >= FrameFormat.headerLength, length <= room else { throw .noEntry(offset) }
+        let cache = files.cache
+        if let bytes = cache?.block(Self.cacheFile, offset.rawValue), bytes.count == length {
+            let header = FrameHeader(decoding: bytes.span, at: 0)
+            return JournalEntry(offset: offset, header: header, place: 0, bytes: bytes)
+        }
         let bytes = try read(place..<place + length, of: segment, mode)
-        return try entry(at: offset, bytes, 0..<length, in: segment)
+        let entry = try entry(at: offset, bytes, 0..<length, in: segment)
+        cache?.insert(Self.cacheFile, offset.rawValue, bytes, preferred: false)
+        return entry
     }
+
+    /// The name in the cache of all entries together, whose offsets are never used twice. Those of
+    /// the index have the highest bit.
+    private static let cacheFile: UInt64 = 0
 
     /// Verifies the entry whose frame fills `range` of what was read.
     private func entry(
@@ -74,9 +85,8 @@ package struct JournalView: Sendable {
                 salt: segment.listed.salt)
             try header.verifyPayload(bytes.span, at: range.lowerBound)
             guard header.frameLength == range.count else { throw .length }
-            // What was read together is not held together.
-            let own = range.count == bytes.count ? bytes : bytes.span.array(in: range)
-            return JournalEntry(offset: offset, header: header, place: 0, bytes: own)
+            return JournalEntry(
+                offset: offset, header: header, place: range.lowerBound, bytes: bytes)
         } catch {
             throw .damaged(
                 JournalDamage(
@@ -85,10 +95,11 @@ package struct JournalView: Sendable {
         }
     }
 
-    /// What is read at once, at most, unless an entry is longer.
-    private static let pieceLength = 1 << 20
+    /// What is read at once, at most, unless an entry is longer. Who keeps one entry keeps all of
+    /// it.
+    private static let pieceLength = 16 << 10
     /// So many bytes between two entries are read along rather than passed over.
-    private static let gapLength = 4096
+    private static let gapLength = 1024
 
     /// Reads and verifies many entries, given in order of their offsets: those that lie close to
     /// each other in one piece.

@@ -14,11 +14,14 @@ package final class SegmentFiles: Sendable {
 
     private let storage: any Storage
     private let storeID: StoreID
+    /// Where entries are kept that were read one by one, each under its offset.
+    let cache: BlockCache?
     private let state = Mutex(State())
 
-    init(in storage: any Storage, of storeID: StoreID) {
+    init(in storage: any Storage, of storeID: StoreID, cache: BlockCache?) {
         self.storage = storage
         self.storeID = storeID
+        self.cache = cache
     }
 
     /// The file of a segment. An opening may wait for the medium, so that in the mode `resident` a

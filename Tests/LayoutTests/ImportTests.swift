@@ -11,10 +11,11 @@ private let reach: [String: Set<String>] = {
     let all = journal.union(["StratusIndex", "Stratus", "FoundationEssentials"])
     let tests: Set = ["Testing", "Support", "FoundationEssentials", "Synchronization"]
     return [
-        "StratusBytes": ["CXXHash", "CCrypto"],
+        "StratusBytes": ["CXXHash", "CLZ4", "CCrypto"],
         "StratusFiles": bytes.union(["CLinux", "Glibc", "Synchronization"]),
         "StratusJournal": files,
         "StratusIndex": files,
+        "StratusAssets": files,
         "Stratus": journal.union(["StratusIndex", "FoundationEssentials"]),
         "StratusTool": all,
         "Support": journal.union(tests),
@@ -22,6 +23,7 @@ private let reach: [String: Set<String>] = {
         "StratusFilesTests": tests.union(files),
         "StratusJournalTests": tests.union(journal),
         "StratusIndexTests": tests.union(files).union(["StratusIndex"]),
+        "StratusAssetsTests": tests.union(files).union(["StratusAssets"]),
         "StratusTests": tests.union(all),
         "FormatTests": tests.union(all),
         "SimulationTests": tests.union(all),

@@ -40,7 +40,8 @@ private func bytes(_ path: String) throws -> [UInt8] {
 }
 
 @Test(arguments: [
-    "StratusBytes", "StratusFiles", "StratusJournal", "StratusIndex", "Stratus", "StratusTool",
+    "StratusBytes", "StratusFiles", "StratusJournal", "StratusIndex", "StratusAssets",
+    "Stratus", "StratusTool",
 ])
 func `no module asks for more of Foundation than its essentials`(module: String) throws {
     let folder = try "\(products())/\(module).build"

@@ -26,6 +26,8 @@ enum Campaign {
     static let crashStride = number("STRATUS_CRASH_STRIDE") ?? 50
     /// How many transfers readers look at: STRATUS_TRANSFERS.
     static let transfers = number("STRATUS_TRANSFERS") ?? 300
+    /// How many updates go by while snapshots are held: STRATUS_UPDATES.
+    static let updates = number("STRATUS_UPDATES") ?? 100_000
 
     /// Adds Markdown to the file STRATUS_REPORT, where there is one.
     static func report(_ text: String) {

@@ -9,7 +9,7 @@ import Testing
 @Suite struct OrderedIndexTests {
     /// How many seeds, and how many operations each: for the campaign.
     private static let seeds = number("STRATUS_INDEX_SEEDS") ?? 10
-    private static let operations = number("STRATUS_INDEX_OPERATIONS") ?? 1000
+    private static let operations = number("STRATUS_INDEX_OPERATIONS") ?? 10_000
     private static let firstSeed = UInt64(number("STRATUS_SEED") ?? 0)
 
     private static func number(_ name: String) -> Int? {

@@ -68,7 +68,7 @@ public struct ChangeFeed<Page: ChangePage>: AsyncSequence, Sendable {
         since token: ChangeToken?
     ) async throws(StoreError) -> Answer {
         let read = read
-        return try await database.read { snapshot throws(StoreError) in
+        return try await database.answer { snapshot throws(StoreError) in
             let (page, watched) = try read(snapshot, token)
             return Answer(page: page, watched: watched, head: snapshot.reading.head)
         }

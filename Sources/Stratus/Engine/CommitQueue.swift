@@ -11,6 +11,13 @@ final class CommitQueue: Sendable {
         /// Commits that were let in and are not finished.
         var admitted = 0
         var isClosed = false
+        /// A caller is committing on a thread of its own; nobody else is meanwhile.
+        var isEntered = false
+        /// The engine's thread is; what was taken is not committed yet.
+        var isTaken = false
+        /// How often somebody has entered, and whether the engine's thread watches for the last.
+        var entryCount = 0
+        var isWatched = false
         var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         /// The waiters in order of their coming, with gaps where one was cancelled; those before
         /// `next` have been let in.
@@ -97,12 +104,50 @@ final class CommitQueue: Sendable {
         next?.resume(returning: true)
     }
 
-    /// Everything that waits for the committer.
+    /// Everything that waits for the committer; nothing while somebody has entered. What was taken
+    /// before is committed.
     func takeAll() -> [PendingCommit] {
         state.withLock { state in
+            state.isTaken = false
+            if state.isEntered || state.pending.isEmpty { return [] }
+            state.isTaken = true
             let pending = state.pending
             state.pending = []
             return pending
+        }
+    }
+
+    /// Gives the caller the right to commit on its own thread until it calls ``leave()``; returns
+    /// false where others commit or wait to, and where the queue is closed.
+    func enter() -> Bool {
+        state.withLock { state in
+            if state.isClosed || state.isEntered || state.isTaken || !state.pending.isEmpty {
+                return false
+            }
+            state.isEntered = true
+            return true
+        }
+    }
+
+    func leave() {
+        let isNews = state.withLock { state in
+            state.isEntered = false
+            state.entryCount += 1
+            let isNews = !state.isWatched || state.isClosed || !state.pending.isEmpty
+            state.isWatched = true
+            return isNews
+        }
+        if isNews { wakeUp.signal() }
+    }
+
+    /// Whether somebody has entered since this was last asked. Where nobody has, the next one who
+    /// does wakes the engine's thread up.
+    func wasEntered() -> Bool {
+        state.withLock { state in
+            let wasEntered = state.entryCount > 0
+            state.entryCount = 0
+            state.isWatched = wasEntered
+            return wasEntered
         }
     }
 
@@ -125,7 +170,10 @@ final class CommitQueue: Sendable {
         }
     }
 
-    var isClosed: Bool { state.withLock { $0.isClosed } }
+    /// Whether nothing more will come.
+    var isEnded: Bool {
+        state.withLock { $0.isClosed && !$0.isEntered && $0.pending.isEmpty }
+    }
 
     /// Lets nobody in any more; what was submitted before is still committed.
     func close() {

@@ -90,14 +90,44 @@ final class Engine: Sendable {
         let outcome = await commit.outcome {
             switch driver {
             case .thread: queue.submit(commit)
-            case .caller:
-                committer.commit([commit])
-                if keeper.isDue { keeper.step() }
+            case .caller: commitAlone(commit)
             }
         }
         let placed = try outcome.get()
         return Committed(
             preparation: placed.preparation ?? preparation, start: placed.start)
+    }
+
+    /// The same on the calling thread, which waits: for the disk, and where others commit, for
+    /// them. Where nobody does, it commits by itself and no other thread is woken.
+    func commitBlocking(_ request: any CommitRequest) throws(StoreError) -> Committed {
+        let role = PreparingRole(
+            position: nil, now: clock.now(), payloadLimit: payloadLimit,
+            pieceLimit: pieceLimit)
+        let preparation = try request.prepare(StoreReading(published.current, .blocking), role)
+        if !preparation.needsCommitter, preparation.buffer.isEmpty {
+            return Committed(preparation: preparation, start: nil)
+        }
+        let commit = PendingCommit(request, preparation.needsCommitter ? nil : preparation)
+        let outcome = commit.outcomeBlocking {
+            if driver == .caller {
+                commitAlone(commit)
+            } else if !keeper.isDue, queue.enter() {
+                committer.commit([commit])
+                queue.leave()
+            } else {
+                // What is due to be kept may hold commits up, which is the thread's own matter.
+                queue.submit(commit)
+            }
+        }
+        let placed = try outcome.get()
+        return Committed(
+            preparation: placed.preparation ?? preparation, start: placed.start)
+    }
+
+    private func commitAlone(_ commit: PendingCommit) {
+        committer.commit([commit])
+        if keeper.isDue { keeper.step() }
     }
 
     /// Commits what is on its way, writes the closing mark, and gives up the store. Called again,
@@ -148,15 +178,12 @@ final class Engine: Sendable {
                 patience = Committer<StoreParticipant>.idleNanoseconds
                 continue
             }
-            if queue.isClosed {
-                // What came between the look and the closing was submitted in time.
-                let rest = queue.takeAll()
-                if rest.isEmpty { break }
-                committer.commit(rest)
-                continue
-            }
+            if queue.isEnded { break }
             if queue.wakeUp.wait(nanoseconds: patience) {
                 if keeper.isDue { keeper.step() }
+                patience = Committer<StoreParticipant>.idleNanoseconds
+            } else if queue.wasEntered() {
+                patience = Committer<StoreParticipant>.idleNanoseconds
             } else {
                 patience = committer.idle(now: Clock.monotonicNanoseconds)
             }

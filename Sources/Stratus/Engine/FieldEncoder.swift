@@ -13,16 +13,21 @@ struct FieldEncoder {
     private enum Source {
         /// The bytes of the version that is replaced.
         case stored(Range<Int>)
-        /// The edit of that number.
-        case sent(Int)
+        /// What was encoded of the record at hand.
+        case sent(Range<Int>)
     }
 
     private struct Field {
         var number: UInt32
         var kind: FieldKind
-        /// Of the encoded value, in bytes.
-        var length: Int
         var source: Source
+
+        /// Of the encoded value, in bytes.
+        var length: Int {
+            switch source {
+            case .stored(let range), .sent(let range): range.count
+            }
+        }
     }
 
     /// A field as the last record had it at the same place, with what was found out about it.
@@ -36,6 +41,8 @@ struct FieldEncoder {
     /// Of the record at hand: its fields in order of their numbers, and what its caller sent.
     private var fields: [Field] = []
     private var sent: [FieldEdits.Edit] = []
+    /// The values that were sent, encoded at once: a value is dear to look at twice.
+    private var values = ByteWriter(capacity: 448)
     private var shape: [Known] = []
     private var type: (name: String, number: UInt32)?
 
@@ -52,6 +59,7 @@ struct FieldEncoder {
         let type = try number(ofType: record.recordType, &preparation)
         sent = record.sent(batch.policy, isInsert: stored == nil)
         fields.removeAll(keepingCapacity: true)
+        values.removeAll()
         fields.reserveCapacity(sent.count + (stored?.count ?? 0))
         var replaced: Set<UInt32> = []
         for index in sent.indices {
@@ -63,21 +71,25 @@ struct FieldEncoder {
             let kind = try batch.kind(of: value)
             guard let number = try number(at: index, type, kind, &preparation) else { continue }
             if stored != nil { replaced.insert(number) }
+            let start = values.count
+            ValueFormat.write(value, to: &values)
             fields.append(
-                Field(
-                    number: number, kind: kind, length: ValueFormat.length(of: value),
-                    source: .sent(index)))
+                Field(number: number, kind: kind, source: .sent(start..<values.count)))
         }
         stored?.forEach { field in
             if !replaced.contains(field.number) {
                 fields.append(
-                    Field(
-                        number: field.number, kind: field.kind, length: field.range.count,
-                        source: .stored(field.range)))
+                    Field(number: field.number, kind: field.kind, source: .stored(field.range)))
             }
             return true
         }
         sortByNumber()
+        if let limit = batch.limits?.profile.bytesPerRecord,
+            fields.reduce(0, { $0 + $1.length }) > limit
+        {
+            throw StoreError(
+                .limitExceeded, "the record is larger than the maximum of \(limit) bytes")
+        }
         return type
     }
 
@@ -91,8 +103,7 @@ struct FieldEncoder {
         for field in fields {
             switch field.source {
             case .stored(let range): writer.append(bytes.span.extracting(range))
-            case .sent(let index):
-                if let value = sent[index].value { ValueFormat.write(value, to: &writer) }
+            case .sent(let range): writer.append(values.bytes.span.extracting(range))
             }
         }
     }

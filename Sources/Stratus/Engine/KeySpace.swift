@@ -27,14 +27,14 @@ enum KeySpace: UInt8 {
         return KeySpace(rawValue: number).map { "\($0)" } ?? "keyspace \(number)"
     }
 
-    func key(zone: UInt32 = 0) -> IndexKey { IndexKey().appending(zone).appending(rawValue) }
+    func key(zone: UInt32 = 0) -> IndexKey { IndexKey(partition: zone).appending(rawValue) }
 
     /// All keys of the map, which belongs to `zone`.
     func range(zone: UInt32 = 0) -> Range<IndexKey> { key(zone: zone).asPrefix }
 }
 
 extension IndexKey {
-    func appending(_ hash: Hash128) -> IndexKey { appending(hash.high).appending(hash.low) }
+    func appending(_ hash: Hash128) -> IndexKey { appending(hash.high, hash.low) }
 
     /// All keys that begin with this one.
     var asPrefix: Range<IndexKey> { self..<afterPrefix }

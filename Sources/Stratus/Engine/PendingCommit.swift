@@ -1,3 +1,4 @@
+internal import StratusFiles
 internal import StratusJournal
 internal import Synchronization
 
@@ -21,9 +22,14 @@ final class PendingCommit: Sendable {
         case done
     }
 
+    private enum Listener {
+        case task(CheckedContinuation<Outcome, Never>)
+        case thread(WakeUp)
+    }
+
     private struct State {
         var phase = Phase.waiting
-        var listener: CheckedContinuation<Outcome, Never>?
+        var listener: Listener?
         /// Said before anybody listened.
         var outcome: Outcome?
     }
@@ -43,7 +49,7 @@ final class PendingCommit: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let early = state.withLock { state in
-                    if state.outcome == nil { state.listener = continuation }
+                    if state.outcome == nil { state.listener = .task(continuation) }
                     return state.outcome
                 }
                 if let early { return continuation.resume(returning: early) }
@@ -51,6 +57,24 @@ final class PendingCommit: Sendable {
             }
         } onCancel: {
             cancel()
+        }
+    }
+
+    /// The same for a thread that waits itself. There may be nothing to wait for.
+    func outcomeBlocking(_ submit: () -> Void) -> Outcome {
+        submit()
+        var wakeUp: WakeUp?
+        while true {
+            let outcome = state.withLock { state in
+                if state.outcome == nil, wakeUp == nil {
+                    let new = WakeUp()
+                    state.listener = .thread(new)
+                    wakeUp = new
+                }
+                return state.outcome
+            }
+            if let outcome { return outcome }
+            wakeUp?.wait()
         }
     }
 
@@ -106,10 +130,14 @@ final class PendingCommit: Sendable {
 
     private func tell(_ outcome: Outcome) {
         let listener = state.withLock { state in
-            if state.listener == nil { state.outcome = outcome }
+            if case .task = state.listener {} else { state.outcome = outcome }
             return state.listener.take()
         }
-        listener?.resume(returning: outcome)
+        switch listener {
+        case .task(let continuation): continuation.resume(returning: outcome)
+        case .thread(let wakeUp): wakeUp.signal()
+        case nil: break
+        }
     }
 }
 

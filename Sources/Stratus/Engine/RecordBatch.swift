@@ -23,6 +23,8 @@ struct RecordBatch: CommitRequest {
     let policy: SavePolicy
     /// Whether one item's failure is that of all.
     let isAtomic: Bool
+    /// Nil where nothing is limited.
+    let limits: Limits?
     /// What the caller says of the whole call.
     var operation: OperationRequest?
 
@@ -39,7 +41,9 @@ struct RecordBatch: CommitRequest {
         var numbers = NumberAssignment(reading, role)
         let user = try numbers.user(caller, in: &preparation)
         var owner: UInt32? = 0
-        if case .private(let user) = scope { owner = try numbers.user(user, in: &preparation) }
+        if case .private(let other) = scope {
+            owner = other == caller ? user : try numbers.user(other, in: &preparation)
+        }
         let zone = try numbers.zone(zoneID, in: owner, &preparation)
         guard let user, let zone, !preparation.needsCommitter else { return preparation }
         preparation.user = user

@@ -91,7 +91,7 @@ final class StoreFollower: Sendable {
     ) throws -> State {
         let beginnings = try foundation.beginnings(of: manifest, spills: false)
         let reader = JournalReader(
-            manifest, in: foundation.storage, fold: beginnings.empty,
+            manifest, in: foundation.storage, cache: foundation.cache, fold: beginnings.empty,
             resuming: beginnings.resuming)
         return State(reader: reader, pin: pin)
     }

@@ -166,10 +166,9 @@ struct StoreReading: Sendable {
         _ entry: JournalEntry, in zoneID: RecordZone.ID, _ users: inout UserNames
     ) throws(StoreError) -> Record {
         guard entry.kind == .record else { throw StoreError(JournalError.noEntry(entry.offset)) }
-        guard let name = entry.recordName else { throw StoreError(.damagedPayload(entry.offset)) }
         return try Record(
-            entry.bytes, entry.payloadRange, version: entry.version,
-            as: Record.ID(recordName: name, zoneID: zoneID), schema: schema
+            entry.bytes, entry.payloadRange, version: entry.version, expected: nil, in: zoneID,
+            schema: schema
         ) { number throws(StoreError) in try users.user(number) }
     }
 
@@ -188,29 +187,15 @@ struct StoreReading: Sendable {
 
     /// The record at `place`, which was found by its name.
     func record(_ place: EntryPlace, as id: Record.ID) throws(StoreError) -> Record {
-        let entry = try recordEntry(place)
-        guard try entry.isRecord(named: id.recordName) else { throw StoreError.hashCollision }
-        return try Record(entry, as: id, reading: self)
-    }
-
-    private func recordEntry(_ place: EntryPlace) throws(StoreError) -> JournalEntry {
         let entry = try entry(place)
-        guard entry.kind == .record else {
-            throw StoreError(JournalError.noEntry(entry.offset))
-        }
-        return entry
+        guard entry.kind == .record else { throw StoreError(JournalError.noEntry(entry.offset)) }
+        return try Record(
+            entry.bytes, entry.payloadRange, version: entry.version, as: id, schema: schema
+        ) { number throws(StoreError) in try user(number) }
     }
 }
 
 extension JournalEntry {
-    /// The name of the record that the entry holds, or nil where that makes no sense.
-    var recordName: String? {
-        withPayload { bytes -> String? in
-            var cursor = ByteCursor()
-            return (try? RecordHead(bytes, &cursor)).flatMap { try? $0.name(in: bytes) }
-        }
-    }
-
     /// Whether the entry holds the record of that name. The index knows only a hash of it.
     func isRecord(named name: String) throws(StoreError) -> Bool {
         let answer = withPayload { bytes -> Bool? in
@@ -248,45 +233,54 @@ enum DatabaseScope: Hashable, Sendable {
 }
 
 extension Record {
-    /// The record `recordID` that `entry` holds.
-    init(
-        _ entry: JournalEntry, as recordID: ID, reading: StoreReading
-    ) throws(StoreError) {
-        try self.init(
-            entry.bytes, entry.payloadRange, version: entry.version, as: recordID,
-            schema: reading.schema
-        ) { number throws(StoreError) in try reading.user(number) }
-    }
-
     /// The record `recordID`, whose payload lies at `range` of `bytes`.
     init(
-        _ bytes: [UInt8], _ range: Range<Int>, version: Version, as recordID: ID,
-        schema: Schema, user: (UInt32) throws(StoreError) -> UserID?
+        _ bytes: [UInt8], _ range: Range<Int>, version: Version, as recordID: ID, schema: Schema,
+        user: (UInt32) throws(StoreError) -> UserID?
+    ) throws(StoreError) {
+        try self.init(
+            bytes, range, version: version, expected: recordID, in: recordID.zoneID,
+            schema: schema, user: user)
+    }
+
+    /// The record whose payload lies at `range` of `bytes`: the one that is `expected`, where one
+    /// is, or whichever it is in the zone.
+    init(
+        _ bytes: [UInt8], _ range: Range<Int>, version: Version, expected: ID?,
+        in zoneID: RecordZone.ID, schema: Schema, user: (UInt32) throws(StoreError) -> UserID?
     ) throws(StoreError) {
         let head: RecordHead
         let fields: StoredFields
         let parent: String?
+        let name: String?
         do throws(FormatError) {
             let span = bytes.span.extracting(0..<range.upperBound)
             var cursor = ByteCursor(at: range.lowerBound)
             head = try RecordHead(span, &cursor)
             parent = try head.parent(in: span)
+            if let expected {
+                // The index knows only a hash of it.
+                name = span.equals(expected.recordName, in: head.name) ? expected.recordName : nil
+            } else {
+                name = try head.name(in: span)
+            }
             fields = try StoredFields(bytes, at: cursor, end: range.upperBound, schema: schema)
         } catch {
             throw StoreError(.damagedPayload(version.offset))
         }
+        guard let name else { throw StoreError.hashCollision }
         let modifier = try user(head.modifier)
         let creator = head.creator == head.modifier ? modifier : try user(head.creator)
         guard let type = schema.name(head.type), let modifier, let creator else {
             throw StoreError(.damagedPayload(version.offset))
         }
         self.init(
-            recordType: type, recordID: recordID,
+            recordType: type, recordID: ID(recordName: name, zoneID: zoneID),
             system: System(
                 version: version.rawValue, created: head.created, modified: head.modified,
                 creator: creator, modifier: modifier),
             parent: parent.map {
-                Reference(recordID: ID(recordName: $0, zoneID: recordID.zoneID))
+                Reference(recordID: ID(recordName: $0, zoneID: zoneID))
             }, stored: fields)
     }
 }

@@ -98,7 +98,8 @@ extension RecordBatch {
         guard let entry = try reading.keptEntry(at: version.offset), entry.kind == .record,
             entry.version == version, try entry.isRecord(named: record.recordID.recordName)
         else { return nil }
-        return try Record(entry, as: ownID(of: record), reading: reading)
+        var users = UserNames(reading)
+        return try reading.record(entry, in: zoneID, &users)
     }
 
     /// The identity of a record as the batch names the zone.

@@ -224,22 +224,31 @@ struct StoredFields: Sendable {
     }
 
     func field(_ number: UInt32) -> Field? {
-        var found: Field?
-        forEach { field in
-            if field.number == number { found = field }
-            return field.number < number
+        if let visible, !visible.contains(number) { return nil }
+        let span = bytes.span
+        var cursor = ByteCursor(at: table)
+        var start = values
+        for _ in 0..<count {
+            guard let column = try? FieldTable.next(span, &cursor), column.number <= number
+            else { return nil }
+            if column.number == number {
+                return Field(
+                    number: number, kind: column.kind, range: start..<start + column.length)
+            }
+            start += column.length
         }
-        return found
+        return nil
     }
 
     /// Decodes a value; nil where the bytes are none, which the checksum makes our own mistake.
     func value(_ field: Field, in zone: RecordZone.ID) -> RecordValue? {
-        try? ValueFormat.value(bytes.span, in: field.range, kind: field.kind, zone: zone)
+        try? ValueFormat.value(bytes, in: field.range, kind: field.kind, zone: zone)
     }
 }
 
 /// The rows of a field table: number, kind, length of the value.
 enum FieldTable {
+    @inline(__always)
     static func next(
         _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
     ) throws(FormatError) -> (number: UInt32, kind: FieldKind, length: Int) {

@@ -82,13 +82,13 @@ enum ValueFormat {
 
     /// Reads the value of `kind` that fills `range`.
     static func value(
-        _ bytes: Span<UInt8>, in range: Range<Int>, kind: FieldKind, zone: RecordZone.ID
+        _ bytes: [UInt8], in range: Range<Int>, kind: FieldKind, zone: RecordZone.ID
     ) throws(FormatError) -> RecordValue {
         guard kind.isList else {
             guard let element = kind.element else { throw .value("field kind") }
             return try value(bytes, in: range, kind: element, zone: zone)
         }
-        let part = bytes.extracting(0..<range.upperBound)
+        let part = bytes.span.extracting(0..<range.upperBound)
         var cursor = ByteCursor(at: range.lowerBound)
         let count = try cursor.count(part, upTo: range.count)
         guard let element = kind.element else {
@@ -107,9 +107,9 @@ enum ValueFormat {
     }
 
     private static func value(
-        _ bytes: Span<UInt8>, in range: Range<Int>, kind: ValueKind, zone: RecordZone.ID
+        _ bytes: [UInt8], in range: Range<Int>, kind: ValueKind, zone: RecordZone.ID
     ) throws(FormatError) -> RecordValue {
-        let part = bytes.extracting(0..<range.upperBound)
+        let part = bytes.span.extracting(0..<range.upperBound)
         var cursor = ByteCursor(at: range.lowerBound)
         let result: RecordValue
         switch kind {
@@ -123,7 +123,7 @@ enum ValueFormat {
             let seconds = try cursor.double(part)
             result = .date(Date(timeIntervalSinceReferenceDate: seconds))
         case .bytes:
-            result = .bytes(Data(part.array(in: try cursor.range(part, count: range.count))))
+            result = .bytes(Data(bytes[try cursor.range(part, count: range.count)]))
         case .location:
             result = .location(try location(part, &cursor))
         case .reference:

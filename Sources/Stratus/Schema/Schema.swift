@@ -92,7 +92,7 @@ final class Schema: Sendable {
     private init(names: [String], columns: [(Column, FieldKind)]) {
         self.names = names
         self.columns = columns
-        numbers = NumberTable(names.map { Checksum.xxh3($0) })
+        numbers = NumberTable(names.map { Checksum.quick($0) })
         columnPlaces = NumberTable(columns.map { $0.0.hash })
         var all = SchemaAddition(firstNumber: 0)
         all.names = names
@@ -107,7 +107,7 @@ final class Schema: Sendable {
     }
 
     func number(_ name: String) -> UInt32? {
-        numbers.place(Checksum.xxh3(name)) { names[$0] == name }.map { UInt32($0) }
+        numbers.place(Checksum.quick(name)) { names[$0] == name }.map { UInt32($0) }
     }
 
     /// The kind that a field of a type was given, where it was.

@@ -10,7 +10,9 @@ extension Database {
         _ zone: RecordZone
     ) async throws(StoreError) -> RecordZone {
         try await modifyZone(.save(zone.zoneID), zone.zoneID)
-        return try await recordZone(for: zone.zoneID)
+        return try await answer { snapshot throws(StoreError) in
+            try snapshot.recordZone(for: zone.zoneID)
+        }
     }
 
     /// Deletes a zone and every record in it, for good.
@@ -40,6 +42,7 @@ extension Database {
         _ item: ZoneBatch.Item, _ id: RecordZone.ID
     ) async throws(StoreError) {
         let user = try writer()
+        try container.limits?.admit(caller)
         try DatabaseSnapshot(.state(container.reading), scope, caller).check(id)
         let batch = ZoneBatch(scope: scope, caller: user, items: [item])
         let committed = try await container.engine().commit(batch)

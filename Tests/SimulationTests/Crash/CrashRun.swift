@@ -84,6 +84,9 @@ struct CrashRun {
         calls = disk.log.map(\.call)
     }
 
+    /// Whether the workload came to an end before it was too long.
+    var isLongEnough: Bool { known.history.count >= 50 && segmentCount >= 3 }
+
     private mutating func step() {
         guard session != nil else { return open() }
         switch generator.below(100) {

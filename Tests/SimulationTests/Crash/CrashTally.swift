@@ -6,6 +6,8 @@ import Support
 struct CrashTally {
     var points = 0
     var runs = 0
+    /// Workloads of fewer than 50 commits or 3 segments.
+    var shortRuns = 0
     var recoveryCrashes = 0
     var laterOpenings = 0
     /// Openings after a crash that began at a checkpoint.
@@ -31,6 +33,7 @@ struct CrashTally {
     mutating func add(_ other: CrashTally) {
         points += other.points
         runs += other.runs
+        shortRuns += other.shortRuns
         recoveryCrashes += other.recoveryCrashes
         laterOpenings += other.laterOpenings
         checkpoints += other.checkpoints
@@ -48,7 +51,8 @@ struct CrashTally {
     /// The counts in Markdown.
     var report: String {
         let total = [
-            ["crash points", "\(points)"], ["workloads", "\(runs)"],
+            ["crash points", "\(points)"],
+            ["workloads of 50 commits in 3 segments and more", "\(runs - shortRuns)"],
             ["crashes during recovery", "\(recoveryCrashes)"],
             ["openings after further commits", "\(laterOpenings)"],
             ["openings that began at a checkpoint", "\(checkpoints)"],

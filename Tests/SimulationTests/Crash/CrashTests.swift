@@ -14,6 +14,7 @@ struct CrashTests {
             var run = CrashRun(seed: seed)
             run.run()
             tally.runs += 1
+            if !run.isLongEnough { tally.shortRuns += 1 }
             problems += run.problems.map { "STRATUS_CRASH_REPLAY=\(number).0: workload: \($0)" }
             for point in run.points.indices where problems.count < 20 {
                 if let replay = Campaign.replay, replay.point != point { continue }
@@ -33,11 +34,18 @@ struct CrashTests {
             Issue.record("STRATUS_SEED=\(Campaign.seed) \(problem)")
         }
         if Campaign.replay == nil { #expect(tally.checkpoints * 10 > tally.points) }
+        #expect(tally.shortRuns == 0)
+        if Campaign.replay == nil { #expect(tally.recoveryCrashes * 12 > tally.points) }
         // What the campaign is for; a smaller run need not see everything.
         if tally.points >= 100_000 {
             for row in RecoveryRow.allCases {
                 #expect(tally.count(row) >= 100, "row \(row.rawValue)")
             }
+            for kind in CrashDamage.Kind.allCases {
+                #expect(tally.damages[kind, default: 0] >= 100, "\(kind.rawValue)")
+            }
+            for (call, count) in tally.calls { #expect(count >= 100, "\(call)") }
+            #expect(tally.recoveryCrashes * 10 >= tally.points)
         }
     }
 }

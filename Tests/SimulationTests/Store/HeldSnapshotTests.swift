@@ -1,4 +1,6 @@
 import Stratus
+import StratusFiles
+import StratusJournal
 import Support
 import Testing
 
@@ -53,6 +55,64 @@ struct HeldSnapshotTests {
         held = []
         for round in 12..<20 { try await change(container, round) }
         #expect(indexLength * 2 < lengthHeld, "\(indexLength) of \(lengthHeld)")
+        try await container.close()
+    }
+
+    /// A record for each number, and what it says at each point.
+    private static func update(
+        _ database: Database, _ values: inout [Int64], _ generator: inout SeededGenerator
+    ) async throws {
+        let records = (0..<200).map { part in
+            // Two parts never name the same record.
+            let place = part + 200 * generator.below(values.count / 200)
+            values[place] += 1
+            var record = Record(
+                recordType: "Note", recordID: Record.ID(recordName: "r\(place)", zoneID: zone))
+            record["value"] = .int64(values[place])
+            return record
+        }
+        let result = try await database.modifyRecords(saving: records, savePolicy: .allKeys)
+        if let failure = result.partialFailure { throw failure }
+    }
+
+    @Test func `snapshots held while many updates, checkpoints and merges go by answer as before`()
+        async throws
+    {
+        let storage = MemoryStorage()
+        let container = try Container(
+            writing: storage, creating: true, durability: .none, options: JournalOptions(),
+            steppedByCaller: false, memoryLimit: 1 << 20)
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: Self.zone))
+        var generator = SeededGenerator(seed: Campaign.seed)
+        var values = [Int64](repeating: 0, count: 1_000)
+        var held: [(snapshot: Snapshot, values: [Int64])] = []
+        let rounds = Campaign.updates / 200
+        for round in 0..<rounds {
+            try await Self.update(database, &values, &generator)
+            if round % (rounds / 20) == 0 { held.append((container.snapshot(), values)) }
+        }
+        for (snapshot, values) in held {
+            let past = snapshot.privateDatabase(for: "alice")
+            let records = try past.pages(of: Self.zone)
+            #expect(records.count == values.count { $0 > 0 })
+            let isRight = records.allSatisfy { record in
+                let place = Int(record.recordID.recordName.dropFirst()) ?? 0
+                return record["value"] == .int64(values[place])
+            }
+            #expect(isRight)
+            #expect(try past.feed(of: Self.zone).count == records.count)
+        }
+        let statistics = try await container.indexStatistics()
+        let limit = statistics.cacheLimit + statistics.memtableBytes
+        #expect(limit <= 1 << 20 && statistics.cacheBytes <= statistics.cacheLimit)
+        let names = try storage.list().filter { $0.hasPrefix("index-") }
+        let tables = names.compactMap { UInt64($0.dropFirst(6), radix: 16) }.max() ?? 0
+        #expect(tables > 4 && names.count < 20)
+        Campaign.report(
+            "\(held.count) snapshots held during \(rounds * 200) updates: \(tables) tables, of"
+                + " which \(names.count) are left; memory within its limit.\n")
+        held = []
         try await container.close()
     }
 }

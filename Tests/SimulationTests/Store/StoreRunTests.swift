@@ -29,6 +29,8 @@ struct StoreRunTests {
         for problem in problems { Issue.record("\(problem)") }
         #expect(tally.tablesWritten > 10 * Self.seeds)
         #expect(tally.tablesMerged > Self.seeds)
+        // What the campaign is for.
+        if Self.seeds >= 100 { #expect(tally.changes >= 1_000_000) }
     }
 }
 

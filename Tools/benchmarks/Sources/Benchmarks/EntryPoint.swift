@@ -3,7 +3,7 @@ import Glibc
 
 @main
 struct EntryPoint {
-    /// `run` and `visible` are for people, `write` and `peak` for scripts; `one` and `killed` are what `run` starts.
+    /// `run` is for people; `one` and `killed` are what it starts; the others are for campaigns.
     static func main() async {
         do {
             let arguments = Array(CommandLine.arguments.dropFirst())
@@ -11,6 +11,8 @@ struct EntryPoint {
             switch arguments.first {
             case "write": try await Writer.run(options.words)
             case "peak": try await Peak.run(options.words)
+            case "snapshots": try await Peak.snapshots(options.words)
+            case "zones": try await Peak.zones(options.words)
             case "visible": try await Visibility.run(options.words)
             case "one": try await one(try options.setting())
             case "killed":

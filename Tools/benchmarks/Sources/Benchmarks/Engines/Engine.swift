@@ -26,6 +26,8 @@ protocol Engine: Sendable {
     func makeZones(_ count: Int) async throws
     /// One record, durable by itself; for one caller.
     func save(_ input: Input) async throws
+    /// The same without a task, on the calling thread.
+    func saveAndWait(_ input: Input) throws
     /// One record, durable when it returns, together with those of others; for many callers.
     func saveInGroup(_ input: Input) async throws
     /// New records or new contents, all in one durable commit.
@@ -50,6 +52,12 @@ protocol EngineReader {
     func changes(
         in zone: UInt32, since token: Token?, limit: Int
     ) async throws -> ChangePage<Bytes, Token>
+}
+
+extension Engine {
+    func saveAndWait(_ input: Input) throws {
+        throw BenchmarkError("this engine is measured with W1: it has no other way to save")
+    }
 }
 
 struct ChangePage<Bytes: Collection<UInt8> & Sendable, Token> {

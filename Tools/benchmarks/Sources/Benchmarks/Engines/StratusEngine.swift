@@ -37,6 +37,8 @@ struct StratusEngine: Engine {
 
     func save(_ input: Record) async throws { try await database.save(input) }
 
+    func saveAndWait(_ input: Record) throws { try database.saveAndWait(input) }
+
     func saveInGroup(_ input: Record) async throws { try await database.save(input) }
 
     func saveAll(_ inputs: [Record]) async throws {

@@ -10,7 +10,7 @@ struct Options {
                                        [--page DIR] [--keep] [--fresh]
         Benchmarks write STORE SECONDS
         Benchmarks visible STORE COUNT
-        Workloads: raw, W1, W2, W2-1000, commit, W3, W4, W5, W6, W7, W8, W10, W10-5M, or a part:
+        Workloads: raw, W1, W1-sync, W2, W2-1000, commit, W3, W4, W5, W6, W7, W8, W10, W10-5M, or a part:
         raw-small, raw-large, W3-zones, W5-2, W6a-newest, W6a-random, W6b, W7-warm, W7-cold, W7-kill
         """
 

@@ -32,6 +32,7 @@ enum Workload: String, Codable, CaseIterable, Sendable {
     case rawSmall = "raw-small"
     case rawLarge = "raw-large"
     case w1 = "W1"
+    case w1Sync = "W1-sync"
     case w2 = "W2"
     case w2Thousand = "W2-1000"
     case commit
@@ -58,6 +59,7 @@ enum Workload: String, Codable, CaseIterable, Sendable {
         case .rawSmall: "write + fdatasync of 512 B into written blocks"
         case .rawLarge: "write + fdatasync of 80,000 B into written blocks"
         case .w1: "durable single saves, 1 caller"
+        case .w1Sync: "durable single saves, 1 thread that waits"
         case .w2: "durable single saves, 64 callers"
         case .w2Thousand: "durable single saves, 1,000 callers"
         case .commit: "one commit of 1,000,000 records"
@@ -90,6 +92,7 @@ enum Workload: String, Codable, CaseIterable, Sendable {
     var engines: [EngineName] {
         switch self {
         case .rawSmall, .rawLarge: [.raw]
+        case .w1Sync: [.stratus]
         case .w2: EngineName.stores + [.rocksdbNative, .levelDBNative]
         default: EngineName.stores
         }
@@ -98,7 +101,7 @@ enum Workload: String, Codable, CaseIterable, Sendable {
     /// What has to be there first.
     var base: Workload? {
         switch self {
-        case .rawSmall, .rawLarge, .w1, .w2, .w2Thousand, .commit, .w3, .w3Zones: nil
+        case .rawSmall, .rawLarge, .w1, .w1Sync, .w2, .w2Thousand, .commit, .w3, .w3Zones: nil
         case .prepare, .prepareLarge: nil
         case .w10Large: .prepareLarge
         default: .prepare

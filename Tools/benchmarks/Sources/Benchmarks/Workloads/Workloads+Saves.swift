@@ -1,3 +1,5 @@
+import Synchronization
+
 extension Workloads {
     /// W1, W2: so many tasks, each saving one record after the other.
     func singles(_ count: Int, callers: Int) async throws -> Measurement {
@@ -25,6 +27,25 @@ extension Workloads {
             return all
         }
         return try await finish(engine, probe, count, commits: count, latencies)
+    }
+
+    /// W1 without tasks.
+    func singlesWaiting(_ count: Int) async throws -> Measurement {
+        let engine = try await fresh()
+        let inputs = (0..<count).map { engine.input(items[$0], in: 0) }
+        let probe = Probe(on: device)
+        let latencies = Mutex(Latencies(capacity: count))
+        try await probe.timed {
+            try Threads.run(1) { _ in
+                for input in inputs {
+                    let start = nanoseconds()
+                    try engine.saveAndWait(input)
+                    latencies.withLock { $0.add(nanoseconds() - start) }
+                }
+            }
+        }
+        return try await finish(
+            engine, probe, count, commits: count, latencies.withLock { $0 })
     }
 
     /// W3 and one large commit: one caller, one zone a commit.

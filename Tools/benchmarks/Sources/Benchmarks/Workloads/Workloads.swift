@@ -37,6 +37,7 @@ struct Workloads<E: Engine> {
         defer { Disk.remove(setting.store) }
         switch setting.workload {
         case .w1: return try await singles(setting.scaled(20_000), callers: 1)
+        case .w1Sync: return try await singlesWaiting(setting.scaled(20_000))
         case .w2: return try await singles(setting.scaled(200_000), callers: 64)
         case .w2Thousand:
             return try await singles(setting.scaled(400_000, atLeast: 1000), callers: 1000)

@@ -1,0 +1,58 @@
+// Saving on a thread of one's own.
+
+extension Database {
+    /// Saves one record as ``save(_:savePolicy:)`` does, and blocks the calling thread until the
+    /// record is durable.
+    ///
+    /// For threads that may block: where nobody else is saving, the calling thread does all the
+    /// work, which takes little longer than the disk does. Never for tasks: the threads they share
+    /// are as many as there are cores, and a blocked one is lost to all others.
+    ///
+    /// - Throws: ``StoreError`` as ``save(_:savePolicy:)``, but for `operationCancelled`.
+    @available(*, noasync, message: "it blocks the thread; tasks call save(_:savePolicy:)")
+    @discardableResult
+    public func saveAndWait(
+        _ record: Record, savePolicy: SavePolicy = .ifServerRecordUnchanged
+    ) throws(StoreError) -> Record {
+        if container.limits != nil { try admit(saving: [record], savePolicy) }
+        let results = try commitAndWait(
+            [.save(record)], in: record.recordID.zoneID, savePolicy, isAtomic: false)
+        return try results[0].get() ?? record
+    }
+
+    /// Saves and deletes records as ``modifyRecords(saving:deleting:savePolicy:atomically:)``
+    /// does, and blocks the calling thread until that is durable. Never for tasks:
+    /// ``saveAndWait(_:savePolicy:)`` says why.
+    ///
+    /// - Returns: for each record what became of it.
+    /// - Throws: ``StoreError`` with `notAuthenticated`, `limitExceeded`, or `invalidArguments`
+    ///   where a record is named twice.
+    @available(*, noasync, message: "it blocks the thread; tasks call modifyRecords")
+    public func modifyRecordsAndWait(
+        saving records: [Record], deleting recordIDs: [Record.ID] = [],
+        savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
+    ) throws(StoreError) -> ModifyRecordsResult {
+        try admit(saving: records, deleting: recordIDs.count, savePolicy)
+        var result = ModifyRecordsResult(saving: records.count, deleting: recordIDs.count)
+        for (zone, items) in try byZone(saving: records, deleting: recordIDs) {
+            let results: [Result<Record?, StoreError>]
+            do {
+                results = try commitAndWait(items, in: zone, savePolicy, isAtomic: atomically)
+            } catch {
+                results = items.map { .failure(error.with($0.recordID)) }
+            }
+            result.add(items, results)
+        }
+        return result
+    }
+
+    private func commitAndWait(
+        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy, isAtomic: Bool
+    ) throws(StoreError) -> [Result<Record?, StoreError>] {
+        let batch = try batch(items, in: zoneID, policy, isAtomic: isAtomic)
+        try batch.limits?.enter(scope, zoneID)
+        defer { batch.limits?.leave(scope, zoneID) }
+        let committed = try container.engine().commitBlocking(batch)
+        return try batch.outcomes(of: committed, container.reading.waiting)
+    }
+}

@@ -1,0 +1,72 @@
+/// How much a container lets its callers do; nil stands for as much as they like.
+///
+/// What is refused, with which code, and how bytes are counted: `Formats/README.md`, "Limits".
+public struct Profile: Sendable, Hashable {
+    /// How many requests a user may make. All callers without a name are one user.
+    public struct RequestRate: Sendable, Hashable {
+        /// In the long run, in requests a second; at least 1.
+        public var perSecond: Int
+        /// At once, by somebody who made none for a while; at least 1.
+        public var burst: Int
+
+        /// So many requests a second, and so many at once.
+        public init(perSecond: Int, burst: Int) {
+            self.perSecond = perSecond
+            self.burst = burst
+        }
+    }
+
+    /// Records that one call saves, deletes and fetches.
+    public var itemsPerRequest: Int?
+    /// Bytes of the fields that one call saves, assets left out.
+    public var bytesPerRequest: Int?
+    /// Bytes of the fields of one record, assets left out.
+    public var bytesPerRecord: Int?
+    /// References with the action `deleteSelf` to one record.
+    public var referencesPerTarget: Int?
+    /// Calls of one user, whatever they ask for.
+    public var requestRate: RequestRate?
+    /// Commits on their way to one zone.
+    public var commitsWaitingPerZone: Int?
+    /// Bytes that the private database of one user takes.
+    public var userQuota: Int?
+    /// Bytes that the public database takes.
+    public var publicQuota: Int?
+
+    /// A profile of these limits.
+    public init(
+        itemsPerRequest: Int? = nil, bytesPerRequest: Int? = nil, bytesPerRecord: Int? = nil,
+        referencesPerTarget: Int? = nil, requestRate: RequestRate? = nil,
+        commitsWaitingPerZone: Int? = nil, userQuota: Int? = nil, publicQuota: Int? = nil
+    ) {
+        self.itemsPerRequest = itemsPerRequest
+        self.bytesPerRequest = bytesPerRequest
+        self.bytesPerRecord = bytesPerRecord
+        self.referencesPerTarget = referencesPerTarget
+        self.requestRate = requestRate
+        self.commitsWaitingPerZone = commitsWaitingPerZone
+        self.userQuota = userQuota
+        self.publicQuota = publicQuota
+    }
+
+    /// No limits but those of the format.
+    public static let unlimited = Profile()
+
+    /// The limits of CloudKit, as far as they are known: 400 items and 2 MB a call, 1 MB a record,
+    /// 750 references, 40 requests a second and 80 at once, 64 commits on their way to a zone. It
+    /// sets no quota.
+    public static let cloudKit = Profile(
+        itemsPerRequest: 400, bytesPerRequest: 2_000_000, bytesPerRecord: 1_000_000,
+        referencesPerTarget: 750, requestRate: RequestRate(perSecond: 40, burst: 80),
+        commitsWaitingPerZone: 64)
+}
+
+extension Profile {
+    /// Of the database, in bytes.
+    func quota(of scope: DatabaseScope) -> Int? {
+        switch scope {
+        case .public: publicQuota
+        case .private: userQuota
+        }
+    }
+}

@@ -1,0 +1,45 @@
+package import StratusFiles
+
+/// Bytes of a chunk segment are not what was written.
+package struct ChunkDamage: Error, Equatable, Sendable {
+    package enum Kind: Error, Equatable, Sendable {
+        /// The first bytes of a segment; the word names the field.
+        case header(StaticString)
+        /// A chunk's frame; the word names the field.
+        case frame(StaticString)
+        /// Another chunk stands where this one should.
+        case otherChunk
+        case newerFormat(UInt16)
+
+        package static func == (left: Kind, right: Kind) -> Bool {
+            left.identifier == right.identifier
+        }
+
+        /// A stable name.
+        package var identifier: String {
+            switch self {
+            case .header(let field): "chunk segment.\(field)"
+            case .frame(let field): "chunk.\(field)"
+            case .otherChunk: "chunk.other"
+            case .newerFormat: "chunk segment.newer format"
+            }
+        }
+    }
+
+    package var kind: Kind
+    package var file: String
+    /// From the start of the file.
+    package var byte: Int
+
+    init(_ kind: Kind, file: String, byte: Int) {
+        self.kind = kind
+        self.file = file
+        self.byte = byte
+    }
+}
+
+/// Why chunks cannot be read or written.
+package enum ChunkError: Error, Equatable, Sendable {
+    case damaged(ChunkDamage)
+    case storage(StorageError)
+}

@@ -1,0 +1,211 @@
+package import StratusBytes
+package import StratusFiles
+internal import Synchronization
+
+/// The chunk segments of one store: chunks are appended to the last one and read from all.
+///
+/// It knows where it wrote a chunk and nothing else: what chunks there are, and who needs them, the
+/// journal says. What was written and never named there is nobody's.
+package final class ChunkStore: Sendable {
+    private struct Segment {
+        let file: any StorageFile
+        let header: ChunkSegmentHeader
+        /// What has been written; behind it follows the buffer.
+        var end: Int
+    }
+
+    private struct State {
+        var current: Segment?
+        var buffer = ByteWriter(capacity: ChunkStore.writeLength)
+        var nextNumber: UInt64
+        /// Segments with something that was written and not synced, the current one too.
+        var unsynced: [any StorageFile] = []
+        /// After a failed sync nothing is known of what was not durable.
+        var failure: ChunkError?
+        /// Opened for reading, the last used at the end.
+        var open: [(number: UInt64, segment: Segment)] = []
+    }
+
+    private let storage: any Storage
+    private let storeID: Hash128
+    private let randomness: Randomness
+    private let segmentLength: Int
+    private let state: Mutex<State>
+
+    /// So much is written at once.
+    private static let writeLength = 1 << 20
+    private static let openLimit = 32
+
+    /// New segments get numbers above all that files of the storage state, and a length of
+    /// `segmentLength` bytes.
+    package init(
+        in storage: any Storage, storeID: Hash128, randomness: Randomness,
+        segmentLength: Int = 64 << 20
+    ) throws(ChunkError) {
+        self.storage = storage
+        self.storeID = storeID
+        self.randomness = randomness
+        let least = ChunkSegmentHeader.length + ChunkFrame.frameLength(storedLength: Chunker.most)
+        self.segmentLength = max(segmentLength, least)
+        do {
+            let numbers = try storage.list().compactMap(ChunkSegmentHeader.number(ofFile:))
+            state = Mutex(State(nextNumber: (numbers.max() ?? 0) + 1))
+        } catch {
+            throw .storage(error)
+        }
+    }
+
+    /// Appends a chunk; it is durable, and may be named, after the next ``sync()``.
+    package func append(_ chunk: EncodedChunk) throws(ChunkError) -> ChunkPlace {
+        try state.withLock { state throws(ChunkError) in try append(chunk, &state) }
+    }
+
+    /// All that was appended before is durable when this returns.
+    package func sync() throws(ChunkError) {
+        let files = try state.withLock { state throws(ChunkError) in
+            if let failure = state.failure { throw failure }
+            try flush(&state)
+            defer { state.unsynced = [] }
+            return state.unsynced
+        }
+        do {
+            for file in files { try file.sync() }
+        } catch {
+            let failure = ChunkError.storage(error)
+            state.withLock { $0.failure = failure }
+            throw failure
+        }
+    }
+
+    private func append(
+        _ chunk: EncodedChunk, _ state: inout State
+    ) throws(ChunkError) -> ChunkPlace {
+        if let failure = state.failure { throw failure }
+        if state.buffer.count >= Self.writeLength { try flush(&state) }
+        let length = ChunkFrame.frameLength(storedLength: chunk.stored.count)
+        if let current = state.current, current.end + state.buffer.count + length > segmentLength {
+            try flush(&state)
+            state.current = nil
+        }
+        let current: Segment
+        if let segment = state.current { current = segment } else { current = try begin(&state) }
+        let place = current.end + state.buffer.count
+        chunk.frame.append(
+            chunk.stored.span, to: &state.buffer, at: place, salt: current.header.salt)
+        return ChunkPlace(
+            number: current.header.number, byte: place, storedLength: chunk.stored.count)
+    }
+
+    private func begin(_ state: inout State) throws(ChunkError) -> Segment {
+        let header = ChunkSegmentHeader(
+            storeID: storeID, number: state.nextNumber, salt: randomness.next())
+        do {
+            let file = try storage.create(
+                ChunkSegmentHeader.fileName(header.number), length: segmentLength)
+            state.nextNumber += 1
+            let segment = Segment(file: file, header: header, end: 0)
+            state.buffer.append(header.encoded())
+            state.current = segment
+            state.unsynced.append(file)
+            return segment
+        } catch {
+            throw .storage(error)
+        }
+    }
+
+    /// Where it fails everything is still in the buffer: a full disk may have room later.
+    private func flush(_ state: inout State) throws(ChunkError) {
+        guard let current = state.current, state.buffer.count > 0 else { return }
+        let end = current.end + state.buffer.count
+        do {
+            try current.file.reserve(current.end..<end)
+            try current.file.append(state.buffer.bytes.span, at: current.end)
+        } catch {
+            throw .storage(error)
+        }
+        state.current?.end = end
+        state.buffer.removeAll()
+        if !state.unsynced.contains(where: { $0 === current.file }) {
+            state.unsynced.append(current.file)
+        }
+    }
+}
+
+// Reading.
+extension ChunkStore {
+    /// The bytes of the chunk `address`, which the journal says is at `place`; verified.
+    package func read(
+        _ address: ChunkAddress, at place: ChunkPlace, _ mode: ReadMode = .blocking
+    ) throws(ChunkError) -> [UInt8] {
+        let name = ChunkSegmentHeader.fileName(place.number)
+        guard place.byte >= ChunkSegmentHeader.length, place.storedLength > 0,
+            place.storedLength <= Chunker.most, place.byte <= 1 << 40
+        else { throw .damaged(ChunkDamage(.otherChunk, file: name, byte: place.byte)) }
+        let length = ChunkFrame.frameLength(storedLength: place.storedLength)
+        let segment = try segment(place.number, name, mode)
+        let bytes: [UInt8]
+        do {
+            bytes = try segment.file.read(place.byte..<place.byte + length, mode)
+        } catch {
+            throw .storage(error)
+        }
+        do throws(ChunkDamage.Kind) {
+            let frame = try ChunkFrame(
+                header: bytes.span, at: place.byte, salt: segment.header.salt)
+            guard frame.address == address, frame.storedLength == place.storedLength else {
+                throw .otherChunk
+            }
+            return try frame.content(of: bytes.span.extracting(ChunkFrame.headerLength..<length))
+        } catch {
+            throw .damaged(ChunkDamage(error, file: name, byte: place.byte))
+        }
+    }
+
+    private func segment(
+        _ number: UInt64, _ name: String, _ mode: ReadMode
+    ) throws(ChunkError) -> Segment {
+        let known = try state.withLock { state throws(ChunkError) -> Segment? in
+            if let current = state.current, current.header.number == number {
+                try flush(&state)
+                return current
+            }
+            guard let place = state.open.lastIndex(where: { $0.number == number }) else {
+                return nil
+            }
+            let found = state.open.remove(at: place)
+            state.open.append(found)
+            return found.segment
+        }
+        if let known { return known }
+        // Opening a file may wait for the disk.
+        if mode == .resident { throw .storage(StorageError(.notResident, file: name)) }
+        let segment = try open(number, name)
+        state.withLock { state in
+            if state.open.count >= Self.openLimit { state.open.removeFirst() }
+            state.open.append((number, segment))
+        }
+        return segment
+    }
+
+    private func open(_ number: UInt64, _ name: String) throws(ChunkError) -> Segment {
+        do {
+            let file = try storage.open(name)
+            let bytes = try file.read(0..<min(file.length, ChunkSegmentHeader.length))
+            let header: ChunkSegmentHeader
+            do throws(ChunkDamage.Kind) {
+                header = try ChunkSegmentHeader(bytes.span)
+                guard header.storeID == storeID else { throw .header("store") }
+                guard header.number == number else { throw .header("number") }
+            } catch {
+                throw ChunkError.damaged(ChunkDamage(error, file: name, byte: 0))
+            }
+            return Segment(file: file, header: header, end: file.length)
+        } catch let error as StorageError {
+            throw .storage(error)
+        } catch let error as ChunkError {
+            throw error
+        } catch {
+            preconditionFailure("there is no third kind of error")
+        }
+    }
+}

@@ -1,0 +1,40 @@
+internal import CLZ4
+
+/// The door to LZ4: blocks, without a frame around them. Whoever keeps a block keeps its lengths.
+package enum LZ4 {
+    /// Longer blocks are refused in both directions, in bytes.
+    package static let limit = 1 << 30
+
+    /// `bytes` as a block of at most `most` bytes; nil where that is not enough.
+    package static func compress(_ bytes: Span<UInt8>, most: Int) -> [UInt8]? {
+        guard most > 0, bytes.count <= limit else { return nil }
+        var block = [UInt8](repeating: 0, count: min(most, limit))
+        // Safe: both lengths are those of the buffers, and nothing keeps these.
+        let count = unsafe bytes.withUnsafeBytes { source in
+            unsafe block.withUnsafeMutableBytes { target in
+                unsafe LZ4_compress_default(
+                    source.baseAddress, target.baseAddress, Int32(source.count),
+                    Int32(target.count))
+            }
+        }
+        guard count > 0 else { return nil }
+        block.removeLast(block.count - Int(count))
+        return block
+    }
+
+    /// The `count` bytes that a block stands for; nil where it stands for others. However the
+    /// block lies, no more than `count` bytes are written.
+    package static func decompress(_ block: Span<UInt8>, count: Int) -> [UInt8]? {
+        guard count >= 0, count <= limit, block.count <= limit else { return nil }
+        var bytes = [UInt8](repeating: 0, count: count)
+        // Safe: the decoder is told both lengths and checks every step against them.
+        let written = unsafe block.withUnsafeBytes { source in
+            unsafe bytes.withUnsafeMutableBytes { target in
+                unsafe LZ4_decompress_safe(
+                    source.baseAddress, target.baseAddress, Int32(source.count),
+                    Int32(target.count))
+            }
+        }
+        return Int(written) == count ? bytes : nil
+    }
+}

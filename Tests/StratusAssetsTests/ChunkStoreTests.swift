@@ -1,0 +1,103 @@
+import StratusAssets
+import StratusBytes
+import StratusFiles
+import Support
+import Testing
+
+@Suite struct ChunkStoreTests {
+    static let domain = ChunkDomain(Hash128(high: 1, low: 2))
+
+    static func makeStore(
+        _ storage: any Storage = MemoryStorage(), segmentLength: Int = 64 << 20
+    ) throws -> ChunkStore {
+        var generator = SeededGenerator(seed: 9)
+        let salts = (0..<100).map { _ in generator.next() }
+        return try ChunkStore(
+            in: storage, storeID: Hash128(high: 3, low: 4),
+            randomness: Randomness { salts[0] }, segmentLength: segmentLength)
+    }
+
+    /// Half of it can be compressed.
+    static func mixed(_ count: Int, seed: UInt64) -> [UInt8] {
+        var bytes = ChunkerTests.random(count, seed: seed)
+        for place in bytes.indices where place / 100_000 % 2 == 0 { bytes[place] &= 3 }
+        return bytes
+    }
+
+    static func ingest(
+        _ bytes: [UInt8], into store: ChunkStore, domain: ChunkDomain = domain,
+        known: [ChunkAddress: ChunkPlace] = [:], step: Int = 70_001
+    ) throws -> ChunkedContent {
+        let ingest = ChunkIngest(
+            into: store, domain: domain, on: IOThreads(count: 2), width: 2
+        ) { address throws(ChunkError) in known[address] }
+        for start in stride(from: 0, to: bytes.count, by: step) {
+            try ingest.add(bytes.span.extracting(start..<min(start + step, bytes.count)))
+        }
+        return try ingest.finish()
+    }
+
+    static func content(
+        of content: ChunkedContent, from store: ChunkStore,
+        known: [ChunkAddress: ChunkPlace] = [:]
+    ) throws -> [UInt8] {
+        try content.pieces.flatMap { piece in
+            let place = try #require(content.added[piece.address] ?? known[piece.address])
+            let bytes = try store.read(piece.address, at: place)
+            #expect(bytes.count == piece.length)
+            return bytes
+        }
+    }
+
+    @Test(arguments: [0, 1, 5000, 300_000, 5_000_000])
+    func `what goes in comes out, from as many segments as it takes`(count: Int) throws {
+        let storage = MemoryStorage()
+        let store = try Self.makeStore(storage, segmentLength: 1 << 20)
+        let bytes = Self.mixed(count, seed: 1)
+        let ingested = try Self.ingest(bytes, into: store)
+        #expect(ingested.length == count)
+        #expect(try Self.content(of: ingested, from: store) == bytes)
+        try store.sync()
+        let reopened = try Self.makeStore(storage)
+        #expect(try Self.content(of: ingested, from: reopened) == bytes)
+        #expect(try storage.list().count >= count / (2 << 20))
+    }
+
+    @Test func `what is there already is not written again`() throws {
+        let storage = MemoryStorage()
+        let store = try Self.makeStore(storage)
+        let bytes = Self.mixed(2_000_000, seed: 2)
+        let first = try Self.ingest(bytes + bytes, into: store)
+        #expect(first.added.count < first.pieces.count)
+        let second = try Self.ingest(bytes + bytes, into: store, known: first.added)
+        #expect(second.added.isEmpty)
+        #expect(second.pieces == first.pieces)
+    }
+
+    @Test func `equal bytes in two domains are two chunks`() throws {
+        let store = try Self.makeStore()
+        let bytes = Self.mixed(500_000, seed: 3)
+        let first = try Self.ingest(bytes, into: store)
+        let second = try Self.ingest(
+            bytes, into: store, domain: ChunkDomain(Hash128(high: 1, low: 3)),
+            known: first.added)
+        #expect(second.added.count == second.pieces.count)
+        #expect(Set(second.added.keys).isDisjoint(with: first.added.keys))
+    }
+
+    @Test func `bytes that do not shrink are stored as they are`() throws {
+        let random = EncodedChunk(ChunkerTests.random(100_000, seed: 4), in: Self.domain)
+        #expect(random.storedLength == 100_000)
+        let text = EncodedChunk([UInt8](repeating: 65, count: 100_000), in: Self.domain)
+        #expect(text.storedLength < 1000)
+    }
+
+    @Test func `how a stream is handed over does not matter`() throws {
+        let bytes = Self.mixed(1_500_000, seed: 5)
+        let store = try Self.makeStore()
+        let expected = try Self.ingest(bytes, into: store, step: bytes.count).pieces
+        for step in [1_000, 65_536, 262_144, 262_145] {
+            #expect(try Self.ingest(bytes, into: store, step: step).pieces == expected)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import Stratus
+import StratusFiles
+import StratusJournal
+import Support
+import Synchronization
+import Testing
+
+/// Saving on threads that wait.
+@Suite struct BlockingTests {
+    private func open(
+        _ storage: any Storage = MemoryStorage(), steppedByCaller: Bool = false
+    ) throws -> Container {
+        try Container(
+            writing: storage, creating: true, durability: .full, options: JournalOptions(),
+            steppedByCaller: steppedByCaller)
+    }
+
+    /// Runs `body` on so many threads and waits for them without blocking a task's.
+    private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async throws {
+        let left = Atomic(count)
+        await withCheckedContinuation { continuation in
+            for number in 0..<count {
+                try? Thread.start {
+                    body(number)
+                    if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+                        continuation.resume()
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a thread that waits saves as a task does`(steppedByCaller: Bool) async throws {
+        let container = try open(steppedByCaller: steppedByCaller)
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        try await onThreads(1) { _ in
+            do {
+                let first = try database.saveAndWait(note("a", ["count": 1]))
+                #expect(first["count"] == 1)
+                var second = first
+                second["count"] = 2
+                #expect(try database.saveAndWait(second).recordChangeTag != first.recordChangeTag)
+                let error = #expect(throws: StoreError.self) { try database.saveAndWait(first) }
+                #expect(error?.code == .serverRecordChanged)
+                let both = try database.modifyRecordsAndWait(
+                    saving: [note("b")], deleting: [noteID("a")])
+                #expect(both.partialFailure == nil)
+            } catch {
+                Issue.record(error)
+            }
+        }
+        #expect(try await database.allRecords().map(\.recordID) == [noteID("b")])
+        try await container.close()
+    }
+
+    @Test func `threads and tasks save side by side and nothing is lost`() async throws {
+        let container = try open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        let tasks = (0..<8).map { task in
+            Task {
+                for number in 0..<100 { try await database.save(note("t\(task)-\(number)")) }
+            }
+        }
+        try await onThreads(8) { thread in
+            for number in 0..<100 {
+                #expect(throws: Never.self) {
+                    try database.saveAndWait(note("w\(thread)-\(number)"))
+                }
+            }
+        }
+        for task in tasks { try await task.value }
+        #expect(try await database.allRecords(resultsLimit: 2000).count == 1600)
+        try await container.close()
+    }
+
+    @Test func `a thread that waits is told that the container was closed`() async throws {
+        let container = try open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        let saved = Atomic(0)
+        async let closing: Void = {
+            while saved.load(ordering: .relaxed) < 20 { await Task.yield() }
+            try await container.close()
+        }()
+        try await onThreads(4) { thread in
+            var number = 0
+            while true {
+                do throws(StoreError) {
+                    try database.saveAndWait(note("r\(thread)-\(number)"))
+                    number += 1
+                    saved.add(1, ordering: .relaxed)
+                } catch {
+                    #expect(error.cause == .closed)
+                    return
+                }
+            }
+        }
+        try await closing
+        #expect(saved.load(ordering: .relaxed) >= 20)
+    }
+
+    /// Nothing tells the engine's thread of a commit that it did not make, but for the first one.
+    @Test func `what a thread has saved a reader sees soon, though nobody saves again`()
+        async throws
+    {
+        let store = DiskStore()
+        let container = try store.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        let reader = try store.openReadOnly()
+        for round in 0..<3 {
+            try await Task.sleep(for: .milliseconds(10))
+            try await onThreads(1) { _ in
+                for number in 0..<5 {
+                    #expect(throws: Never.self) {
+                        try database.saveAndWait(note("r\(round)-\(number)"))
+                    }
+                }
+            }
+            let last = noteID("r\(round)-4")
+            var isSeen = false
+            for _ in 0..<1000 where !isSeen {
+                try await reader.refresh()
+                let reading = reader.privateDatabase(for: "alice")
+                isSeen = (try? await reading.record(for: last)) != nil
+                if !isSeen { try await Task.sleep(for: .milliseconds(5)) }
+            }
+            #expect(isSeen)
+        }
+        try await container.close()
+    }
+}
