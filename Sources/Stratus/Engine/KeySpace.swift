@@ -11,6 +11,7 @@ enum KeySpace: UInt8 {
     case types = 3
     case children = 4
     case references = 5
+    case clientTokens = 12
     // In zone 0.
     case zones = 16
     case zoneNumbers = 17
@@ -20,6 +21,8 @@ enum KeySpace: UInt8 {
     case userNumbers = 21
     case marks = 22
     case usage = 23
+    case operations = 28
+    case operationTimes = 29
 
     /// For people; number 0 is that of the marks that a zone is gone.
     static func name(of number: UInt8) -> String {

@@ -27,8 +27,11 @@ struct RecordBatch: CommitRequest {
     let limits: Limits?
     /// The items that an earlier attempt found to fail, in a batch that is not atomic.
     var refused: [Int: StoreError] = [:]
+    /// What the caller says of the whole call.
+    var operation: OperationRequest?
 
-    func prepare(
+    /// Checks and encodes the items.
+    func prepareItems(
         _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
     ) throws(StoreError) -> Preparation {
         var batch = self

@@ -111,7 +111,8 @@ struct StoreParticipant: CommitParticipant {
     }
 
     mutating func publish(_ view: JournalView, head: JournalOffset) {
-        published.publish(fold.state, view, head: head)
+        published.publish(fold.state, view, head: head, changed: fold.changedZones)
+        fold.forgetChanged()
     }
 
     mutating func finish(_ commit: PendingCommit, failure: JournalError?) {

@@ -119,6 +119,18 @@ struct StoreReading: Sendable {
         }
     }
 
+    /// The entry at `offset`, where it is still kept.
+    func keptEntry(at offset: JournalOffset) throws(StoreError) -> JournalEntry? {
+        if let entry = store.staged?.entry(at: offset) { return entry }
+        guard offset < point else { return nil }
+        do {
+            return try view.entry(at: offset, mode)
+        } catch {
+            if case .noEntry = error { return nil }
+            throw StoreError(error)
+        }
+    }
+
     /// The entries at `places`, read in the order in which they lie, given in that of `places`.
     func entries(_ places: [EntryPlace]) throws(StoreError) -> [JournalEntry] {
         if let staged = store.staged, places.contains(where: { $0.offset > staged.base }) {

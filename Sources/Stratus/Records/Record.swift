@@ -85,7 +85,7 @@ public struct Record: Sendable {
     private init(_ origin: Origin) { self.origin = origin }
 
     init(
-        recordType: String, recordID: ID, system: System, parent: Reference?,
+        recordType: String, recordID: ID, system: System?, parent: Reference?,
         stored: StoredFields
     ) {
         origin = Origin(
@@ -172,6 +172,16 @@ public struct Record: Sendable {
         allKeys.compactMap { self[$0]?.stringValue }.flatMap { text in
             text.split(whereSeparator: \.isWhitespace).map(String.init)
         }
+    }
+
+    /// The same record as it was saved, as far as its caller knows it.
+    func saved(as id: ID, _ system: System) -> Record {
+        var record = Record(
+            Origin(
+                recordID: id, recordType: recordType, system: system, parent: parent,
+                stored: stored))
+        record.edits = edits
+        return record
     }
 
     /// The same record with only `keys` of its stored fields; the others stay in the store.

@@ -9,6 +9,8 @@ extension EntryKind {
     static let user = EntryKind(rawValue: 35)
     static let names = EntryKind(rawValue: 36)
     static let mark = EntryKind(rawValue: 37)
+    static let operation = EntryKind(rawValue: 40)
+    static let clientToken = EntryKind(rawValue: 41)
 }
 
 /// What stands before the fields in the entry of a record: `Formats/Record.md`, "Record".
@@ -104,7 +106,7 @@ struct RecordHead: Equatable, Sendable {
         type = try cursor.varint32(bytes)
         modifier = try cursor.varint32(bytes)
         modified = try cursor.signedVarint(bytes)
-        guard abs(modified) < 1 << 53 else { throw .value("modified") }
+        guard modified.magnitude < 1 << 53 else { throw .value("modified") }
         isUpdate = flags & Flag.isUpdate != 0
         creator = modifier
         created = modified
