@@ -112,6 +112,7 @@ private struct Follower {
             }
         }
         if !isKnown { try await target.save(RecordZone(zoneID: zone)) }
+        var waiting = Waiting()
         while true {
             let page: RecordZoneChanges
             do {
@@ -128,24 +129,45 @@ private struct Follower {
                 }
             }
             if page.isFullSnapshot { try await empty(zone) }
-            try await apply(page)
             since = page.changeToken
-            zoneTokens[zone] = since
+            waiting.add(page)
+            do {
+                try await apply(waiting)
+                waiting = Waiting()
+                zoneTokens[zone] = since
+            } catch let error as StoreError {
+                guard error.code == .referenceViolation, page.moreComing else { throw error }
+            }
             if !page.moreComing { return }
         }
     }
 
-    private mutating func apply(_ page: RecordZoneChanges) async throws {
-        let saves = page.modifications.map(\.copy)
-        let deletes = page.deletions.map(\.recordID)
+    /// What was not applied yet: a record may come before its parent, or a parent go before its
+    /// child has another one, since a feed is in the order of last changes.
+    private struct Waiting {
+        var saves: [Record.ID: Record] = [:]
+        var deletes: Set<Record.ID> = []
+
+        mutating func add(_ page: RecordZoneChanges) {
+            for record in page.modifications {
+                saves[record.recordID] = record.copy
+                deletes.remove(record.recordID)
+            }
+            for deletion in page.deletions {
+                saves[deletion.recordID] = nil
+                deletes.insert(deletion.recordID)
+            }
+        }
+    }
+
+    private mutating func apply(_ changes: Waiting) async throws {
+        let (saves, deletes) = (Array(changes.saves.values), Array(changes.deletes))
         if saves.isEmpty, deletes.isEmpty { return }
-        let stale = try await keysToRemove(saves)
+        let stale = try await keysToRemove(saves, beside: deletes)
         let result = try await target.modifyRecords(
             saving: saves.map { stale[$0.recordID] ?? $0 }, deleting: deletes,
             savePolicy: .allKeys)
-        if let failure = result.partialFailure {
-            throw failure.partialErrors.values.first { $0.code != .batchRequestFailed } ?? failure
-        }
+        if let failure = result.partialFailure { throw failure.firstPartial }
         changeCount += UInt64(saves.count)
         deletionCount += UInt64(deletes.count)
         progress.update(changeCount + deletionCount, at: Clock.monotonicNanoseconds)
@@ -153,8 +175,11 @@ private struct Follower {
 
     /// A save never removes fields that it does not name, so those that the source no longer has
     /// are named.
-    private func keysToRemove(_ saves: [Record]) async throws -> [Record.ID: Record] {
+    private func keysToRemove(
+        _ saves: [Record], beside deletes: [Record.ID]
+    ) async throws -> [Record.ID: Record] {
         var changed: [Record.ID: Record] = [:]
+        var ofOtherType: [Record.ID] = []
         let held = try await target.records(for: saves.map(\.recordID))
         for record in saves {
             guard let result = held[record.recordID] else { continue }
@@ -172,9 +197,14 @@ private struct Follower {
             if old.recordType == record.recordType {
                 changed[record.recordID] = new
             } else {
-                try await target.deleteRecord(withID: record.recordID)
+                ofOtherType.append(record.recordID)
             }
         }
+        if ofOtherType.isEmpty { return changed }
+        // With all that is gone, since that may lie below.
+        let result = try await target.modifyRecords(
+            saving: [], deleting: ofOtherType + deletes)
+        if let failure = result.partialFailure { throw failure.firstPartial }
         return changed
     }
 
@@ -209,6 +239,13 @@ private struct Follower {
         for zone in try await target.allRecordZones() where !known.contains(zone.zoneID) {
             try await deleteZone(zone.zoneID)
         }
+    }
+}
+
+extension StoreError {
+    /// The first error that is an item's own.
+    fileprivate var firstPartial: StoreError {
+        partialErrors.values.first { $0.code != .batchRequestFailed } ?? self
     }
 }
 

@@ -150,8 +150,9 @@ private struct Importer {
         }
         let type = entry.kind == .folder ? "Folder" : entry.kind == .link ? "Link" : "File"
         if let known = existing, known.recordType != type {
-            // A record's type never changes: what is another kind of thing now is another record.
-            try await database.deleteRecord(withID: id)
+            // A record's type never changes: what is another kind of thing now is another record,
+            // and what lay in a folder is gone with it.
+            try await delete([id] + descendants(of: name))
             existing = nil
         }
         var record = existing ?? Record(recordType: type, recordID: id)
@@ -235,21 +236,54 @@ private struct Importer {
     }
 
     private mutating func deleteWhatIsGone() async throws {
-        var cursor: RecordPage.Cursor?
-        var gone: [Record.ID] = []
-        repeat {
-            let page = try await database.records(
-                inZoneWith: zoneID, desiredKeys: [], from: cursor)
-            gone += page.records.map(\.recordID).filter { !met.contains($0.recordName) }
-            cursor = page.cursor
-        } while cursor != nil
+        let parents = try await parents()
+        // What lies in a folder goes before it.
+        let gone = parents.keys.filter { !met.contains($0) }
+            .map { (name: $0, depth: ancestors(of: $0, parents).count) }
+            .sorted { ($1.depth, $0.name) < ($0.depth, $1.name) }
+            .map { Record.ID(recordName: $0.name, zoneID: zoneID) }
         for start in stride(from: 0, to: gone.count, by: Self.batchLimit) {
             let part = Array(gone[start..<min(start + Self.batchLimit, gone.count)])
-            let result = try await database.modifyRecords(saving: [], deleting: part)
-            if let failure = result.partialFailure { throw failure }
+            try await delete(part)
             deletedCount += part.count
             try acknowledge(nil, saved: [], deleted: part.map(\.recordName))
         }
+    }
+
+    private func delete(_ ids: [Record.ID]) async throws {
+        let result = try await database.modifyRecords(saving: [], deleting: ids)
+        if let failure = result.partialFailure { throw failure }
+    }
+
+    /// The records of the zone, each with the one of the folder that it lies in.
+    private func parents() async throws -> [String: String?] {
+        var parents: [String: String?] = [:]
+        var cursor: RecordPage.Cursor?
+        repeat {
+            let page = try await database.records(
+                inZoneWith: zoneID, desiredKeys: [], from: cursor)
+            for record in page.records {
+                parents[record.recordID.recordName] = .some(record.parent?.recordID.recordName)
+            }
+            cursor = page.cursor
+        } while cursor != nil
+        return parents
+    }
+
+    private func ancestors(of name: String, _ parents: [String: String?]) -> [String] {
+        var ancestors: [String] = []
+        var next = parents[name] ?? nil
+        while let name = next {
+            ancestors.append(name)
+            next = parents[name] ?? nil
+        }
+        return ancestors
+    }
+
+    private func descendants(of name: String) async throws -> [Record.ID] {
+        let parents = try await parents()
+        return parents.keys.filter { ancestors(of: $0, parents).contains(name) }
+            .map { Record.ID(recordName: $0, zoneID: zoneID) }
     }
 
     /// Says what is safe now: whoever reads it can hold the store to it.
