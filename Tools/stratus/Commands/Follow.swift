@@ -131,12 +131,11 @@ private struct Follower {
             if page.isFullSnapshot { try await empty(zone) }
             since = page.changeToken
             waiting.add(page)
-            do {
-                try await apply(waiting)
+            if let failure = try await apply(waiting) {
+                guard failure.code == .referenceViolation, page.moreComing else { throw failure }
+            } else {
                 waiting = Waiting()
                 zoneTokens[zone] = since
-            } catch let error as StoreError {
-                guard error.code == .referenceViolation, page.moreComing else { throw error }
             }
             if !page.moreComing { return }
         }
@@ -160,24 +159,33 @@ private struct Follower {
         }
     }
 
-    private mutating func apply(_ changes: Waiting) async throws {
-        let (saves, deletes) = (Array(changes.saves.values), Array(changes.deletes))
-        if saves.isEmpty, deletes.isEmpty { return }
-        let stale = try await keysToRemove(saves, beside: deletes)
+    /// Returns why nothing could be applied, where that is so.
+    private mutating func apply(_ changes: Waiting) async throws -> StoreError? {
+        let saves = Array(changes.saves.values)
+        let deletes = Array(changes.deletes)
+        if saves.isEmpty, deletes.isEmpty { return nil }
+        let (stale, refusal) = try await keysToRemove(saves, beside: deletes)
+        if let refusal { return refusal }
         let result = try await target.modifyRecords(
             saving: saves.map { stale[$0.recordID] ?? $0 }, deleting: deletes,
             savePolicy: .allKeys)
-        if let failure = result.partialFailure { throw failure.firstPartial }
+        if let failure = result.partialFailure { return firstOwn(of: failure) }
         changeCount += UInt64(saves.count)
         deletionCount += UInt64(deletes.count)
         progress.update(changeCount + deletionCount, at: Clock.monotonicNanoseconds)
+        return nil
+    }
+
+    /// The first error that is an item's own.
+    private func firstOwn(of failure: StoreError) -> StoreError {
+        failure.partialErrors.values.first { $0.code != .batchRequestFailed } ?? failure
     }
 
     /// A save never removes fields that it does not name, so those that the source no longer has
     /// are named.
     private func keysToRemove(
         _ saves: [Record], beside deletes: [Record.ID]
-    ) async throws -> [Record.ID: Record] {
+    ) async throws -> (changed: [Record.ID: Record], refusal: StoreError?) {
         var changed: [Record.ID: Record] = [:]
         var ofOtherType: [Record.ID] = []
         let held = try await target.records(for: saves.map(\.recordID))
@@ -200,12 +208,11 @@ private struct Follower {
                 ofOtherType.append(record.recordID)
             }
         }
-        if ofOtherType.isEmpty { return changed }
+        if ofOtherType.isEmpty { return (changed, nil) }
         // With all that is gone, since that may lie below.
         let result = try await target.modifyRecords(
             saving: [], deleting: ofOtherType + deletes)
-        if let failure = result.partialFailure { throw failure.firstPartial }
-        return changed
+        return (changed, result.partialFailure.map { firstOwn(of: $0) })
     }
 
     /// What the first page of a full fetch does not bring is not there.
@@ -239,13 +246,6 @@ private struct Follower {
         for zone in try await target.allRecordZones() where !known.contains(zone.zoneID) {
             try await deleteZone(zone.zoneID)
         }
-    }
-}
-
-extension StoreError {
-    /// The first error that is an item's own.
-    fileprivate var firstPartial: StoreError {
-        partialErrors.values.first { $0.code != .batchRequestFailed } ?? self
     }
 }
 

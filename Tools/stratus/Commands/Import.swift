@@ -152,7 +152,8 @@ private struct Importer {
         if let known = existing, known.recordType != type {
             // A record's type never changes: what is another kind of thing now is another record,
             // and what lay in a folder is gone with it.
-            try await delete([id] + descendants(of: name))
+            let below = try await descendants(of: name)
+            try await delete([id] + below)
             existing = nil
         }
         var record = existing ?? Record(recordType: type, recordID: id)
@@ -236,14 +237,16 @@ private struct Importer {
     }
 
     private mutating func deleteWhatIsGone() async throws {
-        let parents = try await parents()
+        let tree = try await storedTree()
         // What lies in a folder goes before it.
-        let gone = parents.keys.filter { !met.contains($0) }
-            .map { (name: $0, depth: ancestors(of: $0, parents).count) }
-            .sorted { ($1.depth, $0.name) < ($0.depth, $1.name) }
-            .map { Record.ID(recordName: $0.name, zoneID: zoneID) }
+        var gone: [(depth: Int, id: Record.ID)] = []
+        for name in tree.names where !met.contains(name) {
+            let id = Record.ID(recordName: name, zoneID: zoneID)
+            gone.append((tree.ancestors(of: name).count, id))
+        }
+        gone.sort { $0.depth > $1.depth }
         for start in stride(from: 0, to: gone.count, by: Self.batchLimit) {
-            let part = Array(gone[start..<min(start + Self.batchLimit, gone.count)])
+            let part = gone[start..<min(start + Self.batchLimit, gone.count)].map(\.id)
             try await delete(part)
             deletedCount += part.count
             try acknowledge(nil, saved: [], deleted: part.map(\.recordName))
@@ -256,33 +259,40 @@ private struct Importer {
     }
 
     /// The records of the zone, each with the one of the folder that it lies in.
-    private func parents() async throws -> [String: String?] {
-        var parents: [String: String?] = [:]
+    private struct StoredTree {
+        var names: [String] = []
+        var parents: [String: String] = [:]
+
+        func ancestors(of name: String) -> [String] {
+            var ancestors: [String] = []
+            var next = parents[name]
+            while let name = next {
+                ancestors.append(name)
+                next = parents[name]
+            }
+            return ancestors
+        }
+    }
+
+    private func storedTree() async throws -> StoredTree {
+        var tree = StoredTree()
         var cursor: RecordPage.Cursor?
         repeat {
             let page = try await database.records(
                 inZoneWith: zoneID, desiredKeys: [], from: cursor)
             for record in page.records {
-                parents[record.recordID.recordName] = .some(record.parent?.recordID.recordName)
+                let name = record.recordID.recordName
+                tree.names.append(name)
+                if let parent = record.parent { tree.parents[name] = parent.recordID.recordName }
             }
             cursor = page.cursor
         } while cursor != nil
-        return parents
-    }
-
-    private func ancestors(of name: String, _ parents: [String: String?]) -> [String] {
-        var ancestors: [String] = []
-        var next = parents[name] ?? nil
-        while let name = next {
-            ancestors.append(name)
-            next = parents[name] ?? nil
-        }
-        return ancestors
+        return tree
     }
 
     private func descendants(of name: String) async throws -> [Record.ID] {
-        let parents = try await parents()
-        return parents.keys.filter { ancestors(of: $0, parents).contains(name) }
+        let tree = try await storedTree()
+        return tree.names.filter { tree.ancestors(of: $0).contains(name) }
             .map { Record.ID(recordName: $0, zoneID: zoneID) }
     }
 
