@@ -112,6 +112,7 @@ private struct Follower {
             }
         }
         if !isKnown { try await target.save(RecordZone(zoneID: zone)) }
+        var waiting = Waiting()
         while true {
             let page: RecordZoneChanges
             do {
@@ -128,33 +129,65 @@ private struct Follower {
                 }
             }
             if page.isFullSnapshot { try await empty(zone) }
-            try await apply(page)
             since = page.changeToken
-            zoneTokens[zone] = since
+            waiting.add(page)
+            if let failure = try await apply(waiting) {
+                guard failure.code == .referenceViolation, page.moreComing else { throw failure }
+            } else {
+                waiting = Waiting()
+                zoneTokens[zone] = since
+            }
             if !page.moreComing { return }
         }
     }
 
-    private mutating func apply(_ page: RecordZoneChanges) async throws {
-        let saves = page.modifications.map(\.copy)
-        let deletes = page.deletions.map(\.recordID)
-        if saves.isEmpty, deletes.isEmpty { return }
-        let stale = try await keysToRemove(saves)
+    /// What was not applied yet: a record may come before its parent, or a parent go before its
+    /// child has another one, since a feed is in the order of last changes.
+    private struct Waiting {
+        var saves: [Record.ID: Record] = [:]
+        var deletes: Set<Record.ID> = []
+
+        mutating func add(_ page: RecordZoneChanges) {
+            for record in page.modifications {
+                saves[record.recordID] = record.copy
+                deletes.remove(record.recordID)
+            }
+            for deletion in page.deletions {
+                saves[deletion.recordID] = nil
+                deletes.insert(deletion.recordID)
+            }
+        }
+    }
+
+    /// Returns why nothing could be applied, where that is so.
+    private mutating func apply(_ changes: Waiting) async throws -> StoreError? {
+        let saves = Array(changes.saves.values)
+        let deletes = Array(changes.deletes)
+        if saves.isEmpty, deletes.isEmpty { return nil }
+        let (stale, refusal) = try await keysToRemove(saves, beside: deletes)
+        if let refusal { return refusal }
         let result = try await target.modifyRecords(
             saving: saves.map { stale[$0.recordID] ?? $0 }, deleting: deletes,
             savePolicy: .allKeys)
-        if let failure = result.partialFailure {
-            throw failure.partialErrors.values.first { $0.code != .batchRequestFailed } ?? failure
-        }
+        if let failure = result.partialFailure { return firstOwn(of: failure) }
         changeCount += UInt64(saves.count)
         deletionCount += UInt64(deletes.count)
         progress.update(changeCount + deletionCount, at: Clock.monotonicNanoseconds)
+        return nil
+    }
+
+    /// The first error that is an item's own.
+    private func firstOwn(of failure: StoreError) -> StoreError {
+        failure.partialErrors.values.first { $0.code != .batchRequestFailed } ?? failure
     }
 
     /// A save never removes fields that it does not name, so those that the source no longer has
     /// are named.
-    private func keysToRemove(_ saves: [Record]) async throws -> [Record.ID: Record] {
+    private func keysToRemove(
+        _ saves: [Record], beside deletes: [Record.ID]
+    ) async throws -> (changed: [Record.ID: Record], refusal: StoreError?) {
         var changed: [Record.ID: Record] = [:]
+        var ofOtherType: [Record.ID] = []
         let held = try await target.records(for: saves.map(\.recordID))
         for record in saves {
             guard let result = held[record.recordID] else { continue }
@@ -172,10 +205,14 @@ private struct Follower {
             if old.recordType == record.recordType {
                 changed[record.recordID] = new
             } else {
-                try await target.deleteRecord(withID: record.recordID)
+                ofOtherType.append(record.recordID)
             }
         }
-        return changed
+        if ofOtherType.isEmpty { return (changed, nil) }
+        // With all that is gone, since that may lie below.
+        let result = try await target.modifyRecords(
+            saving: [], deleting: ofOtherType + deletes)
+        return (changed, result.partialFailure.map { firstOwn(of: $0) })
     }
 
     /// What the first page of a full fetch does not bring is not there.
