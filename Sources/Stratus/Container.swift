@@ -195,15 +195,17 @@ public final class Container: Sendable {
     /// The database that everybody reads, asked by `user`; nil asks as nobody.
     ///
     /// A user is a user record name (`_` and 32 hexadecimal digits) or any other name, which then
-    /// always stands for the same user of this store.
-    public func publicDatabase(as user: String? = nil) -> Database {
-        Database(container: self, scope: .public, caller: user.map(userID))
+    /// always stands for the same user of this store. A device is told apart from the user's other
+    /// ones by any name.
+    public func publicDatabase(as user: String? = nil, device: String? = nil) -> Database {
+        Database(container: self, scope: .public, caller: user.map(userID), device: device)
     }
 
-    /// The database that belongs to `user`.
-    public func privateDatabase(for user: String) -> Database {
+    /// The database that belongs to `user`, on one of the user's devices.
+    public func privateDatabase(for user: String, device: String? = nil) -> Database {
         let user = userID(user)
-        return Database(container: self, scope: .private(owner: user), caller: user)
+        return Database(
+            container: self, scope: .private(owner: user), caller: user, device: device)
     }
 
     /// The user record name that `user` stands for.
@@ -220,6 +222,7 @@ public final class Container: Sendable {
     /// Commits what is on its way, and gives up the store. Changes are refused afterwards, with
     /// `operationCancelled` and the cause `closed`; reads go on showing the last state.
     public nonisolated(nonsending) func close() async throws(StoreError) {
+        defer { published.end() }
         if case .writing(let engine) = access { try await engine.close() }
     }
 

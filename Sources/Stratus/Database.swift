@@ -1,3 +1,4 @@
+public import FoundationEssentials
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
@@ -8,6 +9,8 @@ public struct Database: Sendable {
     let scope: DatabaseScope
     /// Who asks; nil: nobody that is known.
     let caller: UserID?
+    /// Which of the caller's devices asks; nil: the one without a name.
+    var device: String?
 
     /// Saves one record and returns it as it is in the store now.
     ///
@@ -16,44 +19,63 @@ public struct Database: Sendable {
     ///   `invalidArguments`.
     @discardableResult
     public nonisolated(nonsending) func save(
-        _ record: Record, savePolicy: SavePolicy = .ifServerRecordUnchanged
+        _ record: Record, savePolicy: SavePolicy = .ifServerRecordUnchanged,
+        operationID: String? = nil
     ) async throws(StoreError) -> Record {
         if container.limits != nil { try admit(saving: [record], savePolicy) }
+        let items = [RecordBatch.Item.save(record)]
+        let operation = try operation(
+            operationID, nil, [(record.recordID.zoneID, items)], savePolicy, false)
         let results = try await commit(
-            [.save(record)], in: record.recordID.zoneID, savePolicy, isAtomic: false)
+            items, in: record.recordID.zoneID, savePolicy, isAtomic: false, operation)
         return try results[0].get() ?? record
     }
 
     /// Deletes one record. That it is not there is no error.
     @discardableResult
     public nonisolated(nonsending) func deleteRecord(
-        withID id: Record.ID
+        withID id: Record.ID, operationID: String? = nil
     ) async throws(StoreError) -> Record.ID {
         if container.limits != nil { try admit(saving: []) }
+        let items = [RecordBatch.Item.delete(id)]
+        let policy = SavePolicy.ifServerRecordUnchanged
+        let operation = try operation(operationID, nil, [(id.zoneID, items)], policy, false)
         let results = try await commit(
-            [.delete(id)], in: id.zoneID, .ifServerRecordUnchanged, isAtomic: false)
+            items, in: id.zoneID, policy, isAtomic: false, operation)
         _ = try results[0].get()
         return id
     }
 
     /// Saves and deletes records; what lies in one zone is one commit.
     ///
-    /// - Parameter atomically: whether in each zone all or nothing is done. Zones without the
-    ///   capability `atomic` do what they can.
+    /// - Parameters:
+    ///   - atomically: whether in each zone all or nothing is done. Zones without the capability
+    ///     `atomic` do what they can.
+    ///   - operationID: names the call, in 1 to 255 bytes. The same call under the same name within
+    ///     24 hours changes nothing, and gives the results that the first one had in every zone
+    ///     where it changed anything.
+    ///   - clientChangeTokenData: at most 4096 bytes, given to this device with the next changes
+    ///     of each zone: by them it knows that the call has arrived.
     /// - Returns: for each record what became of it.
     /// - Throws: ``StoreError`` with `notAuthenticated`, `limitExceeded`, or `invalidArguments`
-    ///   where a record is named twice.
+    ///   where a record is named twice or another call had that operationID.
     public nonisolated(nonsending) func modifyRecords(
         saving records: [Record], deleting recordIDs: [Record.ID] = [],
-        savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
+        savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
+        operationID: String? = nil, clientChangeTokenData: Data? = nil
     ) async throws(StoreError) -> ModifyRecordsResult {
         try admit(saving: records, deleting: recordIDs.count, savePolicy)
+        let zones = try byZone(saving: records, deleting: recordIDs)
+        let operation = try operation(
+            operationID, clientChangeTokenData, zones, savePolicy, atomically)
         var result = ModifyRecordsResult(saving: records.count, deleting: recordIDs.count)
-        for (zone, items) in try byZone(saving: records, deleting: recordIDs) {
+        for (zone, items) in zones {
             let results: [Result<Record?, StoreError>]
             do {
-                results = try await commit(items, in: zone, savePolicy, isAtomic: atomically)
+                results = try await commit(
+                    items, in: zone, savePolicy, isAtomic: atomically, operation)
             } catch {
+                if error == .reusedOperationID { throw error }
                 results = items.map { .failure(error.with($0.recordID)) }
             }
             result.add(items, results)
@@ -141,7 +163,7 @@ public struct Database: Sendable {
 
     /// The newest state, by somebody who may not wait.
     private var current: DatabaseSnapshot {
-        DatabaseSnapshot(.state(container.reading), scope, caller)
+        DatabaseSnapshot(.state(container.reading), scope, caller, device)
     }
 
     /// A call that reads: counts it, and asks the newest state.
@@ -170,12 +192,13 @@ public struct Database: Sendable {
         _ snapshot: DatabaseSnapshot,
         _ body: @escaping @Sendable (DatabaseSnapshot) throws(StoreError) -> Answer
     ) async throws(StoreError) -> Answer {
-        let waiting = DatabaseSnapshot(.state(snapshot.reading.waiting), scope, caller)
+        let waiting = DatabaseSnapshot(
+            .state(snapshot.reading.waiting), scope, caller, device)
         return try await container.threads.run { try body(waiting) }
     }
 
     /// The zone under the one name for the caller as its owner, who has two.
-    private func ownZone(_ id: RecordZone.ID) -> RecordZone.ID {
+    func ownZone(_ id: RecordZone.ID) -> RecordZone.ID {
         guard id.ownerName != RecordZone.ID.currentUser, id.ownerName == caller?.recordName else {
             return id
         }
@@ -201,10 +224,22 @@ public struct Database: Sendable {
         return caller
     }
 
+    private func operation(
+        _ id: String?, _ token: Data?, _ zones: [(RecordZone.ID, [RecordBatch.Item])],
+        _ policy: SavePolicy, _ atomically: Bool
+    ) throws(StoreError) -> OperationRequest? {
+        if id == nil, token == nil { return nil }
+        return try OperationRequest(
+            id, token: token, device: device, items: zones.flatMap(\.1), policy,
+            atomically: atomically,
+            in: scope, secret: container.reading.identity.secret)
+    }
+
     private nonisolated(nonsending) func commit(
-        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy, isAtomic: Bool
+        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy,
+        isAtomic: Bool, _ operation: OperationRequest?
     ) async throws(StoreError) -> [Result<Record?, StoreError>] {
-        let batch = try batch(items, in: zoneID, policy, isAtomic: isAtomic)
+        let batch = try batch(items, in: zoneID, policy, isAtomic: isAtomic, operation)
         try batch.limits?.enter(scope, zoneID)
         defer { batch.limits?.leave(scope, zoneID) }
         let committed = try await container.engine().commit(batch)
@@ -220,13 +255,15 @@ public struct Database: Sendable {
     }
 
     func batch(
-        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy, isAtomic: Bool
+        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy,
+        isAtomic: Bool, _ operation: OperationRequest? = nil
     ) throws(StoreError) -> RecordBatch {
         let user = try writer()
         try current.check(zoneID)
         return RecordBatch(
             scope: scope, caller: user, zoneID: zoneID, items: items, policy: policy,
-            isAtomic: isAtomic && canBeAtomic(zoneID), limits: container.limits)
+            isAtomic: isAtomic && canBeAtomic(zoneID), limits: container.limits,
+            operation: operation)
     }
 
     /// The default zone and the public database do what they can: `Formats/README.md`, "Batches".

@@ -18,11 +18,16 @@ public struct DatabaseSnapshot: Sendable {
     let scope: DatabaseScope
     /// Who asks; nil: nobody that is known.
     let caller: UserID?
+    /// Which of the caller's devices asks; nil: the one without a name.
+    let device: String?
 
-    init(_ source: Source, _ scope: DatabaseScope, _ caller: UserID?) {
+    init(
+        _ source: Source, _ scope: DatabaseScope, _ caller: UserID?, _ device: String? = nil
+    ) {
         self.source = source
         self.scope = scope
         self.caller = caller
+        self.device = device
     }
 
     var reading: StoreReading {

@@ -68,6 +68,26 @@ struct Memtable: Sendable {
         return false
     }
 
+    /// The same of any key of a range.
+    func hasEntry(in range: Range<IndexKey>, since stamp: UInt64) -> Bool {
+        let start = IndexPosition(range.lowerBound)
+        func isChange(_ entry: IndexEntry) -> Bool { entry.value.stamp >= stamp }
+        for layer in layers where layer.greatestStamp >= stamp {
+            let behind = layer.entries[layer.entries.lowerBound(start)...]
+            if behind.prefix(while: { $0.key < range.upperBound }).contains(where: isChange) {
+                return true
+            }
+        }
+        var position = start
+        while let (entries, place) = filling.leaf(from: position) {
+            let found = entries[place...].prefix { $0.key < range.upperBound }
+            if found.contains(where: isChange) { return true }
+            if found.endIndex < entries.count { return false }
+            position = entries[entries.count - 1].position.next
+        }
+        return false
+    }
+
     /// The entries from a position on, for a merger, the newest source first.
     func sources(from position: IndexPosition, _ direction: IndexDirection) -> [EntrySource] {
         let newest = filling.isEmpty ? [] : [EntrySource(filling, from: position)]

@@ -136,6 +136,14 @@ extension OrderedIndex {
         }
     }
 
+    /// Whether any key of a range was set or removed at or behind `stamp`, likewise.
+    package func mayHaveChanged(_ range: Range<IndexKey>, since stamp: UInt64) -> Bool {
+        leftMemoryThrough >= stamp || active.hasEntry(in: range, since: stamp)
+            || frozen.contains {
+                $0.lastStamp >= stamp && $0.memtable.hasEntry(in: range, since: stamp)
+            }
+    }
+
     /// Goes through the keys of a range as they are at a point.
     package func cursor(
         _ range: Range<IndexKey>, at point: UInt64 = .max, _ mode: ReadMode,

@@ -124,6 +124,15 @@ import Testing
         }
     }
 
+    @Test func `the system fields of the example are the second sample`() throws {
+        let text = try #require(PackageFiles.text("Formats/SystemFields.md"))
+        let lines = text.matches(of: /\n    [0-9a-f]{2} ((?: [0-9a-f]{2})+)(?=   |\n)/)
+        let stated = lines.map { $0.output.1.filter { $0 != " " } }.joined()
+        let sample = Sample(name: "valid/system-fields")
+        let file = try #require(sample.files[Sample.systemFields])
+        #expect(String(decoding: file, as: UTF8.self).split(separator: "\n")[1] == stated)
+    }
+
     @Test func `the token of the example is the second sample`() throws {
         let text = try #require(PackageFiles.text("Formats/Token.md"))
         let lines = text.matches(of: /\n    [0-9a-f]{2} ((?: [0-9a-f]{2})+)(?=   |\n)/)

@@ -17,6 +17,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
     static let folder = "Formats/samples"
     static let expectation = "expected.txt"
     static let tokens = "tokens.txt"
+    static let systemFields = "system-fields.txt"
     static let description = "description"
 
     static let all = ["valid", "damaged"].flatMap { kind in
@@ -25,7 +26,9 @@ struct Sample: Sendable, CustomTestStringConvertible {
 
     /// Those that are stores.
     static let stores = all.filter { sample in
-        PackageFiles.names(in: sample.path).allSatisfy { $0 != tokens && $0 != description }
+        PackageFiles.names(in: sample.path).allSatisfy {
+            $0 != tokens && $0 != systemFields && $0 != description
+        }
     }
     /// Those that are indexes.
     static let indexes = all.filter { PackageFiles.names(in: $0.path).contains(description) }

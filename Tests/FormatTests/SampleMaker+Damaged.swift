@@ -14,6 +14,7 @@ extension SampleMaker {
             samples["damaged/segment-" + name] = files
         }
         for (name, files) in try await contents() { samples["damaged/" + name] = files }
+        for (name, files) in try await damagedLinks() { samples["damaged/" + name] = files }
         for (name, files) in try await checkpoints() {
             samples["damaged/checkpoint-" + name] = files
         }

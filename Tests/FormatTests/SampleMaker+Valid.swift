@@ -15,7 +15,8 @@ extension SampleMaker {
             ("long-commit-given-up", { try await givenUp(cut) }), ("no-names-yet", noNamesYet),
             ("sealed-last", sealedLast), ("strays", strays),
             ("written-by-newer", writtenByNewer), ("ignorable-kinds", ignorableKinds),
-            ("marks", marks), ("encrypted", encrypted), ("purged", purged),
+            ("marks", marks), ("links", links), ("encrypted", encrypted), ("purged", purged),
+            ("operations", operations),
             ("checkpoint", { try await checkpoint().files }),
         ]
         var stores: [String: StoreFiles] = [:]
@@ -252,6 +253,36 @@ extension SampleMaker {
         try await maker.fill(container.privateDatabase(for: "alice"), saves: 2)
         try await container.mark("zwölf Äpfel")
         try await container.mark("zwölf Äpfel")
+        try await container.close()
+        return maker.files
+    }
+
+    /// Calls with an operationID, saved by others in between, and what devices said.
+    private static func operations() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 13)
+        let container = try maker.open()
+        let database = container.privateDatabase(for: "alice", device: "phone")
+        try await maker.fill(database, saves: 2)
+        let ids = ["note-0", "note-1", "nothing"].map {
+            Record.ID(recordName: $0, zoneID: zone)
+        }
+        let stale = try await database.record(for: ids[1])
+        try await database.save(stale)
+        for round in 0..<2 {
+            _ = try await database.modifyRecords(
+                saving: [maker.record("new"), stale], deleting: [ids[0], ids[2]],
+                atomically: false, operationID: "first", clientChangeTokenData: Data([1, 2]))
+            if round == 0 { try await database.save(maker.record("between")) }
+        }
+        var edited = try await database.record(for: ids[1])
+        edited["number"] = 7
+        try await container.privateDatabase(for: "alice").save(
+            edited, operationID: "zwölf Äpfel")
+        // Longer than a group: the operation tells some offsets whole.
+        _ = try await database.modifyRecords(
+            saving: (0..<12).map {
+                maker.record("long-\($0)", ["content": maker.filling(300 + $0, count: 900)])
+            }, operationID: "long", clientChangeTokenData: Data([3]))
         try await container.close()
         return maker.files
     }

@@ -83,6 +83,7 @@ extension SampleMaker {
         var samples = try await valid()
         samples.merge(try await damaged()) { first, _ in first }
         samples.merge(tokens()) { first, _ in first }
+        samples.merge(systemFields()) { first, _ in first }
         samples.merge(try indexes()) { first, _ in first }
         return samples
     }

@@ -141,6 +141,8 @@ extension SampleTests {
             var lines: [String]
             if let text = files[Sample.tokens] {
                 lines = TokenTests.description(of: text)
+            } else if let text = files[Sample.systemFields] {
+                lines = SystemFieldsTests.description(of: text)
             } else if files[Sample.description] != nil {
                 lines = try IndexSampleTests.description(of: files)
             } else {

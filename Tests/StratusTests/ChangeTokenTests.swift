@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Stratus
+import StratusBytes
 import Support
 import Testing
 
@@ -27,9 +28,11 @@ import Testing
                 damaged[place] ^= 1 << UInt8(bit)
                 let error = await failure { try ChangeToken(data: damaged) }
                 #expect(error.code == .invalidArguments, "byte \(place), bit \(bit)")
+                #expect(error.place?.kind.hasPrefix("token.") == true)
             }
             let short = await failure { try ChangeToken(data: data.prefix(place)) }
             #expect(short.code == .invalidArguments)
+            #expect(short.place?.kind == "token.length" && short.place?.byte == place)
         }
         let long = await failure { try ChangeToken(data: data + [0]) }
         #expect(long.code == .invalidArguments)
@@ -46,25 +49,58 @@ import Testing
         try await bob.save(note("a"))
         let (_, elsewhere) = try await makeDatabase()
         try await elsewhere.save(note("a"))
-        for token in [
-            try await database.recordZoneChanges(inZoneWith: second).changeToken,
-            try await bob.recordZoneChanges(inZoneWith: notes).changeToken,
-            try await elsewhere.recordZoneChanges(inZoneWith: notes).changeToken,
-        ] {
+        let zoneTokens: [(ChangeToken, ChangeToken.Difference)] = [
+            (try await database.recordZoneChanges(inZoneWith: second).changeToken, .zone),
+            (try await bob.recordZoneChanges(inZoneWith: notes).changeToken, .user),
+            (try await elsewhere.recordZoneChanges(inZoneWith: notes).changeToken, .store),
+        ]
+        for (token, difference) in zoneTokens {
             let error = await failure {
                 try await database.recordZoneChanges(inZoneWith: notes, since: token)
             }
             #expect(error.code == .changeTokenExpired)
+            #expect(error.cause == .changeToken(difference))
         }
-        for token in [
-            try await bob.databaseChanges().changeToken,
-            try await elsewhere.databaseChanges().changeToken,
-        ] {
+        let databaseTokens: [(ChangeToken, ChangeToken.Difference)] = [
+            (try await bob.databaseChanges().changeToken, .user),
+            (try await elsewhere.databaseChanges().changeToken, .store),
+        ]
+        for (token, difference) in databaseTokens {
             let error = await failure { try await database.databaseChanges(since: token) }
             #expect(error.code == .changeTokenExpired)
+            #expect(error.cause == .changeToken(difference))
             let zone = await failure { try await database.zoneToken(for: notes, asOf: token) }
             #expect(zone.code == .changeTokenExpired)
         }
+    }
+
+    @Test func `a token of a zone before it was deleted, or of another copy of it, is expired`()
+        async throws
+    {
+        let (_, database) = try await makeDatabase()
+        try await database.save(note("a"))
+        let old = try await database.recordZoneChanges(inZoneWith: notes).changeToken
+        try await database.deleteRecordZone(withID: notes)
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.save(note("a"))
+        let error = await failure {
+            try await database.recordZoneChanges(inZoneWith: notes, since: old)
+        }
+        #expect(error.code == .changeTokenExpired && error.cause == .changeToken(.zone))
+        // Bits 52 and up of the position are the incarnation; the last four bytes the checksum.
+        let token = try await database.recordZoneChanges(inZoneWith: notes).changeToken
+        var bytes = [UInt8](token.data).dropLast(4)
+        bytes[33] ^= 0x10
+        let copy = try ChangeToken(data: Data(sealed(Array(bytes))))
+        let other = await failure {
+            try await database.recordZoneChanges(inZoneWith: notes, since: copy)
+        }
+        #expect(other.code == .changeTokenExpired && other.cause == .changeToken(.incarnation))
+    }
+
+    private func sealed(_ bytes: [UInt8]) -> [UInt8] {
+        let checksum = UInt32(truncatingIfNeeded: Checksum.xxh3(bytes.span))
+        return bytes + (0..<4).map { UInt8(truncatingIfNeeded: checksum >> ($0 * 8)) }
     }
 
     // C73.
@@ -75,9 +111,9 @@ import Testing
         let zone = await failure {
             try await database.recordZoneChanges(inZoneWith: notes, since: databaseToken)
         }
-        #expect(zone.code == .invalidArguments)
+        #expect(zone.code == .invalidArguments && zone.cause == .changeToken(.kind))
         let whole = await failure { try await database.databaseChanges(since: zoneToken) }
-        #expect(whole.code == .invalidArguments)
+        #expect(whole.code == .invalidArguments && whole.cause == .changeToken(.kind))
     }
 
     @Test func `a token of a future that a crash took is expired, and fetching anew recovers`()
@@ -114,7 +150,7 @@ import Testing
             let zone = await failure {
                 try await third.recordZoneChanges(inZoneWith: notes, since: zoneToken)
             }
-            #expect(zone.code == .changeTokenExpired)
+            #expect(zone.code == .changeTokenExpired && zone.cause == .changeToken(.future))
             let whole = await failure { try await third.databaseChanges(since: databaseToken) }
             #expect(whole.code == .changeTokenExpired)
             #expect(try await FollowedChanges(of: third).modified.count == names.count + 40)

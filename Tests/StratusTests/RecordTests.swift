@@ -74,6 +74,7 @@ import Testing
         async throws
     {
         let (_, database) = try await makeDatabase()
+        try await database.save(note("above"))
         var record = note("child")
         record.parent = Reference(recordID: noteID("above"))
         record = try await database.save(record)

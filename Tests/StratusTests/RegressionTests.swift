@@ -42,6 +42,7 @@ import Testing
     @Test func `a parent may name the owner in either way`() async throws {
         let (container, database) = try await makeDatabase()
         let owner = container.userRecordName(for: "alice")
+        try await database.save(record("top"))
         var child = record("child")
         child.parent = Reference(
             recordID: Record.ID(

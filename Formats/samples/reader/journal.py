@@ -60,6 +60,9 @@ class Cursor:
             raise Damage("payload.content")
         return self.take(length).decode()
 
+    def left(self):
+        return len(self.data) - self.place
+
     def end(self):
         if self.place != len(self.data):
             raise Damage("payload.content")
@@ -372,7 +375,7 @@ class Journal:
                 if f["kind"] > 4 and f["kind"] < 0x80:
                     raise damage(f"frame.unknown kind {f['kind']}")
                 continue
-            if f["kind"] > 37 and f["kind"] < 0x80:
+            if f["kind"] > 37 and f["kind"] not in (40, 41) and f["kind"] < 0x80:
                 raise damage(f"frame.unknown kind {f['kind']}")
             if f["ordinal"] == 0:
                 self.open = []

@@ -20,13 +20,17 @@ from xxhash import xxh3_64_intdigest
 KINDS = [None, "string", "int64", "double", "date", "bytes", "location", "reference"]
 
 
+def owners(c):
+    return [(c.varint(32), c.text()) for _ in range(c.varint())]
+
+
 def record(c):
     r, flags = {}, c.number(1)
-    if flags & ~7 or flags & 3 == 2:
+    if flags & ~127 or flags & 3 == 2 or flags & 48 and not flags & 2 or flags & 66 == 66:
         raise Damage("payload.content")
     r["type"], r["modifier"], r["modified"] = c.varint(32), c.varint(32), c.signed()
     r["creator"], r["created"] = r["modifier"], r["modified"]
-    if flags & 2:
+    if flags & 66:
         r["creator"], r["created"] = c.varint(32), c.signed()
     r["previous"] = c.varint() if flags & 1 else 0
     if flags & 1 and r["previous"] == 0:
@@ -34,6 +38,9 @@ def record(c):
     r["replaced"] = c.varint(32) if flags & 2 else 0
     r["name"] = c.text()
     r["parent"] = c.text() if flags & 4 else None
+    r["formerParent"] = c.text() if flags & 16 else None
+    r["formerOwners"] = owners(c) if flags & 32 else None
+    r["origin"] = (c.varint(32), c.varint()) if flags & 64 else None
     table = [(c.varint(32), c.number(1), c.varint()) for _ in range(c.varint())]
     r["fields"] = [(number, kind, c.take(length)) for number, kind, length in table]
     c.end()
@@ -44,6 +51,13 @@ def tombstone(c):
     t = dict(type=c.varint(32), deleter=c.varint(32), deleted=c.signed(), previous=c.varint())
     t["replaced"] = c.varint(32)
     t["name"] = c.text()
+    if c.left():
+        flags = c.number(1)
+        if flags == 0 or flags & ~7:
+            raise Damage("payload.content")
+        t["parent"] = c.text() if flags & 1 else None
+        t["owners"] = owners(c) if flags & 2 else []
+        t["destination"] = c.varint(32) if flags & 4 else None
     c.end()
     return t
 

@@ -41,19 +41,28 @@ public struct ChangeToken: Hashable, Sendable {
 
     /// The token that ``data`` gave.
     ///
-    /// - Throws: ``StoreError`` with `invalidArguments` where the bytes are no token.
+    /// - Throws: ``StoreError`` with `invalidArguments` and the place where the bytes are no token.
     public init(data: Data) throws(StoreError) {
         let bytes = [UInt8](data)
         let span = bytes.span
-        guard bytes.count == Self.length, bytes[0] == Self.format,
-            let scope = Scope(rawValue: bytes[1]),
-            UInt32(truncatingIfNeeded: Checksum.xxh3(span, in: 0..<34)) == span.uint32(at: 34)
-        else { throw StoreError(.invalidArguments, "the change token is damaged") }
+        guard bytes.count == Self.length else {
+            throw Self.damaged("length", byte: min(bytes.count, Self.length))
+        }
+        guard bytes[0] == Self.format else { throw Self.damaged("format", byte: 0) }
+        guard let scope = Scope(rawValue: bytes[1]) else { throw Self.damaged("scope", byte: 1) }
+        guard UInt32(truncatingIfNeeded: Checksum.xxh3(span, in: 0..<34)) == span.uint32(at: 34)
+        else { throw Self.damaged("checksum", byte: 34) }
         self.scope = scope
         storeID = StoreID(high: span.uint64(at: 2), low: span.uint64(at: 10))
         database = span.uint32(at: 18)
         zone = span.uint32(at: 22)
         position = span.uint64(at: 26)
+    }
+
+    private static func damaged(_ kind: String, byte: Int) -> StoreError {
+        var error = StoreError(.invalidArguments, "the change token is damaged")
+        error.place = StoreError.Place(file: "", byte: byte, kind: "token.\(kind)")
+        return error
     }
 
     /// The token as bytes.

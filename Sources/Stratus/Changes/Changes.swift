@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// A page of what changed in a zone since a token.
 public struct RecordZoneChanges: Sendable {
     /// A record that is gone.
@@ -20,6 +22,9 @@ public struct RecordZoneChanges: Sendable {
     /// Whether this is the first page for no token: what is not in it and its successors does not
     /// exist.
     public internal(set) var isFullSnapshot = false
+    /// What this device said last with a change in the zone: if it is not what the device sent
+    /// last, that has not arrived.
+    public internal(set) var clientChangeTokenData: Data?
 }
 
 /// A page of the zones of a database that changed since a token.

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
@@ -58,11 +59,12 @@ extension DatabaseSnapshot {
         guard zone.capabilities.contains(.fetchChanges) else {
             throw StoreError(.invalidArguments, "this zone has no change feed").with(id)
         }
-        if let token { try check(token, zone, reading) }
+        if let token { try token.check(against: zone, reading) }
         let since = token.map { Version(rawValue: $0.position) } ?? .none
         var changes = RecordZoneChanges(
             changeToken: token ?? ChangeToken(zone: zone, at: .none, of: reading.identity))
         changes.isFullSnapshot = token == nil
+        changes.clientChangeTokenData = try clientToken(in: zone, reading).map { Data($0) }
         let page = try reading.feed(of: zone, since: since, Page(resultsLimit))
         changes.moreComing = page.moreComing
         if let last = page.places.last { changes.changeToken.position = last.version.rawValue }
@@ -90,7 +92,7 @@ extension DatabaseSnapshot {
         }
         let reading = reading
         let owner = try reading.database(scope)
-        if let token { try check(token, owner ?? 0, reading) }
+        if let token { try token.check(against: owner ?? 0, reading) }
         var changes = DatabaseChanges(
             changeToken: token
                 ?? ChangeToken(database: owner ?? 0, at: .zero, of: reading.identity))
@@ -124,60 +126,14 @@ extension DatabaseSnapshot {
     ) throws(StoreError) -> ChangeToken {
         let reading = reading
         let zone = try zone(id, reading)
-        try check(token, try reading.database(scope) ?? 0, reading)
+        try token.check(against: try reading.database(scope) ?? 0, reading)
         let offset = JournalOffset(rawValue: token.position)
         guard zone.offset <= offset else {
-            throw StoreError.expired("the zone was made after the token")
+            throw StoreError.expired(.zone, "the zone was made after the token")
         }
         return ChangeToken(
             zone: zone, at: Version(incarnation: zone.incarnation, offset: offset),
             of: reading.identity)
-    }
-
-    private func check(
-        _ token: ChangeToken, _ zone: ZonePlace, _ reading: StoreReading
-    ) throws(StoreError) {
-        guard token.scope == .zone else {
-            throw StoreError(.invalidArguments, "the token of a database is none of a zone")
-        }
-        try check(token, ofDatabase: zone.database, reading)
-        guard token.zone == zone.number else {
-            throw StoreError.expired(
-                "the token is of another zone, or of one before it was deleted")
-        }
-        try check(Version(rawValue: token.position).offset, reading)
-    }
-
-    private func check(
-        _ token: ChangeToken, _ database: UInt32, _ reading: StoreReading
-    ) throws(StoreError) {
-        guard token.scope == .database else {
-            throw StoreError(.invalidArguments, "the token of a zone is none of a database")
-        }
-        if token.database == 0, token.position == 0, token.storeID == reading.identity.storeID {
-            return
-        }
-        try check(token, ofDatabase: database, reading)
-        try check(JournalOffset(rawValue: token.position), reading)
-    }
-
-    private func check(
-        _ token: ChangeToken, ofDatabase database: UInt32, _ reading: StoreReading
-    ) throws(StoreError) {
-        guard token.storeID == reading.identity.storeID else {
-            throw StoreError.expired("the token is of another store")
-        }
-        guard token.database == database else {
-            throw StoreError.expired("the token is of another user's database")
-        }
-    }
-
-    /// An offset that the journal never kept was handed out in a future that a crash took.
-    private func check(
-        _ offset: JournalOffset, _ reading: StoreReading
-    ) throws(StoreError) {
-        guard offset == .zero || (offset < reading.head && reading.view.segment(at: offset) != nil)
-        else { throw StoreError.expired("the token is from a future that was lost") }
     }
 }
 
@@ -250,11 +206,5 @@ extension StoreReading {
     ) throws(StoreError) -> Bool {
         try value(.zone(database, hash(zoneID.zoneName))).flatMap { ZonePlace($0) }?.isAlive
             ?? false
-    }
-}
-
-extension StoreError {
-    static func expired(_ reason: String) -> StoreError {
-        StoreError(.changeTokenExpired, reason)
     }
 }

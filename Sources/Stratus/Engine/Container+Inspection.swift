@@ -149,6 +149,15 @@ extension Container {
             case .mark:
                 guard let mark = try? MarkEntry(bytes) else { return nil }
                 return EntryDescription(kind: "mark", detail: mark.name)
+            case .operation:
+                guard let operation = try? OperationEntry(bytes) else { return nil }
+                return EntryDescription(
+                    kind: "operation",
+                    detail: "\(operation.id), \(operation.outcomes.count) items")
+            case .clientToken:
+                guard let said = try? ClientTokenEntry(bytes) else { return nil }
+                return EntryDescription(
+                    kind: "client token", detail: "\(said.device), \(said.token.count) bytes")
             case .trailer: return EntryDescription(kind: "trailer")
             case .closingMark: return EntryDescription(kind: "closing mark")
             default: return nil

@@ -108,6 +108,33 @@ struct FieldEncoder {
         }
     }
 
+    /// The references among the fields that act: those with the action deleteSelf, and the targets
+    /// of those that were sent with the action validate. `bytes` are those of the version that is
+    /// replaced.
+    func references(
+        from bytes: [UInt8]
+    ) throws(FormatError) -> (owners: [OwnerLink], validated: [String]) {
+        guard fields.contains(where: { $0.kind.element == .reference }) else { return ([], []) }
+        var owners: [OwnerLink] = []
+        var validated: [String] = []
+        for field in fields where field.kind.element == .reference {
+            let (bytes, range, isSent) =
+                switch field.source {
+                case .stored(let range): (bytes, range, false)
+                case .sent(let range): (values.bytes, range, true)
+                }
+            try ReferenceFields.forEach(bytes.span, in: range, field.kind) { action, place in
+                guard let target = bytes.span.text(in: place) else { return }
+                switch action {
+                case .none: break
+                case .deleteSelf: owners.append(OwnerLink(field: field.number, target: target))
+                case .validate: if isSent { validated.append(target) }
+                }
+            }
+        }
+        return (OwnerLink.list(owners), validated)
+    }
+
     private mutating func number(
         ofType name: String, _ preparation: inout Preparation
     ) throws(StoreError) -> UInt32 {

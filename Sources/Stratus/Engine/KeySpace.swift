@@ -9,6 +9,9 @@ enum KeySpace: UInt8 {
     case records = 1
     case feed = 2
     case types = 3
+    case children = 4
+    case references = 5
+    case clientTokens = 12
     // In zone 0.
     case zones = 16
     case zoneNumbers = 17
@@ -18,6 +21,8 @@ enum KeySpace: UInt8 {
     case userNumbers = 21
     case marks = 22
     case usage = 23
+    case operations = 28
+    case operationTimes = 29
 
     /// For people; number 0 is that of the marks that a zone is gone.
     static func name(of number: UInt8) -> String {
@@ -39,7 +44,8 @@ extension IndexKey {
 
     /// The keys of an entry that is found by name.
     static func record(_ zone: UInt32, _ name: Hash128) -> IndexKey {
-        KeySpace.records.key(zone: zone).appending(name)
+        IndexKey(
+            partition: zone, keyspace: KeySpace.records.rawValue, high: name.high, low: name.low)
     }
     static func feed(_ zone: UInt32, _ version: Version) -> IndexKey {
         KeySpace.feed.key(zone: zone).appending(version.rawValue)
@@ -47,6 +53,26 @@ extension IndexKey {
     static func type(_ zone: UInt32, _ type: UInt32, _ name: Hash128) -> IndexKey {
         KeySpace.types.key(zone: zone).appending(type).appending(name)
     }
+    /// What the keys of all children of a parent begin with.
+    static func children(_ zone: UInt32, of parent: Hash128) -> IndexKey {
+        KeySpace.children.key(zone: zone).appending(parent)
+    }
+    /// What the keys of all deleteSelf references to a target begin with.
+    static func references(_ zone: UInt32, to target: Hash128) -> IndexKey {
+        KeySpace.references.key(zone: zone).appending(target)
+    }
+    static func child(_ zone: UInt32, of parent: Hash128, _ child: Hash128) -> IndexKey {
+        children(zone, of: parent).appending(child)
+    }
+    static func reference(
+        _ zone: UInt32, to target: Hash128, from source: Hash128, in field: UInt32
+    ) -> IndexKey {
+        references(zone, to: target).appending(source).appending(field)
+    }
+    /// The record that a key of ``children(_:of:)`` or ``references(_:to:)`` is about: the child,
+    /// or the source.
+    var linkedRecord: Hash128 { Hash128(high: uint64(at: 21), low: uint64(at: 29)) }
+
     static func zone(_ database: UInt32, _ name: Hash128) -> IndexKey {
         KeySpace.zones.key().appending(database).appending(name)
     }

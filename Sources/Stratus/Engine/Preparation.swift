@@ -31,8 +31,10 @@ enum ItemResult: Sendable {
 /// A commit that was checked and encoded against one state of the store.
 struct Preparation: Sendable {
     var buffer = CommitBuffer()
-    /// Its read set: while none of these keys is written, the commit may be written as it is.
+    /// Its read set: while nothing of it is written, the commit may be written as it is.
     var readSet: [IndexKey] = []
+    /// The same of ranges of keys.
+    var readRanges: [Range<IndexKey>] = []
     /// Where the journal ended in the state that was checked against.
     let basis: JournalOffset
     /// An item each, in the order of the request.
@@ -44,6 +46,11 @@ struct Preparation: Sendable {
     var zone: ZonePlace?
     /// Numbers must be assigned, or pieces written, which only the committer can.
     var needsCommitter = false
+    /// Whether pieces went through the sink.
+    var hasPieces = false
+    /// What is to be prepared in its place, once the pieces were taken back: the same without items
+    /// that were found to fail only when others had been written that rely on them.
+    var again: RecordBatch?
     /// What it adds to a database that has a quota.
     var charge: QuotaCharge?
 
@@ -56,6 +63,9 @@ struct Preparation: Sendable {
     func holds(in state: StoreFold.State) -> Bool {
         state.end <= basis
             || readSet.allSatisfy { !state.index.mayHaveChanged($0, since: basis.rawValue) }
+                && readRanges.allSatisfy {
+                    !state.index.mayHaveChanged($0, since: basis.rawValue)
+                }
     }
 }
 
@@ -87,8 +97,16 @@ struct PreparingRole: Sendable {
     var isCommitter: Bool { position != nil }
 }
 
-/// Takes a piece of a long commit and tells where it begins.
-typealias PieceSink = (CommitBuffer) throws(JournalError) -> JournalOffset
+/// A piece of a long commit that was taken in.
+struct StagedPiece {
+    /// Where it begins.
+    var start: JournalOffset
+    /// The store with everything staged.
+    var reading: StoreReading
+}
+
+/// Takes in a piece of a long commit.
+typealias PieceSink = (CommitBuffer) throws(JournalError) -> StagedPiece
 
 /// Something that becomes one commit: checked once, against a state, knowing nothing of others
 /// that write at the same time.

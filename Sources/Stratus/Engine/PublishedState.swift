@@ -2,12 +2,52 @@ internal import StratusIndex
 internal import StratusJournal
 internal import Synchronization
 
-/// The state of the store that readers see, and the points at which they hold on to the past.
+/// A zone in which something changed.
+struct ChangedZone: Sendable {
+    var number: UInt32
+    var database: UInt32
+}
+
+/// The state of the store that readers see, the points at which they hold on to the past, and who
+/// waits for the next one.
 final class PublishedState: Sendable {
+    /// In what somebody waits for a change.
+    enum Watched: Sendable {
+        case zone(UInt32)
+        case database(UInt32)
+        case everything
+
+        fileprivate func isTouched(by zones: [ChangedZone]) -> Bool {
+            switch self {
+            case .zone(let number): zones.contains { $0.number == number }
+            case .database(let number): zones.contains { $0.database == number }
+            case .everything: true
+            }
+        }
+    }
+
+    private struct Waiter {
+        var watched: Watched
+        var continuation: CheckedContinuation<Bool, Never>
+    }
+
     private struct Content {
         var state: StoreState
         /// How many snapshots are held at each point.
         var held: [JournalOffset: Int] = [:]
+        var waiters: [UInt64: Waiter] = [:]
+        var waiterCount: UInt64 = 0
+        var isEnded = false
+
+        /// Those who wait for a change in one of `zones`; nil: all. They wait no more.
+        mutating func takeWaiters(
+            for zones: [ChangedZone]?
+        ) -> [CheckedContinuation<Bool, Never>] {
+            if waiters.isEmpty { return [] }
+            let woken = waiters.filter { zones.map($0.value.watched.isTouched) ?? true }
+            for number in woken.keys { waiters[number] = nil }
+            return woken.values.map(\.continuation)
+        }
     }
 
     private let content: Mutex<Content>
@@ -16,18 +56,65 @@ final class PublishedState: Sendable {
 
     var current: StoreState { content.withLock { $0.state } }
 
-    func publish(_ fold: StoreFold.State, _ view: JournalView, head: JournalOffset) {
+    /// `zones` are those in which something changed since the last time.
+    func publish(
+        _ fold: StoreFold.State, _ view: JournalView, head: JournalOffset,
+        changed zones: [ChangedZone]
+    ) {
         // Released only outside: it may be the last reference to much.
-        let old = content.withLock { content in
+        let (old, woken) = content.withLock { content in
             let old = content.state
             content.state = StoreState(
                 fold: fold, view: view, head: head, identity: old.identity, pin: old.pin)
-            return old
+            return (old, content.takeWaiters(for: zones))
         }
+        for waiter in woken { waiter.resume(returning: true) }
         withExtendedLifetime(old) {}
     }
 
-    func publish(_ state: StoreState) { content.withLock { $0.state = state } }
+    /// A state of which it is not known what is new in it.
+    func publish(_ state: StoreState) {
+        let woken = content.withLock { content in
+            content.state = state
+            return content.takeWaiters(for: nil)
+        }
+        for waiter in woken { waiter.resume(returning: true) }
+    }
+
+    /// Nothing will be published any more.
+    func end() {
+        let woken = content.withLock { content in
+            content.isEnded = true
+            return content.takeWaiters(for: nil)
+        }
+        for waiter in woken { waiter.resume(returning: false) }
+    }
+
+    /// Waits until something has changed there since the journal ended at `head`, or may have.
+    /// False where nothing will change any more, or the task was cancelled.
+    nonisolated(nonsending) func change(
+        of watched: Watched, since head: JournalOffset
+    ) async -> Bool {
+        let number = content.withLock { content in
+            content.waiterCount += 1
+            return content.waiterCount
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = content.withLock { content -> Bool? in
+                    if Task.isCancelled { return false }
+                    if content.state.head != head { return true }
+                    if content.isEnded { return false }
+                    content.waiters[number] = Waiter(watched: watched, continuation: continuation)
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            let waiter = content.withLock { $0.waiters.removeValue(forKey: number) }
+            waiter?.continuation.resume(returning: false)
+        }
+    }
 
     /// Holds on to the state as it is now.
     func hold() -> JournalOffset {

@@ -25,8 +25,24 @@ struct RecordBatch: CommitRequest {
     let isAtomic: Bool
     /// Nil where nothing is limited.
     let limits: Limits?
+    /// The items that an earlier attempt found to fail, in a batch that is not atomic.
+    var refused: [Int: StoreError] = [:]
+    /// What the caller says of the whole call.
+    var operation: OperationRequest?
 
-    func prepare(
+    /// Checks and encodes the items.
+    func prepareItems(
+        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+    ) throws(StoreError) -> Preparation {
+        var batch = self
+        while true {
+            let preparation = try batch.attempt(reading, role, sink: sink)
+            guard let again = preparation.again, !preparation.hasPieces else { return preparation }
+            batch = again
+        }
+    }
+
+    private func attempt(
         _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
     ) throws(StoreError) -> Preparation {
         var preparation = Preparation(reading)
@@ -46,40 +62,57 @@ struct RecordBatch: CommitRequest {
         preparation.user = user
         preparation.zone = zone
 
-        preparation.results.reserveCapacity(items.count)
-        preparation.readSet.reserveCapacity(items.count + 1)
-        for item in items {
-            do throws(StoreError) {
-                let plan = try plan(item, in: zone.number, reading, &preparation)
-                if role.isCommitter, case .save(let record) = item {
-                    let isInsert = if case .insert = plan { true } else { false }
-                    try numbers.assign(record, isInsert: isInsert, of: self, &preparation)
-                }
-                preparation.results.append(plan.map { .planned($0) } ?? .unchanged)
-            } catch {
-                if error.mustWait { throw error }
-                preparation.results.append(.failed(error.with(item.recordID)))
-            }
-        }
+        try plan(zone, reading, role, &numbers, &preparation)
         if isAtomic { failInnocents(&preparation) }
         // What was assigned for items that failed is not written either.
         if preparation.results.allSatisfy(\.writesNothing) { return preparation }
         var encoder = try RecordEncoder(
             reading: reading, role: role, zone: zone, user: user, batch: self, numbers: numbers)
         do {
-            try encoder.encode(&preparation, sink: sink)
+            try encode(&encoder, &preparation, sink: sink)
         } catch {
             if error.mustWait { throw error }
             for index in preparation.results.indices where !preparation.results[index].hasFailed {
                 preparation.results[index] = .failed(error.with(items[index].recordID))
             }
         }
+        if preparation.needsCommitter || preparation.again != nil { return preparation }
         // What is too long shows only now; nothing of an atomic batch is kept.
         if isAtomic { failInnocents(&preparation) }
         // Names, users and zones are of no use without what they were assigned for, and must not
         // fix the type of a field that nobody saved.
         if preparation.results.allSatisfy(\.writesNothing) { preparation.buffer = CommitBuffer() }
         return preparation
+    }
+
+    /// Checks the items, parents before their children, so that it is known of each whether its
+    /// parent can be saved.
+    private func plan(
+        _ zone: ZonePlace, _ reading: StoreReading, _ role: PreparingRole,
+        _ numbers: inout NumberAssignment, _ preparation: inout Preparation
+    ) throws(StoreError) {
+        preparation.results = [ItemResult](repeating: .unchanged, count: items.count)
+        preparation.readSet.reserveCapacity(items.count + 1)
+        var parents = ParentCheck(self, ParentOrder(items), reading, zone: zone.number)
+        for place in items.indices {
+            let index = parents.order[place]
+            let item = items[index]
+            if let error = refused[index] {
+                preparation.results[index] = .failed(error)
+                continue
+            }
+            do throws(StoreError) {
+                let plan = try plan(item, in: zone.number, reading, &parents, &preparation)
+                if role.isCommitter, case .save(let record) = item {
+                    let isInsert = if case .insert = plan { true } else { false }
+                    try numbers.assign(record, isInsert: isInsert, of: self, &preparation)
+                }
+                preparation.results[index] = plan.map { .planned($0) } ?? .unchanged
+            } catch {
+                if error.mustWait { throw error }
+                preparation.results[index] = .failed(error.with(item.recordID))
+            }
+        }
     }
 
     /// What became of each item of a commit that was acknowledged, with the records made in the
@@ -106,6 +139,11 @@ struct RecordBatch: CommitRequest {
         return outcomes
     }
 
+    /// Whether a save says what the record's parent is, or leaves it as it is.
+    func sendsParent(of record: Record, isInsert: Bool) -> Bool {
+        isInsert || policy == .allKeys || record.parent != record.storedParent
+    }
+
     /// In an atomic batch the items that could have been written fail with those that cannot.
     private func failInnocents(_ preparation: inout Preparation) {
         guard preparation.results.contains(where: \.hasFailed) else { return }
@@ -117,7 +155,8 @@ struct RecordBatch: CommitRequest {
 
     /// The checks of an item, each with its error: `Formats/README.md`, "Order of checks".
     private func plan(
-        _ item: Item, in zone: UInt32, _ reading: StoreReading, _ preparation: inout Preparation
+        _ item: Item, in zone: UInt32, _ reading: StoreReading, _ parents: inout ParentCheck,
+        _ preparation: inout Preparation
     ) throws(StoreError) -> ItemPlan? {
         let key = IndexKey.record(zone, reading.hash(item.recordID.recordName))
         let place = try reading.value(key).map { EntryPlace($0) }
@@ -130,6 +169,8 @@ struct RecordBatch: CommitRequest {
         case .save(let record):
             try checkNames(of: record)
             do throws(StoreError) {
+                let isInsert = place?.isDeleted ?? true
+                try parents.check(record, isInsert: isInsert, &preparation)
                 return try plan(record, place, reading)
             } catch {
                 // Bad names of types and fields are found when they get their numbers, which comes

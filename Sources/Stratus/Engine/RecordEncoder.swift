@@ -10,11 +10,17 @@ struct RecordEncoder {
     let user: UInt32
     let batch: RecordBatch
     private var fields: FieldEncoder
+    /// What the items do to parents and owners.
+    private(set) var links = BatchLinks()
+    /// The items that passed their checks and could not be encoded.
+    private(set) var failures: [Int: StoreError] = [:]
     /// Nil where the database has no quota.
     private var quota: QuotaRoom?
 
     /// A piece that goes through the sink once something follows it, since the last piece does not.
     private var fullPiece: (buffer: CommitBuffer, items: Range<Int>)?
+    /// The items in the piece being filled, as far as they were encoded.
+    private var items = 0..<0
 
     init(
         reading: StoreReading, role: PreparingRole, zone: ZonePlace, user: UInt32,
@@ -37,54 +43,89 @@ struct RecordEncoder {
         // What a record usually takes, so that the buffer seldom grows.
         preparation.buffer = CommitBuffer(capacity: min(items.count * 448, role.pieceLimit))
         try fields.numbers.write(to: &preparation)
-        var firstOfPiece = 0
         for index in items.indices {
             guard case .planned(let plan) = preparation.results[index] else { continue }
             do throws(StoreError) {
-                let place = try encode(items[index], plan, &preparation)
+                let place = try encode(index, plan, &preparation)
                 preparation.results[index] = .staged(place: place)
+                self.items = self.items.lowerBound..<index + 1
             } catch {
                 if error.mustWait { throw error }
+                failures[index] = error.with(items[index].recordID)
                 preparation.results[index] = .failed(error.with(items[index].recordID))
             }
             if preparation.needsCommitter { return }
-            if fullPiece != nil, !preparation.buffer.isEmpty {
-                try emitFullPiece(&preparation, sink)
-                if preparation.needsCommitter { return }
-            }
-            if preparation.buffer.lengthInBytes > role.pieceLimit * 3 / 4 {
-                fullPiece = (preparation.buffer, firstOfPiece..<index + 1)
-                firstOfPiece = index + 1
-                preparation.buffer = CommitBuffer(capacity: role.pieceLimit)
-            }
+            try turnPage(&preparation, sink)
+            if preparation.needsCommitter { return }
         }
+    }
+
+    /// Adds the tombstones of records that go along with what the items delete.
+    mutating func encode(
+        cascade: [EntryPlace], _ preparation: inout Preparation, sink: PieceSink
+    ) throws(StoreError) {
+        for place in cascade.sorted(by: { $0.offset < $1.offset }) {
+            let tombstone = try reading.entry(place).tombstone(by: user, now: role.now / 1000)
+            try append(.tombstone, to: &preparation) { tombstone.write(to: &$0) }
+            quota?.count(0, replacing: tombstone.replacedLength)
+            try turnPage(&preparation, sink)
+            if preparation.needsCommitter { return }
+        }
+    }
+
+    /// Nothing followed, or nothing that could be encoded.
+    mutating func finish(_ preparation: inout Preparation) {
         preparation.charge = quota?.charge
-        // Nothing followed, or nothing that could be encoded.
         if let (buffer, _) = fullPiece.take() { preparation.buffer = buffer }
+    }
+
+    /// Sends all that was encoded through the sink, though nothing follows yet.
+    mutating func flush(
+        _ preparation: inout Preparation, sink: PieceSink
+    ) throws(StoreError) -> StoreReading {
+        if fullPiece == nil { fullPiece = (preparation.buffer, items) }
+        preparation.buffer = CommitBuffer()
+        return try emitFullPiece(&preparation, sink) ?? reading
+    }
+
+    private mutating func turnPage(
+        _ preparation: inout Preparation, _ sink: PieceSink
+    ) throws(StoreError) {
+        if fullPiece != nil, !preparation.buffer.isEmpty {
+            _ = try emitFullPiece(&preparation, sink)
+            if preparation.needsCommitter { return }
+        }
+        if preparation.buffer.lengthInBytes > role.pieceLimit * 3 / 4 {
+            fullPiece = (preparation.buffer, items)
+            items = items.upperBound..<items.upperBound
+            preparation.buffer = CommitBuffer(capacity: role.pieceLimit)
+        }
     }
 
     private mutating func emitFullPiece(
         _ preparation: inout Preparation, _ sink: PieceSink
-    ) throws(StoreError) {
-        guard let (buffer, items) = fullPiece.take() else { return }
+    ) throws(StoreError) -> StoreReading? {
+        guard let (buffer, items) = fullPiece.take() else { return nil }
         guard role.isCommitter else {
             preparation.needsCommitter = true
-            return
+            return nil
         }
-        let start: JournalOffset
+        preparation.hasPieces = true
+        let piece: StagedPiece
         do {
-            start = try sink(buffer)
+            piece = try sink(buffer)
         } catch {
             throw StoreError(error)
         }
-        try preparation.resolve(items, of: batch, in: buffer, from: start, reading)
+        try preparation.resolve(items, of: batch, in: buffer, from: piece.start, reading)
+        return piece.reading
     }
 
     private mutating func encode(
-        _ item: RecordBatch.Item, _ plan: ItemPlan, _ preparation: inout Preparation
+        _ index: Int, _ plan: ItemPlan, _ preparation: inout Preparation
     ) throws(StoreError) -> Int {
         let place = preparation.buffer.count
-        switch (item, plan) {
+        switch (batch.items[index], plan) {
         case (.save(let record), .insert(let previous)):
             let type = try fields.prepare(record, over: nil, &preparation)
             let now = role.now / 1000
@@ -92,31 +133,26 @@ struct RecordEncoder {
                 type: type, modified: now, modifier: user, created: now, creator: user,
                 previous: previous, isUpdate: false)
             let parent = record.parent?.recordID.recordName
-            try append(head, of: record, parent: parent, from: [], to: &preparation)
+            try append(head, of: index, record, parent: parent, over: nil, to: &preparation)
         case (.save(let record), .update(let replaced, let held)):
             let entry = try entry(replaced, held)
-            let (old, stored) = try decode(entry)
+            let (old, cursor, stored) = try decode(entry)
             _ = try fields.prepare(record, over: stored, &preparation)
             var head = RecordHead(
                 type: old.type, modified: max(role.now / 1000, old.modified + 1), modifier: user,
                 created: old.created, creator: old.creator, previous: replaced.version,
                 isUpdate: true)
+            let former = Former(entry: entry, head: old, fields: cursor)
             head.replacedLength = entry.payloadRange.count
-            let changesParent = batch.policy == .allKeys || record.parent != record.storedParent
             let parent =
-                changesParent
-                ? record.parent?.recordID.recordName
-                : try text(of: entry) { bytes throws(FormatError) in try old.parent(in: bytes) }
-            try append(head, of: record, parent: parent, from: entry.bytes, to: &preparation)
+                batch.sendsParent(of: record, isInsert: false)
+                ? record.parent?.recordID.recordName : try former.parent
+            try append(head, of: index, record, parent: parent, over: former, to: &preparation)
         case (.delete(let id), .delete(let replaced, let held)):
-            let entry = try entry(replaced, held)
-            let (old, _) = try decode(entry)
-            var tombstone = Tombstone(
-                type: old.type, name: id.recordName, previous: replaced.version, deleter: user,
-                deleted: max(role.now / 1000, old.modified + 1))
-            tombstone.replacedLength = entry.payloadRange.count
+            let tombstone = try entry(replaced, held).tombstone(by: user, now: role.now / 1000)
             try append(.tombstone, to: &preparation) { tombstone.write(to: &$0) }
             quota?.count(0, replacing: tombstone.replacedLength)
+            links.deletes.append((index, reading.hash(id.recordName)))
         default:
             preconditionFailure("a plan fits its item")
         }
@@ -132,14 +168,14 @@ struct RecordEncoder {
 
     private func decode(
         _ entry: JournalEntry
-    ) throws(StoreError) -> (RecordHead, StoredFields) {
+    ) throws(StoreError) -> (RecordHead, ByteCursor, StoredFields) {
         do throws(FormatError) {
             let range = entry.payloadRange
             var cursor = ByteCursor(at: range.lowerBound)
             let head = try RecordHead(
                 entry.bytes.span.extracting(0..<range.upperBound), &cursor)
             return (
-                head,
+                head, cursor,
                 try StoredFields(
                     entry.bytes, at: cursor, end: range.upperBound,
                     schema: reading.schema)
@@ -149,26 +185,48 @@ struct RecordEncoder {
         }
     }
 
-    private func text(
-        of entry: JournalEntry, _ body: (Span<UInt8>) throws(FormatError) -> String?
-    ) throws(StoreError) -> String? {
-        do throws(FormatError) {
-            return try body(entry.bytes.span)
-        } catch {
-            throw StoreError(.damagedPayload(entry.offset))
-        }
-    }
-
     private mutating func append(
-        _ head: RecordHead, of record: Record, parent: String?, from bytes: [UInt8],
+        _ head: RecordHead, of index: Int, _ record: Record, parent: String?, over former: Former?,
         to preparation: inout Preparation
     ) throws(StoreError) {
+        let bytes = former?.entry.bytes ?? []
+        let (owners, validated): ([OwnerLink], [String])
+        do {
+            (owners, validated) = try fields.references(from: bytes)
+        } catch {
+            throw StoreError(.damagedPayload(former?.entry.offset ?? .zero))
+        }
+        var change = LinkChange(hasOwners: !owners.isEmpty)
+        let formerParent = try former?.parent
+        let formerOwners = try former?.owners ?? []
+        if former != nil {
+            if parent != formerParent { change.formerParent = formerParent ?? "" }
+            if owners != formerOwners {
+                change.formerOwners = formerOwners.filter { !owners.contains($0) }
+            }
+        }
         let allowed = quota?.payloadLimit(replacing: head.replacedLength) ?? .max
         let length = try append(.record, upTo: allowed, to: &preparation) { writer in
-            head.write(name: record.recordID.recordName, parent: parent, to: &writer)
+            head.write(
+                name: record.recordID.recordName, parent: parent, links: change, to: &writer)
             fields.write(from: bytes, to: &writer)
         }
         quota?.count(length, replacing: head.replacedLength)
+        guard
+            parent != nil || formerParent != nil || !owners.isEmpty || !formerOwners.isEmpty
+                || !validated.isEmpty
+        else { return }
+        links.saves.append(
+            BatchLinks.Save(
+                item: index, name: reading.hash(record.recordID.recordName),
+                isUpdate: former != nil, parent: parent.map { reading.hash($0) },
+                changesParent: parent != formerParent && parent != nil,
+                owners: counts(owners), formerOwners: counts(formerOwners),
+                validated: validated.map { reading.hash($0) }))
+    }
+
+    private func counts(_ links: [OwnerLink]) -> [Hash128: Int] {
+        links.reduce(into: [:]) { $0[reading.hash($1.target), default: 0] += 1 }
     }
 
     /// Returns the length of the payload, which may be `allowed`.
@@ -194,6 +252,35 @@ struct RecordEncoder {
             throw StoreError(JournalError.entryTooLong)
         }
         return length
+    }
+}
+
+/// The version of a record that a save replaces, and the links in it.
+private struct Former {
+    let entry: JournalEntry
+    let head: RecordHead
+    let fields: ByteCursor
+
+    var parent: String? {
+        get throws(StoreError) {
+            guard head.parent != nil else { return nil }
+            do throws(FormatError) {
+                return try head.parent(in: entry.bytes.span)
+            } catch {
+                throw StoreError(.damagedPayload(entry.offset))
+            }
+        }
+    }
+
+    var owners: [OwnerLink] {
+        get throws(StoreError) {
+            guard head.hasOwners else { return [] }
+            do throws(FormatError) {
+                return try entry.owners(from: fields)
+            } catch {
+                throw StoreError(.damagedPayload(entry.offset))
+            }
+        }
     }
 }
 
@@ -268,6 +355,14 @@ extension RecordBatch {
         } catch {
             throw StoreError(
                 .invalidArguments, "a list holds values of one kind, and no list")
+        }
+        if kind.element == .reference {
+            for target in value.references.map(\.recordID) {
+                guard NameRules.isTargetName(target.recordName) else {
+                    throw StoreError(
+                        .invalidArguments, "the target of a reference has a name of 1 to 255 bytes")
+                }
+            }
         }
         return edit.isEncrypted ? try encrypted(kind) : kind
     }

@@ -32,6 +32,9 @@ struct StoreFold: JournalFold, Sendable {
     private var active: [UInt32: ZoneChange] = [:]
     /// The zones that the group made or deleted, and where.
     private var changed: [(zone: ZoneEntry, offset: JournalOffset)] = []
+    private var operations = OperationFold()
+    /// The zones in which something changed since ``forgetChanged()``; kept where others read.
+    private(set) var changedZones: [ChangedZone] = []
     /// Seeds the hashes of names.
     let secret: UInt64
     /// The points at which readers may look; nil while there are none.
@@ -85,6 +88,7 @@ struct StoreFold: JournalFold, Sendable {
         touched = [:]
         active = [:]
         changed = []
+        operations.abandon()
     }
 
     mutating func apply(
@@ -98,6 +102,12 @@ struct StoreFold: JournalFold, Sendable {
             case .user: try applyUser(UserEntry(payload), at: offset)
             case .names: try applyNames(SchemaAddition(payload))
             case .mark: try applyMark(header, at: offset, payload)
+            case .operation:
+                try operations.apply(
+                    header, at: offset, payload, secret: secret, to: &state.index)
+            case .clientToken:
+                try OperationFold.applyClientToken(
+                    header, at: offset, payload, secret: secret, to: &state.index)
             // All of it is known from the segments before.
             case .preamble: _ = try SchemaAddition(payload)
             case _ where header.kind.mayBeIgnored: break
@@ -112,6 +122,7 @@ struct StoreFold: JournalFold, Sendable {
         state.end = end
         state.lastTime = time
         isOpen = false
+        operations.complete(time: time, &state.index)
         for (zone, change) in touched {
             active[zone, default: ZoneChange()].add(change.usage, at: change.offset)
         }
@@ -126,6 +137,7 @@ struct StoreFold: JournalFold, Sendable {
                 try noteActivity(
                     of: zone.number, in: zone.database, zone.state, ZoneChange(offset: offset),
                     &totals)
+                noteChange(of: zone.number, in: zone.database)
             }
             changed.removeAll(keepingCapacity: true)
             for (zone, change) in active.count < 2
@@ -134,9 +146,11 @@ struct StoreFold: JournalFold, Sendable {
                 let place = try state.index.value(of: .zoneNumber(zone), .blocking)
                 guard let place = place.flatMap({ ZonePlace($0) }), place.isAlive else { continue }
                 try noteActivity(of: zone, in: place.database, place.state, change, &totals)
+                noteChange(of: zone, in: place.database)
             }
             active.removeAll(keepingCapacity: true)
             for (database, change) in totals { try add(change, to: database) }
+            try operations.endGroup(&state.index)
             if let points { state.index.points = points() }
             state.index.endGroup()
             if let spillLimit, state.index.activeBytes >= spillLimit { try spill() }
@@ -163,6 +177,7 @@ struct StoreFold: JournalFold, Sendable {
                 .type(header.zone, head.type, name), IndexValue(stamp: offset.rawValue),
                 isFresh: isNew)
         }
+        try state.index.link(head, name, header.zone, at: offset, payload, cursor, secret)
         touch(
             header,
             Usage(recordCount: head.isUpdate ? 0 : 1, bytes: payload.count - head.replacedLength))
@@ -178,6 +193,7 @@ struct StoreFold: JournalFold, Sendable {
         state.index.remove(.feed(header.zone, tombstone.previous), at: offset.rawValue)
         state.index.set(.feed(header.zone, header.version), place, isFresh: true)
         state.index.remove(.type(header.zone, tombstone.type, name), at: offset.rawValue)
+        state.index.unlink(tombstone, name, header.zone, at: offset, secret)
         touch(header, Usage(recordCount: -1, bytes: -tombstone.replacedLength))
     }
 
@@ -261,6 +277,13 @@ extension StoreFold {
         spillLimit: Int?, points: @escaping @Sendable () -> NeededPoints
     ) -> StoreFold {
         StoreFold(state, secret: secret, released, spillLimit: spillLimit, points: points)
+    }
+
+    mutating func forgetChanged() { changedZones.removeAll(keepingCapacity: true) }
+
+    private mutating func noteChange(of zone: UInt32, in database: UInt32) {
+        guard points != nil else { return }
+        changedZones.append(ChangedZone(number: zone, database: database))
     }
 
     /// Writes the memtable to disk, and merges what is due.

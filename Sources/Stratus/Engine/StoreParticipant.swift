@@ -30,6 +30,18 @@ struct StoreParticipant: CommitParticipant {
             return
         }
         // Somebody else was faster, or numbers are needed. Nobody can be faster now.
+        var request: (any CommitRequest)? = commit.request
+        while let next = request {
+            request = try Self.stage(next, of: commit, in: &stage, time: time)
+        }
+    }
+
+    /// Prepares and appends a request; returns what is to be done in its place, where some of it
+    /// was written before it turned out that it cannot be done.
+    private static func stage(
+        _ request: any CommitRequest, of commit: PendingCommit,
+        in stage: inout CommitStage<StoreParticipant>, time: Int64
+    ) throws(JournalError) -> (any CommitRequest)? {
         var failure: JournalError?
         var pieceCount = 0
         let reading = stage.reading
@@ -39,10 +51,11 @@ struct StoreParticipant: CommitParticipant {
             pieceLimit: stage.pieceLimit, staged: stage.fold.staged)
         let preparation: Preparation
         do throws(StoreError) {
-            preparation = try commit.request.prepare(reading, role) { piece throws(JournalError) in
+            preparation = try request.prepare(reading, role) { piece throws(JournalError) in
                 do throws(JournalError) {
                     pieceCount += 1
-                    return try stage.append(piece, isLast: false, time: time)
+                    let start = try stage.append(piece, isLast: false, time: time)
+                    return StagedPiece(start: start, reading: stage.reading)
                 } catch {
                     failure = error
                     throw error
@@ -51,16 +64,23 @@ struct StoreParticipant: CommitParticipant {
         } catch {
             if let failure { throw failure }
             stage.abandon()
-            return commit.refused(error)
+            commit.refused(error)
+            return nil
         }
         if let failure { throw failure }
+        if let again = preparation.again {
+            stage.abandon()
+            return again
+        }
         guard !preparation.buffer.isEmpty else {
             if pieceCount > 0 { stage.abandon() }
-            return commit.staged(preparation, at: nil)
+            commit.staged(preparation, at: nil)
+            return nil
         }
         let start = try stage.append(preparation.buffer, isLast: true, time: time)
         stage.fold.count(preparation.charge)
         commit.staged(preparation, at: start)
+        return nil
     }
 
     var preamble: [UInt8] { fold.preamble }
@@ -91,7 +111,8 @@ struct StoreParticipant: CommitParticipant {
     }
 
     mutating func publish(_ view: JournalView, head: JournalOffset) {
-        published.publish(fold.state, view, head: head)
+        published.publish(fold.state, view, head: head, changed: fold.changedZones)
+        fold.forgetChanged()
     }
 
     mutating func finish(_ commit: PendingCommit, failure: JournalError?) {

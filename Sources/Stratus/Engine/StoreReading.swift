@@ -119,8 +119,25 @@ struct StoreReading: Sendable {
         }
     }
 
+    /// The entry at `offset`, where it is still kept.
+    func keptEntry(at offset: JournalOffset) throws(StoreError) -> JournalEntry? {
+        if let entry = store.staged?.entry(at: offset) { return entry }
+        guard offset < point else { return nil }
+        do {
+            return try view.entry(at: offset, mode)
+        } catch {
+            if case .noEntry = error { return nil }
+            throw StoreError(error)
+        }
+    }
+
     /// The entries at `places`, read in the order in which they lie, given in that of `places`.
     func entries(_ places: [EntryPlace]) throws(StoreError) -> [JournalEntry] {
+        if let staged = store.staged, places.contains(where: { $0.offset > staged.base }) {
+            var entries: [JournalEntry] = []
+            for place in places { entries.append(try entry(place)) }
+            return entries
+        }
         let isInOrder = zip(places, places.dropFirst()).allSatisfy { $0.offset < $1.offset }
         let order = isInOrder ? [] : places.indices.sorted { places[$0].offset < places[$1].offset }
         let sorted = isInOrder ? places : order.map { places[$0] }

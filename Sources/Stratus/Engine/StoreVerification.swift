@@ -106,6 +106,8 @@ package struct StoreVerification: Sendable {
                 case .user: _ = try UserEntry(bytes)
                 case .names, .preamble: _ = try SchemaAddition(bytes)
                 case .mark: _ = try MarkEntry(bytes)
+                case .operation: _ = try OperationEntry(bytes)
+                case .clientToken: _ = try ClientTokenEntry(bytes)
                 case .trailer, .closingMark: break
                 default: return entry.kind.mayBeIgnored ? nil : "kind"
                 }

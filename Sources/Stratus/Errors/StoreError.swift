@@ -40,6 +40,8 @@ public struct StoreError: Error, Sendable, Equatable {
         case closed
         /// Another item of the same call failed with this, and so this one had to.
         case failure(StoreError)
+        /// A change token is not one of the feed that was asked for.
+        case changeToken(ChangeToken.Difference)
     }
 
     /// In a box, since results are moved about far more often than anything fails.

@@ -14,6 +14,9 @@ enum NameRules {
             && units.allSatisfy { $0 < 0x80 && $0 >= 0x20 && $0 != 0x7f }
     }
 
+    /// What a reference may point to: also users' records, whose names begin with `_`.
+    static func isTargetName(_ name: String) -> Bool { 1...limit ~= name.utf8.count }
+
     /// A type's or a field's name: letters, digits and `_`, first a letter.
     static func isTypeName(_ name: String) -> Bool {
         let units = name.utf8

@@ -55,6 +55,14 @@ public struct Record: Sendable {
             self.parent = parent
             self.stored = stored
         }
+
+        /// What was stored in a field.
+        func value(of key: String) -> RecordValue? {
+            guard let number = stored.schema.number(key), let field = stored.field(number) else {
+                return nil
+            }
+            return stored.value(field, in: recordID.zoneID)
+        }
     }
 
     /// The caller's own parent, over the stored one.
@@ -77,7 +85,7 @@ public struct Record: Sendable {
     private init(_ origin: Origin) { self.origin = origin }
 
     init(
-        recordType: String, recordID: ID, system: System, parent: Reference?,
+        recordType: String, recordID: ID, system: System?, parent: Reference?,
         stored: StoredFields
     ) {
         origin = Origin(
@@ -105,10 +113,7 @@ public struct Record: Sendable {
     public subscript(key: String) -> RecordValue? {
         get {
             if let edit = edits.edit(of: key) { return edit.value }
-            guard let number = stored.schema.number(key), let field = stored.field(number) else {
-                return nil
-            }
-            return stored.value(field, in: recordID.zoneID)
+            return origin.value(of: key)
         }
         set { set(key, newValue, isEncrypted: false) }
     }
@@ -167,6 +172,16 @@ public struct Record: Sendable {
         allKeys.compactMap { self[$0]?.stringValue }.flatMap { text in
             text.split(whereSeparator: \.isWhitespace).map(String.init)
         }
+    }
+
+    /// The same record as it was saved, as far as its caller knows it.
+    func saved(as id: ID, _ system: System) -> Record {
+        var record = Record(
+            Origin(
+                recordID: id, recordType: recordType, system: system, parent: parent,
+                stored: stored))
+        record.edits = edits
+        return record
     }
 
     /// The same record with only `keys` of its stored fields; the others stay in the store.

@@ -9,6 +9,8 @@ extension EntryKind {
     static let user = EntryKind(rawValue: 35)
     static let names = EntryKind(rawValue: 36)
     static let mark = EntryKind(rawValue: 37)
+    static let operation = EntryKind(rawValue: 40)
+    static let clientToken = EntryKind(rawValue: 41)
 }
 
 /// What stands before the fields in the entry of a record: `Formats/Record.md`, "Record".
@@ -17,7 +19,11 @@ struct RecordHead: Equatable, Sendable {
         static let hasPrevious: UInt8 = 1
         static let isUpdate: UInt8 = 2
         static let hasParent: UInt8 = 4
-        static let known: UInt8 = 7
+        static let hasOwners: UInt8 = 8
+        static let formerParent: UInt8 = 16
+        static let formerOwners: UInt8 = 32
+        static let isMoved: UInt8 = 64
+        static let known: UInt8 = 127
     }
 
     var type: UInt32
@@ -37,10 +43,19 @@ struct RecordHead: Equatable, Sendable {
     private(set) var name = 0..<0
     /// Where the record name of the parent lies.
     private(set) var parent: Range<Int>?
+    /// Where the name of the parent lies that this version has no more, empty for none; nil: the
+    /// parent is as before.
+    private(set) var formerParent: Range<Int>?
+    /// Whether any of the references has the action deleteSelf.
+    private(set) var hasOwners = false
+    /// Where those of them are listed that this version has no more; nil: they are as before.
+    private(set) var formerOwners: Range<Int>?
+    /// Where the record was before it was moved here.
+    var origin: MoveOrigin?
 
     init(
         type: UInt32, modified: Int64, modifier: UInt32, created: Int64, creator: UInt32,
-        previous: Version, isUpdate: Bool
+        previous: Version, isUpdate: Bool, origin: MoveOrigin? = nil
     ) {
         self.type = type
         self.modified = modified
@@ -49,18 +64,25 @@ struct RecordHead: Equatable, Sendable {
         self.creator = creator
         self.previous = previous
         self.isUpdate = isUpdate
+        self.origin = origin
     }
 
-    func write(name: String, parent: String?, to writer: inout ByteWriter) {
+    func write(
+        name: String, parent: String?, links: LinkChange = LinkChange(), to writer: inout ByteWriter
+    ) {
         var flags: UInt8 = 0
         if previous != .none { flags |= Flag.hasPrevious }
         if isUpdate { flags |= Flag.isUpdate }
         if parent != nil { flags |= Flag.hasParent }
+        if links.hasOwners { flags |= Flag.hasOwners }
+        if links.formerParent != nil { flags |= Flag.formerParent }
+        if links.formerOwners != nil { flags |= Flag.formerOwners }
+        if origin != nil { flags |= Flag.isMoved }
         writer.uint8(flags)
         writer.varint(type)
         writer.varint(modifier)
         writer.signedVarint(modified)
-        if isUpdate {
+        if isUpdate || origin != nil {
             writer.varint(creator)
             writer.signedVarint(created)
         }
@@ -68,6 +90,12 @@ struct RecordHead: Equatable, Sendable {
         if isUpdate { writer.varint(replacedLength) }
         writer.countedText(name)
         if let parent { writer.countedText(parent) }
+        if let former = links.formerParent { writer.countedText(former) }
+        if let former = links.formerOwners { OwnerLink.write(former, to: &writer) }
+        if let origin {
+            writer.varint(origin.zone)
+            writer.varint(origin.version.rawValue)
+        }
     }
 
     /// Reads the head and leaves the cursor at the field table. Makes no texts: every save and
@@ -78,11 +106,11 @@ struct RecordHead: Equatable, Sendable {
         type = try cursor.varint32(bytes)
         modifier = try cursor.varint32(bytes)
         modified = try cursor.signedVarint(bytes)
-        guard abs(modified) < 1 << 53 else { throw .value("modified") }
+        guard modified.magnitude < 1 << 53 else { throw .value("modified") }
         isUpdate = flags & Flag.isUpdate != 0
         creator = modifier
         created = modified
-        if isUpdate {
+        if flags & (Flag.isUpdate | Flag.isMoved) != 0 {
             creator = try cursor.varint32(bytes)
             created = try cursor.signedVarint(bytes)
         }
@@ -97,6 +125,31 @@ struct RecordHead: Equatable, Sendable {
         name = try cursor.range(bytes, count: cursor.count(bytes, upTo: 255))
         if flags & Flag.hasParent != 0 {
             parent = try cursor.range(bytes, count: cursor.count(bytes, upTo: 255))
+        }
+        if flags & ~(Flag.hasPrevious | Flag.isUpdate | Flag.hasParent) != 0 {
+            try readLinks(flags, bytes, &cursor)
+        }
+    }
+
+    private mutating func readLinks(
+        _ flags: UInt8, _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
+    ) throws(FormatError) {
+        let changes = flags & (Flag.formerParent | Flag.formerOwners) != 0
+        guard !changes || isUpdate, flags & Flag.isMoved == 0 || !isUpdate else {
+            throw .value("flags")
+        }
+        hasOwners = flags & Flag.hasOwners != 0
+        if flags & Flag.formerParent != 0 {
+            formerParent = try cursor.range(bytes, count: cursor.count(bytes, upTo: 255))
+        }
+        if flags & Flag.formerOwners != 0 {
+            let start = cursor.position
+            try OwnerLink.skip(bytes, &cursor)
+            formerOwners = start..<cursor.position
+        }
+        if flags & Flag.isMoved != 0 {
+            let zone = try cursor.varint32(bytes)
+            origin = MoveOrigin(zone: zone, version: Version(rawValue: try cursor.varint(bytes)))
         }
     }
 
@@ -130,6 +183,18 @@ struct Tombstone: Equatable, Sendable {
     var deleted: Int64
     /// How many bytes the payload had of the version that was deleted.
     var replacedLength = 0
+    /// The links that the deleted version had.
+    var parent: String?
+    var owners: [OwnerLink] = []
+    /// The zone that the record was moved to.
+    var destination: UInt32?
+
+    private enum Flag {
+        static let hasParent: UInt8 = 1
+        static let hasOwners: UInt8 = 2
+        static let isMoved: UInt8 = 4
+        static let known: UInt8 = 7
+    }
 
     func write(to writer: inout ByteWriter) {
         writer.varint(type)
@@ -138,6 +203,15 @@ struct Tombstone: Equatable, Sendable {
         writer.varint(previous.rawValue)
         writer.varint(replacedLength)
         writer.countedText(name)
+        var flags: UInt8 = 0
+        if parent != nil { flags |= Flag.hasParent }
+        if !owners.isEmpty { flags |= Flag.hasOwners }
+        if destination != nil { flags |= Flag.isMoved }
+        if flags == 0 { return }
+        writer.uint8(flags)
+        if let parent { writer.countedText(parent) }
+        if !owners.isEmpty { OwnerLink.write(owners, to: &writer) }
+        if let destination { writer.varint(destination) }
     }
 
     init(type: UInt32, name: String, previous: Version, deleter: UInt32, deleted: Int64) {
@@ -157,6 +231,13 @@ struct Tombstone: Equatable, Sendable {
         guard previous != .none else { throw .value("previous") }
         replacedLength = Int(try cursor.varint32(bytes))
         name = try cursor.text(bytes, upTo: 255)
+        if cursor.remaining(bytes) > 0 {
+            let flags = try cursor.uint8(bytes)
+            guard flags != 0, flags & ~Flag.known == 0 else { throw .value("flags") }
+            if flags & Flag.hasParent != 0 { parent = try cursor.text(bytes, upTo: 255) }
+            if flags & Flag.hasOwners != 0 { owners = try OwnerLink.read(bytes, &cursor) }
+            if flags & Flag.isMoved != 0 { destination = try cursor.varint32(bytes) }
+        }
         try cursor.end(bytes)
     }
 }
@@ -264,11 +345,34 @@ enum FieldTable {
     static func next(
         _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
     ) throws(FormatError) -> (number: UInt32, kind: FieldKind, length: Int) {
+        let place = cursor.position
+        if place + 4 <= bytes.count, let row = usual(bytes.uint32(at: place)),
+            row.length <= bytes.count
+        {
+            cursor.position = place + row.size
+            return (row.number, row.kind, row.length)
+        }
         let number = try cursor.varint32(bytes)
         guard let kind = FieldKind(rawValue: try cursor.uint8(bytes)) else {
             throw .value("field kind")
         }
         return (number, kind, try cursor.count(bytes, upTo: bytes.count))
+    }
+
+    /// A row with a number of one byte and a length of one or two, out of its first four bytes:
+    /// what every look at a field passes.
+    @inline(__always)
+    private static func usual(
+        _ word: UInt32
+    ) -> (number: UInt32, kind: FieldKind, length: Int, size: Int)? {
+        guard word & 0x80 == 0,
+            let kind = FieldKind(rawValue: UInt8(truncatingIfNeeded: word >> 8))
+        else { return nil }
+        let low = Int(word >> 16 & 0x7f)
+        if word & 0x80_0000 == 0 { return (word & 0x7f, kind, low, 3) }
+        let high = Int(word >> 24)
+        guard 1..<0x80 ~= high else { return nil }
+        return (word & 0x7f, kind, low | high << 7, 4)
     }
 
     static func write(

@@ -79,6 +79,17 @@ extension RecordValue {
     }
 }
 
+extension RecordValue {
+    /// The reference that it is, or those in the list that it is.
+    var references: [Reference] {
+        switch self {
+        case .reference(let reference): [reference]
+        case .list(let values): values.compactMap(\.referenceValue)
+        default: []
+        }
+    }
+}
+
 extension RecordValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral
 {

@@ -61,6 +61,30 @@ struct StoreModel {
 }
 
 extension StoreModel.Zone {
+    /// What goes when records are deleted, in order: those that are there, then what they own; nil
+    /// where a parent of what stays would go.
+    func deletion(of names: [String]) -> [String]? {
+        let named = names.filter { records[$0] != nil }
+        var gone = Set(named)
+        var next = gone
+        while !next.isEmpty {
+            let owned = records.filter { name, record in
+                guard let owner = record["owner"]?.referenceValue else { return false }
+                return !gone.contains(name) && next.contains(owner.recordID.recordName)
+            }
+            next = Set(owned.keys)
+            gone.formUnion(next)
+        }
+        let isParent = records.contains { name, record in
+            !gone.contains(name)
+                && record.parent.map { gone.contains($0.recordID.recordName) } ?? false
+        }
+        if isParent { return nil }
+        let along = gone.subtracting(named)
+        return named
+            + along.sorted { (changes[$0]?.sequence ?? 0) < (changes[$1]?.sequence ?? 0) }
+    }
+
     /// Everything of it that changed, in order.
     var orderedChanges: [(sequence: Int, name: String, type: String)] {
         changes.map { ($1.sequence, $0, $1.type) }.sorted { $0.0 < $1.0 }

@@ -9,6 +9,8 @@ struct StoreRun {
     /// What happened, for the report.
     struct Tally {
         var changes = 0
+        var cascaded = 0
+        var refusals = 0
         var tablesWritten = 0
         var tablesMerged = 0
         var openings = 0
@@ -18,6 +20,8 @@ struct StoreRun {
         static func + (left: Tally, right: Tally) -> Tally {
             Tally(
                 changes: left.changes + right.changes,
+                cascaded: left.cascaded + right.cascaded,
+                refusals: left.refusals + right.refusals,
                 tablesWritten: left.tablesWritten + right.tablesWritten,
                 tablesMerged: left.tablesMerged + right.tablesMerged,
                 openings: left.openings + right.openings,
@@ -117,6 +121,7 @@ extension StoreRun {
                     recordType: type, recordID: Record.ID(recordName: name, zoneID: zoneID))
             record["number"] = .int64(Int64(truncatingIfNeeded: generator.next()))
             record["text"] = .string(String(repeating: "x", count: generator.below(100)))
+            if zone != StoreModel.defaultZone, count < 100 { link(&record, in: zone, of: number) }
             records.append(record)
         }
         let result = try await database(number).modifyRecords(saving: records)
@@ -143,10 +148,45 @@ extension StoreRun {
             Record.ID(recordName: $0, zoneID: RecordZone.ID(zoneName: zone))
         }
         let result = try await database(number).modifyRecords(saving: [], deleting: ids)
+        guard let gone = model.databases[number].zones[zone]?.deletion(of: names) else {
+            tally.refusals += 1
+            if result.partialFailure == nil { problems.append("a parent of what stays went") }
+            return
+        }
         // In a zone that nobody has saved in there is nothing to delete from.
         if let failure = result.partialFailure, !known.isEmpty { throw failure }
-        for name in names { model.delete(name, in: zone, of: number) }
-        tally.changes += names.count
+        for name in gone { model.delete(name, in: zone, of: number) }
+        tally.changes += gone.count
+        tally.cascaded += gone.count - names.count { known.contains($0) }
+    }
+
+    /// Gives a record a parent or an owner, or takes them away. Both have lower numbers, so that no
+    /// record is its own ancestor.
+    private mutating func link(_ record: inout Record, in zone: String, of number: Int) {
+        func place(_ name: String) -> Int { Int(name.dropFirst()) ?? 0 }
+        let own = place(record.recordID.recordName)
+        func reference(_ name: String, _ action: Reference.Action) -> Reference {
+            Reference(
+                recordID: Record.ID(recordName: name, zoneID: record.recordID.zoneID),
+                action: action)
+        }
+        switch generator.below(12) {
+        case 0, 1:
+            let names = model.databases[number].zones[zone]?.records.keys.sorted() ?? []
+            let parents = names.filter { place($0) < own }
+            if let name = parents.randomElement(using: &generator) {
+                record.parent = reference(name, .none)
+            }
+        case 2: record.parent = nil
+        case 3, 4:
+            // It need not be there.
+            if own > 0 {
+                let name = "r\(generator.below(own))"
+                record["owner"] = .reference(reference(name, .deleteSelf))
+            }
+        case 5: record["owner"] = nil
+        default: break
+        }
     }
 
     private mutating func makeZone() async throws {
@@ -287,6 +327,31 @@ extension StoreRun {
         if !third.recoveryReport.wasClean || !strays.isEmpty {
             problems.append("\(name): after a clean opening there are \(strays)")
         }
+        try await checkLinks(third, name)
         try await third.close()
+    }
+
+    /// What was made of parents and owners shows when records are deleted.
+    private mutating func checkLinks(_ container: Container, _ name: String) async throws {
+        for (user, database) in zip(StoreAnswers.users, model.databases) {
+            for (zone, var content) in database.zones where zone != StoreModel.defaultZone {
+                for record in content.records.keys.sorted().shuffled(using: &generator).prefix(20) {
+                    let id = Record.ID(
+                        recordName: record, zoneID: RecordZone.ID(zoneName: zone))
+                    let result = try await container.privateDatabase(for: user).modifyRecords(
+                        saving: [], deleting: [id])
+                    let gone = content.deletion(of: [record])
+                    if (gone == nil) != (result.partialFailure != nil) {
+                        problems.append("\(name): \(record) can be deleted: \(gone == nil)")
+                    }
+                    for other in gone ?? [] { content.records[other] = nil }
+                }
+                let left = try container.snapshot().privateDatabase(for: user).pages(
+                    of: RecordZone.ID(zoneName: zone))
+                if left.map(\.recordID.recordName) != content.records.keys.sorted() {
+                    problems.append("\(name): what is left of \(zone) after deletions")
+                }
+            }
+        }
     }
 }

@@ -1,0 +1,123 @@
+internal import StratusJournal
+
+/// Changes since a token, page by page, and then every new one as it comes.
+///
+/// Each page has its own token: whoever keeps it with what was read goes on from there later, in
+/// another process too. A page is read when the next one is asked for, never ahead, and holds each
+/// change once in its last state, so that a slow reader gets larger steps and never falls behind.
+/// Waiting costs nothing; the commit that changes something in the zone or database ends it.
+///
+/// The sequence ends when its task is cancelled or the container closed. It throws what the call
+/// for a single page throws: ``StoreError`` with `zoneNotFound` once the zone is deleted,
+/// `changeTokenExpired` where it was made anew. In a container opened for reading only it goes on
+/// with every ``Container/refresh()``.
+public struct ChangeFeed<Page: ChangePage>: AsyncSequence, Sendable {
+    let database: Database
+    let start: ChangeToken?
+    let read:
+        @Sendable (DatabaseSnapshot, ChangeToken?) throws(StoreError) -> (
+            page: Page, watched: PublishedState.Watched
+        )
+
+    /// The pages from the beginning of the sequence on.
+    public func makeAsyncIterator() -> Iterator { Iterator(feed: self, token: start) }
+
+    /// The pages, one after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let feed: ChangeFeed
+        fileprivate var token: ChangeToken?
+        private var isDone = false
+
+        fileprivate init(feed: ChangeFeed, token: ChangeToken?) {
+            self.feed = feed
+            self.token = token
+        }
+
+        /// The next page that says anything; the first one without a token also where it is empty.
+        public mutating func next(
+            isolation actor: isolated (any Actor)? = #isolation
+        ) async throws(StoreError) -> Page? {
+            do throws(StoreError) {
+                while !isDone, !Task.isCancelled {
+                    let isFirst = token == nil
+                    let answer = try await feed.answer(since: token)
+                    token = answer.page.changeToken
+                    if isFirst || answer.page.saysAnything { return answer.page }
+                    let published = feed.database.container.published
+                    guard await published.change(of: answer.watched, since: answer.head) else {
+                        break
+                    }
+                }
+            } catch {
+                isDone = true
+                throw error
+            }
+            isDone = true
+            return nil
+        }
+    }
+
+    private struct Answer: Sendable {
+        var page: Page
+        var watched: PublishedState.Watched
+        /// Where the journal ended in what was asked.
+        var head: JournalOffset
+    }
+
+    private nonisolated(nonsending) func answer(
+        since token: ChangeToken?
+    ) async throws(StoreError) -> Answer {
+        let read = read
+        return try await database.answer { snapshot throws(StoreError) in
+            let (page, watched) = try read(snapshot, token)
+            return Answer(page: page, watched: watched, head: snapshot.reading.head)
+        }
+    }
+}
+
+/// A page of a feed.
+public protocol ChangePage: Sendable {
+    /// From where the next page goes on.
+    var changeToken: ChangeToken { get }
+    /// Whether it names a change, or says that there are more.
+    var saysAnything: Bool { get }
+}
+
+extension RecordZoneChanges: ChangePage {
+    /// Whether it names a change, or says that there are more.
+    public var saysAnything: Bool { moreComing || !modifications.isEmpty || !deletions.isEmpty }
+}
+
+extension DatabaseChanges: ChangePage {
+    /// Whether it names a change, or says that there are more.
+    public var saysAnything: Bool { moreComing || !modifications.isEmpty || !deletions.isEmpty }
+}
+
+extension Database {
+    /// What changed in a zone since `token`, or all that is in it, and then what changes in it.
+    /// Pages as of ``recordZoneChanges(inZoneWith:since:desiredKeys:resultsLimit:)``.
+    public func liveRecordZoneChanges(
+        inZoneWith id: RecordZone.ID, since token: ChangeToken? = nil,
+        desiredKeys: [String]? = nil, resultsLimit: Int? = nil
+    ) -> ChangeFeed<RecordZoneChanges> {
+        ChangeFeed(database: self, start: token) { snapshot, token throws(StoreError) in
+            let page = try snapshot.recordZoneChanges(
+                inZoneWith: id, since: token, desiredKeys: desiredKeys,
+                resultsLimit: resultsLimit)
+            return (page, .zone(page.changeToken.zone))
+        }
+    }
+
+    /// Which zones changed since `token`, or which there are, and then which change. Pages as of
+    /// ``databaseChanges(since:resultsLimit:)``.
+    public func liveDatabaseChanges(
+        since token: ChangeToken? = nil, resultsLimit: Int? = nil
+    ) -> ChangeFeed<DatabaseChanges> {
+        ChangeFeed(database: self, start: token) { snapshot, token throws(StoreError) in
+            let page = try snapshot.databaseChanges(since: token, resultsLimit: resultsLimit)
+            // The database of somebody who has never written has no number yet.
+            let number = page.changeToken.database
+            return (page, number == 0 ? .everything : .database(number))
+        }
+    }
+}

@@ -1,0 +1,76 @@
+internal import StratusJournal
+
+extension ChangeToken {
+    /// In what a token differs from the feed that it was given for.
+    public enum Difference: String, Hashable, Sendable {
+        /// It is a zone's, and a database's was asked for, or the reverse.
+        case kind
+        /// It is of another store.
+        case store
+        /// It is of another user's database.
+        case user
+        /// It is of another zone, of one of the same name before it was deleted, or from before
+        /// the zone was made.
+        case zone
+        /// It is of a copy of the zone that went another way.
+        case incarnation
+        /// It is from a future that a crash took.
+        case future
+    }
+
+    /// That the token is one of a zone's history: `Formats/Token.md`, "Validity and what a reader
+    /// does".
+    func check(against zone: ZonePlace, _ reading: StoreReading) throws(StoreError) {
+        guard scope == .zone else {
+            throw StoreError.expired(
+                .kind, "the token of a database is none of a zone", .invalidArguments)
+        }
+        try check(database: zone.database, reading)
+        guard self.zone == zone.number else {
+            throw StoreError.expired(
+                .zone, "the token is of another zone, or of one before it was deleted")
+        }
+        let version = Version(rawValue: position)
+        guard version == .none || version.incarnation == zone.incarnation else {
+            throw StoreError.expired(.incarnation, "the token is of another copy of the zone")
+        }
+        try check(version.offset, reading)
+    }
+
+    /// The same of a database's, by its number; 0 where its owner has never written.
+    func check(against database: UInt32, _ reading: StoreReading) throws(StoreError) {
+        guard scope == .database else {
+            throw StoreError.expired(
+                .kind, "the token of a zone is none of a database", .invalidArguments)
+        }
+        if self.database == 0, position == 0, storeID == reading.identity.storeID { return }
+        try check(database: database, reading)
+        try check(JournalOffset(rawValue: position), reading)
+    }
+
+    private func check(database: UInt32, _ reading: StoreReading) throws(StoreError) {
+        guard storeID == reading.identity.storeID else {
+            throw StoreError.expired(.store, "the token is of another store")
+        }
+        guard self.database == database else {
+            throw StoreError.expired(.user, "the token is of another user's database")
+        }
+    }
+
+    /// An offset that the journal never kept was handed out in a future that a crash took.
+    private func check(_ offset: JournalOffset, _ reading: StoreReading) throws(StoreError) {
+        guard offset == .zero || (offset < reading.head && reading.view.segment(at: offset) != nil)
+        else { throw StoreError.expired(.future, "the token is from a future that was lost") }
+    }
+}
+
+extension StoreError {
+    static func expired(
+        _ difference: ChangeToken.Difference, _ reason: String,
+        _ code: Code = .changeTokenExpired
+    ) -> StoreError {
+        var error = StoreError(code, reason)
+        error.cause = .changeToken(difference)
+        return error
+    }
+}

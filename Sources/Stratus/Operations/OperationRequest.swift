@@ -1,0 +1,234 @@
+internal import FoundationEssentials
+internal import StratusBytes
+internal import StratusIndex
+internal import StratusJournal
+
+/// What a caller says of a call besides what is to be changed: `Formats/README.md`, "Operations".
+struct OperationRequest: Sendable {
+    static let tokenLimit = 4096
+
+    let id: String?
+    /// Of all that the call asks for, in any order.
+    private let hash: Hash128
+    private let device: String
+    private let token: Data?
+
+    /// Nil where nothing is said, which is what most calls do.
+    init?(
+        _ id: String?, token: Data?, device: String?, items: [RecordBatch.Item],
+        _ policy: SavePolicy, atomically: Bool, in scope: DatabaseScope, secret: UInt64
+    ) throws(StoreError) {
+        guard id != nil || token != nil else { return nil }
+        if let id, id.isEmpty || id.utf8.count > NameRules.limit {
+            throw StoreError(.invalidArguments, "an operationID has 1 to 255 bytes")
+        }
+        if let token, token.count > Self.tokenLimit {
+            throw StoreError(.invalidArguments, "clientChangeTokenData has at most 4096 bytes")
+        }
+        self.id = id
+        self.token = token
+        self.device = device ?? ""
+        guard self.device.utf8.count <= NameRules.limit else {
+            throw StoreError(.invalidArguments, "the name of a device has at most 255 bytes")
+        }
+        hash =
+            id == nil
+            ? Hash128(high: 0, low: 0)
+            : Self.hash(items, policy, atomically, token, device ?? "", scope, secret: secret)
+    }
+
+    /// A caller may keep what is to be saved in a set, so that it comes in another order.
+    private static func hash(
+        _ items: [RecordBatch.Item], _ policy: SavePolicy, _ atomically: Bool, _ token: Data?,
+        _ device: String, _ scope: DatabaseScope, secret: UInt64
+    ) -> Hash128 {
+        var writer = ByteWriter()
+        let hashes = items.map { item in
+            writer.removeAll()
+            item.write(policy, to: &writer)
+            return Hash128(writer.bytes.span, seed: secret)
+        }
+        writer.removeAll()
+        writer.uint8(UInt8(policy.rawValue))
+        if case .private(let owner) = scope {
+            writer.uint64(owner.bits.high)
+            writer.uint64(owner.bits.low)
+        }
+        writer.uint8(atomically ? 1 : 0)
+        writer.uint8(token == nil ? 0 : 1)
+        writer.countedText(device)
+        writer.varint(token?.count ?? 0)
+        if let token { writer.append(contentsOf: token) }
+        for hash in hashes.sorted() {
+            writer.uint64(hash.high)
+            writer.uint64(hash.low)
+        }
+        return Hash128(writer.bytes.span, seed: secret)
+    }
+}
+
+extension RecordBatch.Item {
+    /// All that makes it what it is, for the hash of a request.
+    fileprivate func write(_ policy: SavePolicy, to writer: inout ByteWriter) {
+        writer.countedText(recordID.zoneID.zoneName)
+        writer.countedText(recordID.recordName)
+        guard case .save(let record) = self else { return writer.uint8(0) }
+        writer.uint8(1)
+        writer.countedText(record.recordType)
+        writer.uint64(record.system?.version ?? 0)
+        writer.countedText(record.parent?.recordID.recordName ?? "")
+        let sent = record.sent(policy, isInsert: false)
+        for edit in sent.sorted(by: { $0.key < $1.key }) {
+            writer.countedText(edit.key)
+            // A value of no kind is refused before anything is recorded.
+            guard let value = edit.value, let kind = try? ValueFormat.kind(of: value) else {
+                writer.uint8(0)
+                continue
+            }
+            writer.uint8(kind.rawValue)
+            writer.varint(ValueFormat.length(of: value))
+            ValueFormat.write(value, to: &writer)
+        }
+    }
+}
+
+extension OperationRequest {
+    /// What the operation recorded in this zone when it was done; nil where it was not, or too
+    /// long ago.
+    ///
+    /// - Throws: ``StoreError/reusedOperationID`` where it was another one.
+    func recorded(
+        by caller: UserID, in zone: UInt32?, _ reading: StoreReading, now: Int64
+    ) throws(StoreError) -> (operation: OperationEntry, version: Version)? {
+        guard let id else { return nil }
+        var found: (OperationEntry, Version)?
+        try reading.scan(key(id, of: caller, reading).asPrefix) {
+            _, value throws(StoreError) in
+            let entry = try reading.entry(EntryPlace(value))
+            guard let time = entry.commitTime, entry.kind == .operation,
+                let operation = entry.withPayload({ try? OperationEntry($0) })
+            else { throw StoreError(.damagedPayload(entry.offset)) }
+            guard operation.id == id, operation.caller == caller.bits,
+                !OperationEntry.isExpired(time, at: now)
+            else { return true }
+            guard operation.request == hash else { throw StoreError.reusedOperationID }
+            if entry.zone == zone { found = (operation, entry.version) }
+            return true
+        }
+        return found
+    }
+
+    /// What a repeat that is on its way at the same time would write.
+    func key(of caller: UserID, in zone: UInt32, _ reading: StoreReading) -> IndexKey? {
+        id.map { key($0, of: caller, reading).appending(zone) }
+    }
+
+    private func key(_ id: String, of caller: UserID, _ reading: StoreReading) -> IndexKey {
+        .operation(
+            Hash128(
+                OperationEntry.identity(caller.bits, id).span, seed: reading.identity.secret))
+    }
+
+    /// Adds what is to be known of the operation, and what the device said, behind the changes.
+    func append(
+        to preparation: inout Preparation, of batch: RecordBatch, _ reading: StoreReading,
+        _ role: PreparingRole, sink: PieceSink
+    ) throws(StoreError) {
+        guard let zone = preparation.zone else { return }
+        let hasChanges = !preparation.buffer.isEmpty
+        do throws(FrameFault) {
+            // Who asked for nothing that could be done has not arrived; and where there is no
+            // feed, nobody would ever ask.
+            if let token, zone.capabilities.contains(.fetchChanges),
+                preparation.results.contains(where: { !$0.hasFailed })
+            {
+                let entry = ClientTokenEntry(
+                    caller: batch.caller.bits, device: device, token: token)
+                try preparation.buffer.append(
+                    .clientToken, zone: zone.number, incarnation: zone.incarnation
+                ) { entry.write(to: &$0) }
+            }
+        } catch {
+            throw StoreError(JournalError.entryTooLong)
+        }
+        guard let id, hasChanges else { return }
+        var length = 64 + id.utf8.count
+        for result in preparation.results { length += OperationEntry.greatestLength(of: result) }
+        if preparation.buffer.lengthInBytes + length > role.pieceLimit {
+            try preparation.sendPiece(of: batch, reading, role, sink)
+            if preparation.needsCommitter { return }
+        }
+        let here = preparation.buffer.count
+        let entry = OperationEntry(
+            caller: batch.caller.bits, id: id, request: hash,
+            outcomes: try batch.byName.map { index throws(StoreError) in
+                try preparation.outcome(of: index, before: here, batch, reading)
+            })
+        do throws(FrameFault) {
+            try preparation.buffer.append(
+                .operation, zone: zone.number, incarnation: zone.incarnation,
+                limit: role.payloadLimit
+            ) { entry.write(to: &$0) }
+        } catch {
+            throw StoreError(
+                .limitExceeded, "too many records for one operation with an operationID")
+        }
+    }
+}
+
+extension Preparation {
+    /// Sends what there is as a piece, so that the operation stands alone in the last one.
+    fileprivate mutating func sendPiece(
+        of batch: RecordBatch, _ reading: StoreReading, _ role: PreparingRole, _ sink: PieceSink
+    ) throws(StoreError) {
+        guard role.isCommitter else {
+            needsCommitter = true
+            return
+        }
+        let piece = buffer
+        buffer = CommitBuffer()
+        let start: JournalOffset
+        do {
+            start = try sink(piece).start
+        } catch {
+            throw StoreError(error)
+        }
+        try resolve(results.indices, of: batch, in: piece, from: start, reading)
+    }
+
+    /// What has become of the item of that number, told from `here` on in the buffer.
+    fileprivate func outcome(
+        of index: Int, before here: Int, _ batch: RecordBatch, _ reading: StoreReading
+    ) throws(StoreError) -> OperationEntry.Outcome {
+        switch results[index] {
+        case .unchanged, .planned: return .gone
+        case .failed(let error):
+            return .failed(
+                code: error.code.rawValue, reason: error.reason,
+                server: error.serverRecord?.system?.version ?? 0)
+        case .saved(let record):
+            guard let system = record.system else { return .gone }
+            return .saved(
+                OperationEntry.Saved(
+                    place: .at(Version(rawValue: system.version).offset),
+                    modified: system.modified, created: system.created,
+                    creator: system.creator.bits))
+        case .staged(let place):
+            guard case .save = batch.items[index], let payload = buffer.payload(at: place)
+            else { return .gone }
+            var cursor = ByteCursor()
+            guard let head = try? RecordHead(payload.span, &cursor) else { return .gone }
+            let creator = head.creator == user ? batch.caller : try reading.user(head.creator)
+            return .saved(
+                OperationEntry.Saved(
+                    place: .before(UInt64((here - place) / JournalOffset.unit)),
+                    modified: head.modified, created: head.created,
+                    creator: (creator ?? batch.caller).bits))
+        }
+    }
+}
+
+extension StoreError {
+    static let reusedOperationID = StoreError(
+        .invalidArguments, "another operation was done under this operationID")
+}

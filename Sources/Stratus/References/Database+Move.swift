@@ -1,0 +1,48 @@
+extension Database {
+    /// Moves records into another zone of the database, with all their descendants: one commit, of
+    /// which readers see all or nothing. Beyond CloudKit.
+    ///
+    /// In the old zone's feed they are deleted, in the new one's they are new. They keep fields,
+    /// creation date and creator and get new tags. Rules: `Formats/README.md`, "Moving".
+    ///
+    /// - Parameter ids: records of one zone.
+    /// - Returns: those records as they are now, in the order of `ids`.
+    /// - Throws: ``StoreError`` that names the record: `unknownItem` where it is not there,
+    ///   `serverRecordChanged` where its name is taken in the other zone, `referenceViolation` where
+    ///   its parent, or what a reference with the action deleteSelf links it to, would stay behind;
+    ///   `zoneNotFound`; `invalidArguments` where the records lie in several zones, or in that one.
+    @discardableResult
+    public nonisolated(nonsending) func moveRecords(
+        _ ids: [Record.ID], to zoneID: RecordZone.ID
+    ) async throws(StoreError) -> [Record] {
+        let user = try writer()
+        guard let first = ids.first else { return [] }
+        let (source, destination) = (ownZone(first.zoneID), ownZone(zoneID))
+        for id in ids where ownZone(id.zoneID) != source {
+            throw StoreError(.invalidArguments, "a move is from one zone").with(id)
+        }
+        guard source != destination else {
+            throw StoreError(.invalidArguments, "the records lie in this zone").with(zoneID)
+        }
+        for zone in [source, destination] {
+            try await read { snapshot throws(StoreError) in try snapshot.check(zone) }
+        }
+        let limits = container.limits
+        try limits?.admit(caller)
+        try limits?.check(itemCount: ids.count)
+        try limits?.enter(scope, destination)
+        defer { limits?.leave(scope, destination) }
+        let batch = MoveBatch(
+            scope: scope, caller: user, ids: ids, source: source, destination: destination)
+        let committed = try await container.engine().commit(batch)
+        let reading = container.reading
+        do throws(StoreError) {
+            return try batch.records(of: committed, reading)
+        } catch {
+            guard error.mustWait else { throw error }
+        }
+        return try await container.threads.run {
+            try batch.records(of: committed, reading.waiting)
+        }
+    }
+}

@@ -1,0 +1,221 @@
+internal import StratusBytes
+internal import StratusIndex
+internal import StratusJournal
+
+/// Checks what a batch does to parents and owners, in the state that it leaves behind: the store
+/// with the saves and deletions over it. Finds what deletions take along.
+struct LinkCheck {
+    /// So many records may go along, or there is a ``LongCascade``.
+    let cascadeLimit: Int
+    /// So many deleteSelf references may point to the same record.
+    let ownerLimit: Int?
+    private let reading: StoreReading
+    private let zone: UInt32
+    /// What the batch saves, whatever its links; needed only where something is to be validated.
+    var saved: Set<Hash128> = []
+    private let links: BatchLinks
+    private var saves: [Hash128: BatchLinks.Save] = [:]
+
+    /// The items that fail.
+    private(set) var failures: [Int: StoreError] = [:]
+    /// What goes along with deletions.
+    private(set) var cascade: [EntryPlace] = []
+    private(set) var isLong = false
+    /// What was relied on.
+    private(set) var readSet: [IndexKey] = []
+    private(set) var readRanges: [Range<IndexKey>] = []
+    /// What will not be there, and the item that deletes it; in the order in which it was found.
+    private var gone: [(name: Hash128, item: Int)] = []
+    private var goneNames: Set<Hash128> = []
+
+    init(
+        _ links: BatchLinks, _ reading: StoreReading, zone: UInt32, cascadeLimit: Int,
+        ownerLimit: Int?
+    ) {
+        self.links = links
+        self.reading = reading
+        self.zone = zone
+        self.cascadeLimit = cascadeLimit
+        self.ownerLimit = ownerLimit
+        for save in links.saves { saves[save.name] = save }
+    }
+
+    mutating func run() throws(StoreError) {
+        try checkCycles()
+        try followDeletes()
+        if !isLong {
+            try checkChildren()
+            try checkValidated()
+        }
+        try checkOwnerLimit()
+    }
+
+    private mutating func fail(_ item: Int, _ error: StoreError) {
+        if failures[item] == nil { failures[item] = error }
+    }
+
+    private mutating func place(of name: Hash128) throws(StoreError) -> EntryPlace? {
+        let key = IndexKey.record(zone, name)
+        readSet.append(key)
+        guard let place = try reading.value(key).map({ EntryPlace($0) }), !place.isDeleted else {
+            return nil
+        }
+        return place
+    }
+}
+
+// Parents.
+extension LinkCheck {
+    /// No record may be among its own ancestors.
+    private mutating func checkCycles() throws(StoreError) {
+        let changed = links.saves.filter(\.changesParent)
+        // A new record has no children yet but those of the batch.
+        let mayClose = changed.contains { save in
+            save.isUpdate || save.parent.map { saves[$0] != nil } ?? false
+        }
+        guard mayClose else { return }
+        var checked: Set<Hash128> = []
+        for save in changed {
+            var path: [Hash128] = []
+            var onPath: Set<Hash128> = []
+            var next: Hash128? = save.name
+            while let name = next, !checked.contains(name) {
+                if !onPath.insert(name).inserted {
+                    for member in path[(path.firstIndex(of: name) ?? 0)...] {
+                        if let save = saves[member], save.changesParent {
+                            fail(save.item, .parentCycle)
+                        }
+                    }
+                    break
+                }
+                path.append(name)
+                next = try parent(of: name)
+            }
+            checked.formUnion(path)
+        }
+    }
+
+    private mutating func parent(of name: Hash128) throws(StoreError) -> Hash128? {
+        if let save = saves[name] { return save.parent }
+        guard let place = try place(of: name) else { return nil }
+        let entry = try reading.entry(place)
+        let head = try entry.recordHead().head
+        return head.parent.map { place in
+            Hash128(entry.bytes.span.extracting(place), seed: reading.identity.secret)
+        }
+    }
+
+    /// Nothing that goes may be the parent of what stays.
+    private mutating func checkChildren() throws(StoreError) {
+        var parents: Set<Hash128> = []
+        for save in links.saves { if let parent = save.parent { parents.insert(parent) } }
+        for (name, item) in gone {
+            let range = IndexKey.children(zone, of: name).asPrefix
+            readRanges.append(range)
+            var hasChild = parents.contains(name)
+            try reading.scan(range) { key, _ in
+                let child = key.linkedRecord
+                // Those of the batch are known already.
+                if saves[child] == nil, !goneNames.contains(child) { hasChild = true }
+                return !hasChild
+            }
+            if hasChild { fail(item, .parentOfOthers) }
+        }
+    }
+}
+
+// References.
+extension LinkCheck {
+    /// Finds all that goes along with what is deleted.
+    private mutating func followDeletes() throws(StoreError) {
+        if links.deletes.isEmpty { return }
+        var savesOfOwner: [Hash128: [Int]] = [:]
+        for save in links.saves {
+            for owner in save.owners.keys { savesOfOwner[owner, default: []].append(save.item) }
+        }
+        for delete in links.deletes {
+            gone.append((delete.name, delete.item))
+            goneNames.insert(delete.name)
+        }
+        var next = 0
+        while next < gone.count {
+            let (target, item) = gone[next]
+            next += 1
+            for save in savesOfOwner[target] ?? [] { fail(save, .ownerGoes) }
+            for source in try sources(of: target) {
+                guard saves[source] == nil, let place = try place(of: source),
+                    goneNames.insert(source).inserted
+                else { continue }
+                gone.append((source, item))
+                cascade.append(place)
+            }
+            if cascade.count > cascadeLimit {
+                isLong = true
+                return
+            }
+        }
+    }
+
+    /// The records that have deleteSelf references to `target`; no more than there may be.
+    private mutating func sources(of target: Hash128) throws(StoreError) -> [Hash128] {
+        let range = IndexKey.references(zone, to: target).asPrefix
+        readRanges.append(range)
+        var sources: [Hash128] = []
+        // Those that stay are of the batch.
+        let limit = cascadeLimit + saves.count + gone.count
+        try reading.scan(range) { key, _ in
+            let source = key.linkedRecord
+            if sources.last != source { sources.append(source) }
+            return sources.count <= limit
+        }
+        return sources
+    }
+
+    /// What is to be validated is there at the end.
+    private mutating func checkValidated() throws(StoreError) {
+        for save in links.saves {
+            for target in save.validated {
+                if goneNames.contains(target) {
+                    fail(save.item, .targetMissing)
+                } else if try place(of: target) == nil, !saved.contains(target) {
+                    fail(save.item, .targetMissing)
+                }
+            }
+        }
+    }
+
+    private mutating func checkOwnerLimit() throws(StoreError) {
+        guard let ownerLimit else { return }
+        var counts: [Hash128: Int] = [:]
+        for save in links.saves {
+            for (owner, count) in save.owners where count > save.formerOwners[owner] ?? 0 {
+                counts[owner] = 0
+            }
+        }
+        for target in counts.keys {
+            let range = IndexKey.references(zone, to: target).asPrefix
+            readRanges.append(range)
+            var count = 0
+            try reading.scan(range) { key, _ in
+                let source = key.linkedRecord
+                if saves[source] == nil, !goneNames.contains(source) { count += 1 }
+                return count <= ownerLimit
+            }
+            counts[target] = count
+        }
+        // What is there already comes before what is new.
+        for save in links.saves where failures[save.item] == nil {
+            for (owner, count) in save.owners {
+                counts[owner]? += min(count, save.formerOwners[owner] ?? 0)
+            }
+        }
+        for save in links.saves where failures[save.item] == nil {
+            for (owner, count) in save.owners {
+                let added = count - (save.formerOwners[owner] ?? 0)
+                guard added > 0, let known = counts[owner] else { continue }
+                if known + added > ownerLimit { fail(save.item, .tooManyOwned(ownerLimit)) }
+                counts[owner] = known + added
+            }
+        }
+    }
+}

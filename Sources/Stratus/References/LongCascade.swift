@@ -1,0 +1,200 @@
+internal import StratusBytes
+internal import StratusIndex
+internal import StratusJournal
+
+/// A cascade that is longer than a piece: written by the committer, in memory that does not grow.
+///
+/// What was staged is the list of what is still to be done: each tombstone in the feed of the zone
+/// is the next target. Only one is held back, to be the last entry of the commit.
+struct LongCascade {
+    private let zone: ZonePlace
+    private let user: UInt32
+    private let role: PreparingRole
+    /// The store with all that was staged.
+    private var reading: StoreReading
+    /// Where the commit begins, and where its cascade does.
+    private let commitStart: JournalOffset
+    private let start: JournalOffset
+    /// How far the feed was walked.
+    private var walked: Version
+    private var buffer = CommitBuffer()
+    /// Whose tombstones are in the buffer.
+    private var pending: Set<Hash128> = []
+    /// The first that was found, and the item that brought it about.
+    private var held: (name: Hash128, place: EntryPlace, item: Int)?
+    /// The items that delete something, and where begins what goes along with it.
+    private var roots: [(item: Int, start: JournalOffset)] = []
+
+    /// The records saved in the batch that would have to go, and the items whose deletion would
+    /// take a parent from others.
+    private(set) var savesThatGo: Set<Hash128> = []
+    private(set) var failedDeletes: Set<Int> = []
+
+    private static let pageLimit = 512
+
+    /// Begins behind what was staged of the batch's items.
+    init(
+        in zone: ZonePlace, by user: UInt32, _ role: PreparingRole, _ reading: StoreReading,
+        commitStart: JournalOffset
+    ) {
+        self.zone = zone
+        self.user = user
+        self.role = role
+        self.reading = reading
+        self.commitStart = commitStart
+        start = reading.head
+        walked = Self.behind(start, zone)
+    }
+
+    /// Deletes all that goes along with the deletions of a batch; returns the last piece.
+    mutating func run(
+        _ deletes: [(item: Int, name: Hash128)], _ sink: PieceSink
+    ) throws(StoreError) -> CommitBuffer {
+        for (item, name) in deletes {
+            roots.append((item, reading.head))
+            let hadHeld = held != nil
+            try expand(name, of: item, sink)
+            if !hadHeld, let held { try expand(held.name, of: item, sink) }
+            try drain(of: item, sink)
+        }
+        for (item, name) in deletes {
+            if try hasChild(name) { failedDeletes.insert(item) }
+        }
+        try checkChildren()
+        if let held { try append(held.place) }
+        return buffer
+    }
+
+    /// Whether a record is there at the end.
+    func isThere(_ name: Hash128) throws(StoreError) -> Bool {
+        name == held?.name ? false : try living(name) != nil
+    }
+
+    /// Takes along what has deleteSelf references to `target`.
+    private mutating func expand(
+        _ target: Hash128, of item: Int, _ sink: PieceSink
+    ) throws(StoreError) {
+        let range = IndexKey.references(zone.number, to: target).asPrefix
+        var first = range.lowerBound
+        while true {
+            var sources: [Hash128] = []
+            try reading.scan(first..<range.upperBound) { key, _ in
+                first = key.appending(UInt8(0))
+                let source = key.linkedRecord
+                if sources.last != source { sources.append(source) }
+                return sources.count < Self.pageLimit
+            }
+            if sources.isEmpty { return }
+            var found: [(name: Hash128, place: EntryPlace)] = []
+            for source in sources where source != held?.name && !pending.contains(source) {
+                guard let place = try living(source) else { continue }
+                guard place.offset < commitStart else {
+                    savesThatGo.insert(source)
+                    continue
+                }
+                if held == nil {
+                    held = (source, place, item)
+                } else {
+                    found.append((source, place))
+                }
+            }
+            for (name, place) in found.sorted(by: { $0.place.offset < $1.place.offset }) {
+                try append(place)
+                pending.insert(name)
+                if buffer.lengthInBytes > role.pieceLimit / 2 { try flush(sink) }
+            }
+        }
+    }
+
+    /// Expands what was staged and what that brings about, until nothing is left.
+    private mutating func drain(of item: Int, _ sink: PieceSink) throws(StoreError) {
+        while true {
+            let targets = try stagedTombstones(behind: walked)
+            for (name, version) in targets {
+                try expand(name, of: item, sink)
+                walked = version
+            }
+            if !targets.isEmpty { continue }
+            if buffer.isEmpty { return }
+            try flush(sink)
+        }
+    }
+
+    /// What goes may not be the parent of what is left.
+    private mutating func checkChildren() throws(StoreError) {
+        if let held, try hasChild(held.name) { failedDeletes.insert(held.item) }
+        var version = Self.behind(start, zone)
+        while true {
+            let targets = try stagedTombstones(behind: version)
+            for (name, version) in targets {
+                let root = roots.last { $0.start <= version.offset }
+                if let root, try hasChild(name) { failedDeletes.insert(root.item) }
+            }
+            guard let last = targets.last else { return }
+            version = last.version
+        }
+    }
+
+    /// What lies at the place itself is behind it.
+    private static func behind(_ place: JournalOffset, _ zone: ZonePlace) -> Version {
+        Version(
+            incarnation: zone.incarnation, offset: JournalOffset(rawValue: place.rawValue - 1))
+    }
+
+    private func hasChild(_ name: Hash128) throws(StoreError) -> Bool {
+        var hasChild = false
+        try reading.scan(IndexKey.children(zone.number, of: name).asPrefix) { key, _ in
+            hasChild = key.linkedRecord != held?.name
+            return !hasChild
+        }
+        return hasChild
+    }
+
+    /// The next tombstones in the feed.
+    private func stagedTombstones(
+        behind version: Version
+    ) throws(StoreError) -> [(name: Hash128, version: Version)] {
+        let first = IndexKey.feed(zone.number, Version(rawValue: version.rawValue + 1))
+        let end = KeySpace.feed.range(zone: zone.number).upperBound
+        var places: [EntryPlace] = []
+        try reading.scan(first..<end) { _, value in
+            places.append(EntryPlace(value))
+            return places.count < Self.pageLimit
+        }
+        var tombstones: [(name: Hash128, version: Version)] = []
+        for entry in try reading.entries(places) {
+            guard let tombstone = entry.withPayload({ try? Tombstone($0) }) else {
+                throw StoreError(.damagedPayload(entry.offset))
+            }
+            tombstones.append((reading.hash(tombstone.name), entry.version))
+        }
+        return tombstones
+    }
+
+    private func living(_ name: Hash128) throws(StoreError) -> EntryPlace? {
+        let place = try reading.value(.record(zone.number, name)).map { EntryPlace($0) }
+        return place.flatMap { $0.isDeleted ? nil : $0 }
+    }
+
+    private mutating func append(_ place: EntryPlace) throws(StoreError) {
+        let tombstone = try reading.entry(place).tombstone(by: user, now: role.now / 1000)
+        do {
+            try buffer.append(
+                .tombstone, zone: zone.number, incarnation: zone.incarnation,
+                limit: role.payloadLimit
+            ) { tombstone.write(to: &$0) }
+        } catch {
+            throw StoreError(JournalError.entryTooLong)
+        }
+    }
+
+    private mutating func flush(_ sink: PieceSink) throws(StoreError) {
+        do {
+            reading = try sink(buffer).reading
+        } catch {
+            throw StoreError(error)
+        }
+        buffer = CommitBuffer(capacity: role.pieceLimit)
+        pending = []
+    }
+}

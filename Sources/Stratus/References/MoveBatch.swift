@@ -1,0 +1,275 @@
+internal import StratusBytes
+internal import StratusIndex
+internal import StratusJournal
+
+/// Records that go from one zone of a database to another with all their descendants: one commit.
+///
+/// Takes memory for each record that goes, some hundred bytes.
+struct MoveBatch: CommitRequest {
+    let scope: DatabaseScope
+    let caller: UserID
+    let ids: [Record.ID]
+    let source: RecordZone.ID
+    let destination: RecordZone.ID
+
+    func prepare(
+        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+    ) throws(StoreError) -> Preparation {
+        var preparation = Preparation(reading)
+        var numbers = NumberAssignment(reading, role)
+        let user = try numbers.user(caller, in: &preparation)
+        var owner: UInt32? = 0
+        if case .private(let user) = scope { owner = try numbers.user(user, in: &preparation) }
+        let old = try numbers.zone(source, in: owner, &preparation)
+        let new = try numbers.zone(destination, in: owner, &preparation)
+        guard let user, let old, let new, !preparation.needsCommitter else { return preparation }
+        preparation.user = user
+        preparation.zone = new
+        var move = Move(self, from: old, to: new, by: user, reading, role)
+        try move.collect(limit: role.isCommitter ? .max : role.pieceLimit / 1024, &preparation)
+        if preparation.needsCommitter { return preparation }
+        try move.check(&preparation)
+        preparation.results = [ItemResult](repeating: .unchanged, count: ids.count)
+        try numbers.write(to: &preparation)
+        try move.encode(&preparation, sink)
+        return preparation
+    }
+
+    /// What became of the records that were named, once the commit was acknowledged.
+    func records(
+        of committed: borrowing Committed, _ reading: StoreReading
+    ) throws(StoreError) -> [Record] {
+        var records: [Record] = []
+        for index in ids.indices {
+            switch committed.preparation.results[index] {
+            case .saved(let record): records.append(record)
+            case .staged(let place):
+                records.append(
+                    try committed.preparation.record(
+                        at: place, of: self, index, in: committed.preparation.buffer,
+                        from: committed.start ?? .zero, reading))
+            case .failed(let error): throw error
+            case .unchanged, .planned: preconditionFailure("a record was moved or the call failed")
+            }
+        }
+        return records
+    }
+}
+
+/// A move as it is prepared against one state.
+private struct Move {
+    private struct Moved {
+        var name: Hash128
+        var place: EntryPlace
+        /// Of the tombstone that has the name in the new zone.
+        var previous = Version.none
+    }
+
+    private let batch: MoveBatch
+    private let old: ZonePlace
+    private let new: ZonePlace
+    private let user: UInt32
+    private let reading: StoreReading
+    private let role: PreparingRole
+    /// Those that were named first, in their order.
+    private var moved: [Moved] = []
+    private var names: Set<Hash128> = []
+
+    init(
+        _ batch: MoveBatch, from old: ZonePlace, to new: ZonePlace, by user: UInt32,
+        _ reading: StoreReading, _ role: PreparingRole
+    ) {
+        self.batch = batch
+        self.old = old
+        self.new = new
+        self.user = user
+        self.reading = reading
+        self.role = role
+    }
+
+    /// Finds the records and their descendants.
+    mutating func collect(
+        limit: Int, _ preparation: inout Preparation
+    ) throws(StoreError) {
+        for id in batch.ids {
+            let name = reading.hash(id.recordName)
+            guard let place = try place(name, in: old, &preparation) else {
+                throw StoreError(.unknownItem, "there is no such record").with(id)
+            }
+            guard try reading.entry(place).isRecord(named: id.recordName) else {
+                throw StoreError.hashCollision
+            }
+            guard names.insert(name).inserted else {
+                throw StoreError(.invalidArguments, "a record is named twice in one call").with(id)
+            }
+            moved.append(Moved(name: name, place: place))
+        }
+        var next = 0
+        while next < moved.count {
+            let range = IndexKey.children(old.number, of: moved[next].name).asPrefix
+            next += 1
+            rely(on: range, &preparation)
+            var children: [Hash128] = []
+            try reading.scan(range) { key, _ in
+                children.append(key.linkedRecord)
+                return children.count <= limit
+            }
+            for child in children where names.insert(child).inserted {
+                guard let place = try place(child, in: old, &preparation) else { continue }
+                moved.append(Moved(name: child, place: place))
+            }
+            if moved.count > limit {
+                preparation.needsCommitter = true
+                return
+            }
+        }
+    }
+
+    /// Nothing that stays may be linked to what goes, and no name may be taken.
+    mutating func check(_ preparation: inout Preparation) throws(StoreError) {
+        for index in moved.indices {
+            let entry = try reading.entry(moved[index].place)
+            let tombstone = try entry.tombstone(by: user, now: 0)
+            let id = Record.ID(recordName: tombstone.name, zoneID: batch.source)
+            var isApart = tombstone.parent.map { !names.contains(reading.hash($0)) } ?? false
+            for link in tombstone.owners {
+                let target = reading.hash(link.target)
+                // One that is not there dangles here as there.
+                if !names.contains(target), try place(target, in: old, &preparation) != nil {
+                    isApart = true
+                }
+            }
+            let range = IndexKey.references(old.number, to: moved[index].name).asPrefix
+            rely(on: range, &preparation)
+            try reading.scan(range) { key, _ in
+                if !names.contains(key.linkedRecord) { isApart = true }
+                return !isApart
+            }
+            guard !isApart else { throw StoreError.linkAcrossZones.with(id) }
+            guard let taken = try self.entry(moved[index].name, in: new, &preparation) else {
+                continue
+            }
+            guard taken.isDeleted else {
+                var error = StoreError(.serverRecordChanged, "record to insert already exists")
+                error.serverRecord = try reading.record(
+                    taken, as: Record.ID(recordName: id.recordName, zoneID: batch.destination))
+                throw error.with(id)
+            }
+            moved[index].previous = taken.version
+        }
+    }
+
+    /// A tombstone in the old zone and a record in the new one for each.
+    func encode(_ preparation: inout Preparation, _ sink: PieceSink) throws(StoreError) {
+        var first = 0
+        for index in moved.indices {
+            // The last piece does not go through the sink.
+            if preparation.buffer.lengthInBytes > role.pieceLimit / 2 {
+                guard role.isCommitter else {
+                    preparation.needsCommitter = true
+                    return
+                }
+                preparation.hasPieces = true
+                let buffer = preparation.buffer
+                preparation.buffer = CommitBuffer(capacity: role.pieceLimit)
+                let start: JournalOffset
+                do {
+                    start = try sink(buffer).start
+                } catch {
+                    throw StoreError(error)
+                }
+                try preparation.resolve(first..<index, of: batch, in: buffer, from: start, reading)
+                first = index
+            }
+            let place = try encode(moved[index], &preparation)
+            if index < batch.ids.count { preparation.results[index] = .staged(place: place) }
+        }
+    }
+
+    private func encode(
+        _ moved: Moved, _ preparation: inout Preparation
+    ) throws(StoreError) -> Int {
+        let entry = try reading.entry(moved.place)
+        let (old, fields) = try entry.recordHead()
+        var tombstone = try entry.tombstone(by: user, now: role.now / 1000)
+        tombstone.destination = new.number
+        let head = RecordHead(
+            type: old.type, modified: tombstone.deleted, modifier: user, created: old.created,
+            creator: old.creator, previous: moved.previous, isUpdate: false,
+            origin: MoveOrigin(zone: self.old.number, version: entry.version))
+        let links = LinkChange(hasOwners: old.hasOwners)
+        let content = entry.bytes.span.extracting(fields.position..<entry.payloadRange.upperBound)
+        do throws(FrameFault) {
+            try preparation.buffer.append(
+                .tombstone, zone: self.old.number, incarnation: self.old.incarnation,
+                limit: role.payloadLimit
+            ) { tombstone.write(to: &$0) }
+            let place = preparation.buffer.count
+            try preparation.buffer.append(
+                .record, zone: new.number, incarnation: new.incarnation, limit: role.payloadLimit
+            ) { writer in
+                head.write(
+                    name: tombstone.name, parent: tombstone.parent, links: links, to: &writer)
+                writer.append(content)
+            }
+            return place
+        } catch {
+            throw StoreError(JournalError.entryTooLong)
+        }
+    }
+
+    private func place(
+        _ name: Hash128, in zone: ZonePlace, _ preparation: inout Preparation
+    ) throws(StoreError) -> EntryPlace? {
+        try entry(name, in: zone, &preparation).flatMap { $0.isDeleted ? nil : $0 }
+    }
+
+    /// The last entry of a name: a record or a tombstone.
+    private func entry(
+        _ name: Hash128, in zone: ZonePlace, _ preparation: inout Preparation
+    ) throws(StoreError) -> EntryPlace? {
+        let key = IndexKey.record(zone.number, name)
+        if !role.isCommitter { preparation.readSet.append(key) }
+        return try reading.value(key).map { EntryPlace($0) }
+    }
+
+    /// What the committer relies on nobody can change under it.
+    private func rely(on range: Range<IndexKey>, _ preparation: inout Preparation) {
+        if !role.isCommitter { preparation.readRanges.append(range) }
+    }
+}
+
+extension Preparation {
+    /// Turns what was staged of a move into records, now that it is known where they begin.
+    fileprivate mutating func resolve(
+        _ moved: Range<Int>, of batch: MoveBatch, in buffer: CommitBuffer,
+        from start: JournalOffset, _ reading: StoreReading
+    ) throws(StoreError) {
+        for index in moved.clamped(to: batch.ids.indices) {
+            guard case .staged(let place) = results[index] else { continue }
+            results[index] = .saved(
+                try record(at: place, of: batch, index, in: buffer, from: start, reading))
+        }
+    }
+
+    /// The record that was moved as the `index`th.
+    fileprivate func record(
+        at place: Int, of batch: MoveBatch, _ index: Int, in buffer: CommitBuffer,
+        from start: JournalOffset, _ reading: StoreReading
+    ) throws(StoreError) -> Record {
+        let bytes = buffer.payload(at: place) ?? []
+        let id = Record.ID(recordName: batch.ids[index].recordName, zoneID: batch.destination)
+        let version = Version(
+            incarnation: zone?.incarnation ?? 0, offset: start.advanced(byBytes: place))
+        return try Record(bytes, 0..<bytes.count, version: version, as: id, schema: schema) {
+            number throws(StoreError) in
+            number == user ? batch.caller : try reading.user(number)
+        }
+    }
+}
+
+extension StoreError {
+    static let linkAcrossZones = StoreError(
+        .referenceViolation,
+        "its parent, or a record linked to it by deleteSelf, would stay in the other zone")
+}

@@ -1,0 +1,42 @@
+internal import StratusBytes
+internal import StratusIndex
+
+/// Checks that the parents that saves name are there.
+struct ParentCheck {
+    let order: ParentOrder
+    private let batch: RecordBatch
+    private let reading: StoreReading
+    private let zone: UInt32
+    /// The parent that was found last: many records of a batch often have the same.
+    private var lastFound: String?
+
+    init(
+        _ batch: RecordBatch, _ order: ParentOrder, _ reading: StoreReading, zone: UInt32
+    ) {
+        self.batch = batch
+        self.order = order
+        self.reading = reading
+        self.zone = zone
+    }
+
+    /// A parent must be there, or be saved in the same batch.
+    mutating func check(
+        _ record: Record, isInsert: Bool, _ preparation: inout Preparation
+    ) throws(StoreError) {
+        guard let parent = record.parent?.recordID,
+            batch.sendsParent(of: record, isInsert: isInsert), parent.recordName != lastFound
+        else { return }
+        let key = IndexKey.record(zone, reading.hash(parent.recordName))
+        preparation.readSet.append(key)
+        if let value = try reading.value(key), !EntryPlace(value).isDeleted {
+            lastFound = parent.recordName
+            return
+        }
+        guard let index = order.parents[parent.recordName] else {
+            throw StoreError.parentMissing(parent)
+        }
+        if case .failed(let error) = preparation.results[index] {
+            throw StoreError.parentMissing(parent, because: error)
+        }
+    }
+}

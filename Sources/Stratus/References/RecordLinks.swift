@@ -1,0 +1,161 @@
+internal import StratusBytes
+internal import StratusJournal
+
+/// A reference that takes its record along when its target is deleted: `Formats/Record.md`,
+/// "Links".
+struct OwnerLink: Hashable, Comparable, Sendable {
+    /// The number of the field that it stands in, alone or in a list.
+    var field: UInt32
+    /// The record name of the target, in the same zone.
+    var target: String
+
+    static func < (left: OwnerLink, right: OwnerLink) -> Bool {
+        if left.field != right.field { return left.field < right.field }
+        return left.target.utf8.lexicographicallyPrecedes(right.target.utf8)
+    }
+
+    /// Each once, in order.
+    static func list(_ links: some Sequence<OwnerLink>) -> [OwnerLink] { Set(links).sorted() }
+
+    static func write(_ links: [OwnerLink], to writer: inout ByteWriter) {
+        writer.varint(links.count)
+        for link in links {
+            writer.varint(link.field)
+            writer.countedText(link.target)
+        }
+    }
+
+    static func read(
+        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
+    ) throws(FormatError) -> [OwnerLink] {
+        var links: [OwnerLink] = []
+        for _ in 0..<(try count(bytes, &cursor)) {
+            let field = try cursor.varint32(bytes)
+            links.append(OwnerLink(field: field, target: try cursor.text(bytes, upTo: 255)))
+        }
+        return links
+    }
+
+    /// The same without making texts: every opening passes here.
+    static func skip(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
+        try forEach(bytes, &cursor) { _, _ in }
+    }
+
+    /// Gives `body` field and place of the target's name of each link of a list.
+    static func forEach(
+        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor, _ body: (UInt32, Range<Int>) -> Void
+    ) throws(FormatError) {
+        for _ in 0..<(try count(bytes, &cursor)) {
+            let field = try cursor.varint32(bytes)
+            body(field, try cursor.range(bytes, count: cursor.count(bytes, upTo: 255)))
+        }
+    }
+
+    private static func count(
+        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
+    ) throws(FormatError) -> Int {
+        try cursor.count(bytes, upTo: cursor.remaining(bytes) / 2)
+    }
+}
+
+/// What a save changes of the links that its record had.
+struct LinkChange: Sendable {
+    var hasOwners = false
+    /// The parent that the record has no more, empty where it had none; nil: it is as before.
+    var formerParent: String?
+    /// The owners that the record has no more; nil: they are as before.
+    var formerOwners: [OwnerLink]?
+}
+
+/// Where a record was before it was moved to another zone.
+struct MoveOrigin: Equatable, Sendable {
+    var zone: UInt32
+    var version: Version
+}
+
+/// The references among the fields of an entry.
+enum ReferenceFields {
+    /// Gives `body` field and place of the target's name of each that has the action deleteSelf;
+    /// the field table begins at `cursor`.
+    static func forEachOwner(
+        _ bytes: Span<UInt8>, at cursor: ByteCursor, _ body: (UInt32, Range<Int>) -> Void
+    ) throws(FormatError) {
+        var table = cursor
+        let count = try table.count(bytes, upTo: table.remaining(bytes) / 3)
+        var values = table
+        for _ in 0..<count { _ = try FieldTable.next(bytes, &values) }
+        for _ in 0..<count {
+            let column = try FieldTable.next(bytes, &table)
+            let range = try values.range(bytes, count: column.length)
+            if column.kind.element != .reference { continue }
+            try forEach(bytes, in: range, column.kind) { action, place in
+                if action == .deleteSelf { body(column.number, place) }
+            }
+        }
+    }
+
+    /// Gives `body` action and place of the target's name of the reference that a value is, or of
+    /// each in the list that it is.
+    static func forEach(
+        _ bytes: Span<UInt8>, in range: Range<Int>, _ kind: FieldKind,
+        _ body: (Reference.Action, Range<Int>) -> Void
+    ) throws(FormatError) {
+        func look(_ place: Range<Int>) throws(FormatError) {
+            guard !place.isEmpty else { throw .truncated }
+            guard let action = Reference.Action(rawValue: bytes.uint8(at: place.lowerBound)) else {
+                throw .value("action")
+            }
+            body(action, place.lowerBound + 1..<place.upperBound)
+        }
+        guard kind.isList else { return try look(range) }
+        let part = bytes.extracting(0..<range.upperBound)
+        var cursor = ByteCursor(at: range.lowerBound)
+        for _ in 0..<(try cursor.count(part, upTo: range.count)) {
+            let length = try cursor.count(part, upTo: cursor.remaining(part))
+            try look(try cursor.range(part, count: length))
+        }
+    }
+}
+
+extension JournalEntry {
+    /// The head of the record that the entry holds, and where its fields begin.
+    func recordHead() throws(StoreError) -> (head: RecordHead, fields: ByteCursor) {
+        do throws(FormatError) {
+            var cursor = ByteCursor(at: payloadRange.lowerBound)
+            let head = try RecordHead(
+                bytes.span.extracting(0..<payloadRange.upperBound), &cursor)
+            return (head, cursor)
+        } catch {
+            throw StoreError(.damagedPayload(offset))
+        }
+    }
+
+    /// The tombstone of the record that the entry holds, which has all of its links.
+    func tombstone(by user: UInt32, now: Int64) throws(StoreError) -> Tombstone {
+        let (head, fields) = try recordHead()
+        let span = bytes.span.extracting(0..<payloadRange.upperBound)
+        do throws(FormatError) {
+            var tombstone = Tombstone(
+                type: head.type, name: try head.name(in: span), previous: version, deleter: user,
+                deleted: max(now, head.modified + 1))
+            tombstone.replacedLength = payloadRange.count
+            tombstone.parent = try head.parent(in: span)
+            if head.hasOwners { tombstone.owners = try owners(from: fields) }
+            return tombstone
+        } catch {
+            throw StoreError(.damagedPayload(offset))
+        }
+    }
+
+    /// The owners of the record that the entry holds, whose fields begin at `fields`.
+    func owners(from fields: ByteCursor) throws(FormatError) -> [OwnerLink] {
+        let span = bytes.span.extracting(0..<payloadRange.upperBound)
+        var links: [OwnerLink] = []
+        try ReferenceFields.forEachOwner(span, at: fields) { field, place in
+            if let target = span.text(in: place) {
+                links.append(OwnerLink(field: field, target: target))
+            }
+        }
+        return OwnerLink.list(links)
+    }
+}

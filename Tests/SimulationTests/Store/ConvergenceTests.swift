@@ -1,0 +1,228 @@
+import Stratus
+import Support
+import Testing
+
+/// Whoever applies the feed since a token to what was there at the token holds what is there now.
+struct ConvergenceTests {
+    private static let seeds = Campaign.storeSeeds
+
+    @Test func `from every token ever given the feeds lead to what there is`() async throws {
+        var tally = ConvergenceRun.Tally()
+        for seed in Campaign.seed..<Campaign.seed + UInt64(Self.seeds) {
+            var run = try ConvergenceRun(seed: seed)
+            do {
+                try await run.run(60)
+            } catch {
+                Issue.record("seed \(seed), step \(run.step): \(error)")
+            }
+            for problem in run.problems.prefix(5) { Issue.record("seed \(seed): \(problem)") }
+            tally = tally + run.tally
+        }
+        Campaign.report("Feeds from every token, \(Self.seeds) seeds:\n")
+        Campaign.report(
+            Campaign.table(
+                ["what", "count"],
+                [
+                    ["mirrors brought up to date", "\(tally.followed)"],
+                    ["pages read", "\(tally.pages)"], ["deletions", "\(tally.deletions)"],
+                    ["zones dropped or begun anew", "\(tally.zonesDropped)"],
+                ]))
+        #expect(tally.followed >= Self.seeds * 60 * 59 / 2)
+        #expect(tally.deletions > Self.seeds * 100 && tally.zonesDropped > Self.seeds * 20)
+    }
+}
+
+/// What somebody holds of a database who follows its feeds.
+private struct Mirror {
+    struct Zone {
+        var token: ChangeToken?
+        var records: [Record.ID: Record] = [:]
+    }
+
+    var token: ChangeToken?
+    var zones: [RecordZone.ID: Zone] = [:]
+    /// What is wrong with the pages themselves.
+    var problems: [String] = []
+
+    /// Reads on, at most so many pages, and not beyond what these say: it may stop in the middle of
+    /// anything. Returns whether it came to the end.
+    mutating func follow(
+        _ database: Database, limit: Int, pages: inout Int, _ tally: inout ConvergenceRun.Tally
+    ) async throws -> Bool {
+        while pages > 0 {
+            pages -= 1
+            tally.pages += 1
+            let page = try await database.databaseChanges(since: token, resultsLimit: limit)
+            for deletion in page.deletions where zones[deletion.zoneID] != nil {
+                tally.zonesDropped += 1
+                zones[deletion.zoneID] = nil
+            }
+            for zone in page.modifications {
+                guard
+                    try await follow(zone, of: database, limit: limit, pages: &pages, &tally)
+                else { return false }
+            }
+            // Only now: what was read of the zones is kept with it.
+            token = page.changeToken
+            if !page.moreComing { return true }
+        }
+        return false
+    }
+
+    private mutating func follow(
+        _ id: RecordZone.ID, of database: Database, limit: Int, pages: inout Int,
+        _ tally: inout ConvergenceRun.Tally
+    ) async throws -> Bool {
+        var zone = zones[id] ?? Zone()
+        defer { zones[id] = zone }
+        var seen: Set<Record.ID> = []
+        while pages > 0 {
+            pages -= 1
+            tally.pages += 1
+            let page: RecordZoneChanges
+            do throws(StoreError) {
+                page = try await database.recordZoneChanges(
+                    inZoneWith: id, since: zone.token, resultsLimit: limit)
+            } catch {
+                guard error.cause == .changeToken(.zone) else { throw error }
+                tally.zonesDropped += 1
+                zone = Zone()
+                continue
+            }
+            if page.isFullSnapshot != (zone.token == nil) { problems.append("full snapshot") }
+            for record in page.modifications {
+                if !seen.insert(record.recordID).inserted { problems.append("a record twice") }
+                zone.records[record.recordID] = record
+            }
+            for deletion in page.deletions {
+                tally.deletions += 1
+                if !seen.insert(deletion.recordID).inserted { problems.append("a record twice") }
+                zone.records[deletion.recordID] = nil
+            }
+            zone.token = page.changeToken
+            if !page.moreComing { return true }
+        }
+        return false
+    }
+
+    /// In what it is not the database; nil: in nothing.
+    func difference(from truth: [RecordZone.ID: [Record.ID: Record]]) -> String? {
+        if let problem = problems.first { return problem }
+        let held = zones.keys.map(\.zoneName).sorted()
+        let there = truth.keys.map(\.zoneName).sorted()
+        guard held == there else { return "zones \(held) instead of \(there)" }
+        for (id, records) in truth where zones[id]?.records != records {
+            return "zone \(id.zoneName) holds \(zones[id]?.records.count ?? 0) records "
+                + "instead of \(records.count), or others"
+        }
+        return nil
+    }
+}
+
+/// A random history of a database, and mirrors of it from every moment.
+struct ConvergenceRun {
+    /// What happened, for the report.
+    struct Tally {
+        var followed = 0
+        var pages = 0
+        var deletions = 0
+        var zonesDropped = 0
+
+        static func + (left: Tally, right: Tally) -> Tally {
+            Tally(
+                followed: left.followed + right.followed, pages: left.pages + right.pages,
+                deletions: left.deletions + right.deletions,
+                zonesDropped: left.zonesDropped + right.zonesDropped)
+        }
+    }
+
+    private(set) var step = 0
+    private(set) var problems: [String] = []
+    private(set) var tally = Tally()
+    private let store: SmallStore
+    private var container: Container
+    private var generator: SeededGenerator
+    private var mirrors = [Mirror()]
+
+    private static let zones = (0..<3).map { RecordZone.ID(zoneName: "z\($0)") }
+
+    init(seed: UInt64) throws {
+        generator = SeededGenerator(seed: seed)
+        store = SmallStore(seed: seed)
+        container = try store.open()
+    }
+
+    private var database: Database { container.privateDatabase(for: "alice") }
+
+    mutating func run(_ steps: Int) async throws {
+        for number in 0..<steps where problems.isEmpty {
+            step = number
+            try await change()
+            try await compare()
+        }
+    }
+
+    private mutating func change() async throws {
+        let zone = Self.zones[generator.below(Self.zones.count)]
+        let isThere = try await database.allRecordZones().contains { $0.zoneID == zone }
+        switch generator.below(20) {
+        case _ where !isThere: try await database.save(RecordZone(zoneID: zone))
+        case ..<2: try await database.deleteRecordZone(withID: zone)
+        case 2:
+            if generator.oneIn(2) {
+                try await container.close()
+            } else {
+                store.disk.killProcesses()
+            }
+            container = try store.open()
+        case 3: try await container.checkpoint()
+        case 4:
+            // Gone and made anew, under another type, between two looks.
+            let id = Record.ID(recordName: "r\(generator.below(30))", zoneID: zone)
+            try await database.deleteRecord(withID: id)
+            try await database.save(Record(recordType: "Again", recordID: id))
+        default: try await modify(zone)
+        }
+    }
+
+    private mutating func modify(_ zone: RecordZone.ID) async throws {
+        var names = Set((0..<1 + generator.below(12)).map { _ in generator.below(30) })
+            .sorted().map { Record.ID(recordName: "r\($0)", zoneID: zone) }
+        let deleted = Array(names.prefix(generator.below(5)))
+        names.removeFirst(min(deleted.count, names.count))
+        let there = try await database.records(for: names)
+        let saved = names.map { id in
+            var record =
+                (try? there[id]?.get()) ?? Record(recordType: "Note", recordID: id)
+            record["step"] = .int64(Int64(step))
+            return record
+        }
+        let result = try await database.modifyRecords(saving: saved, deleting: deleted)
+        if let failure = result.partialFailure { throw failure }
+    }
+
+    private mutating func compare() async throws {
+        var truth: [RecordZone.ID: [Record.ID: Record]] = [:]
+        for zone in try await database.allRecordZones() where !zone.zoneID.isDefault {
+            let page = try await database.records(inZoneWith: zone.zoneID)
+            truth[zone.zoneID] = Dictionary(
+                uniqueKeysWithValues: page.records.map { ($0.recordID, $0) })
+        }
+        for (number, mirror) in mirrors.enumerated() {
+            var mirror = mirror
+            var pages = Int.max
+            let limit = 1 + generator.below(generator.oneIn(2) ? 4 : 100)
+            _ = try await mirror.follow(database, limit: limit, pages: &pages, &tally)
+            tally.followed += 1
+            if let difference = mirror.difference(from: truth) {
+                problems.append("step \(step), from what mirror \(number) held: \(difference)")
+            }
+        }
+        // One more begins here, from an older one, and may stop anywhere.
+        var next = mirrors[generator.below(mirrors.count)]
+        var pages = generator.oneIn(3) ? .max : generator.below(12)
+        let limit = 1 + generator.below(5)
+        _ = try await next.follow(database, limit: limit, pages: &pages, &tally)
+        mirrors.append(next)
+    }
+}
