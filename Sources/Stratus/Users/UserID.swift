@@ -67,7 +67,7 @@ struct UserEntry: Equatable, Sendable {
         bits = Hash128(high: try cursor.uint64(bytes), low: try cursor.uint64(bytes))
         created = try cursor.signedVarint(bytes)
         guard number > 0, number < 1 << 31 else { throw .value("number") }
-        guard abs(created) < 1 << 53 else { throw .value("created") }
+        guard created.magnitude < 1 << 53 else { throw .value("created") }
         try cursor.end(bytes)
     }
 }
