@@ -73,11 +73,11 @@ public struct DatabaseSnapshot: Sendable {
         } catch {
             // The default zone is there before anything was saved in it.
             guard id.zoneID.isDefault, error.code == .zoneNotFound else { throw error }
-            throw StoreError(.unknownItem, "there is no such record").with(id)
+            return try unsaved(id, reading)
         }
         let value = try reading.value(.record(zone.number, reading.hash(id.recordName)))
         guard let place = value.map({ EntryPlace($0) }), !place.isDeleted else {
-            throw StoreError(.unknownItem, "there is no such record").with(id)
+            return try unsaved(id, reading)
         }
         return try reading.record(place, as: id)
     }
@@ -87,13 +87,11 @@ public struct DatabaseSnapshot: Sendable {
         _ id: RecordZone.ID, _ reading: StoreReading
     ) throws(StoreError) -> ZonePlace {
         try check(id)
-        if let database = try reading.database(scope),
-            let value = try reading.value(.zone(database, reading.hash(id.zoneName))),
-            let place = ZonePlace(value), place.isAlive
-        {
-            return place
-        }
-        throw StoreError.zoneNotFound(id)
+        guard let database = try reading.database(scope) else { throw StoreError.zoneNotFound(id) }
+        let value = try reading.value(.zone(database, reading.hash(id.zoneName)))
+        let place = value.flatMap { ZonePlace($0) }
+        if let place, place.isAlive { return place }
+        throw StoreError.noZone(id, place)
     }
 
     /// A private database holds its owner's zones only.
@@ -104,7 +102,7 @@ public struct DatabaseSnapshot: Sendable {
         guard id.ownerName == RecordZone.ID.currentUser || id.ownerName == caller?.recordName
         else {
             throw StoreError(
-                .invalidArguments, "this database holds no zones of another user"
+                .badDatabase, "this database holds no zones of another user"
             ).with(id)
         }
     }

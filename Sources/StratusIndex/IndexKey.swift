@@ -12,6 +12,14 @@ package struct IndexKey: Sendable {
 
     package init() {}
 
+    /// A partition, a keyspace, and sixteen bytes: the key that is asked for most.
+    package init(partition: UInt32, keyspace: UInt8, high: UInt64, low: UInt64) {
+        words[0] = UInt64(partition) << 32 | UInt64(keyspace) << 24 | high >> 40
+        words[1] = high << 24 | low >> 40
+        words[2] = low << 24
+        words[5] = 21
+    }
+
     /// In bytes.
     package var count: Int { Int(words[5] & 0xff) }
 

@@ -67,13 +67,17 @@ package struct JournalView: Sendable {
         }
         let bytes = try read(place..<place + length, of: segment, mode)
         let entry = try entry(at: offset, bytes, 0..<length, in: segment)
-        cache?.insert(Self.cacheFile, offset.rawValue, bytes, preferred: false)
+        if length <= Self.longestKept {
+            cache?.insert(Self.cacheFile, offset.rawValue, bytes, preferred: false)
+        }
         return entry
     }
 
     /// The name in the cache of all entries together, whose offsets are never used twice. Those of
     /// the index have the highest bit.
     private static let cacheFile: UInt64 = 0
+    /// An entry that is longer would drive too much out of the cache for what reading it costs.
+    private static let longestKept = 64 << 10
 
     /// Verifies the entry whose frame fills `range` of what was read.
     private func entry(

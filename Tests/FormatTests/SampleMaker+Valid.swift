@@ -15,7 +15,8 @@ extension SampleMaker {
             ("long-commit-given-up", { try await givenUp(cut) }), ("no-names-yet", noNamesYet),
             ("sealed-last", sealedLast), ("strays", strays),
             ("written-by-newer", writtenByNewer), ("ignorable-kinds", ignorableKinds),
-            ("marks", marks), ("operations", operations),
+            ("marks", marks), ("operations", operations), ("encrypted", encrypted),
+            ("purged", purged),
             ("checkpoint", { try await checkpoint().files }),
         ]
         var stores: [String: StoreFiles] = [:]
@@ -146,6 +147,46 @@ extension SampleMaker {
         var record = try await shared.record(for: Record.ID(recordName: "by-alice"))
         record["title"] = "changed by bob"
         try await shared.save(record)
+        return maker.files
+    }
+
+    /// Fields that are marked as encrypted.
+    private static func encrypted() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 21)
+        let container = try maker.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: zone))
+        var record = maker.record("marked", ["open": "seen"])
+        record.encryptedValues["secret"] = "hidden"
+        record.encryptedValues["numbers"] = [1, 2]
+        try await database.save(record)
+        record = maker.record("bare")
+        record.encryptedValues["numbers"] = []
+        try await database.save(record)
+        try await container.close()
+        return maker.files
+    }
+
+    /// All that a user had is gone; one zone was made again. Another user has filled in their
+    /// record.
+    private static func purged() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 22)
+        let container = try maker.open()
+        let alice = container.privateDatabase(for: "alice")
+        let other = RecordZone.ID(zoneName: "other")
+        for id in [zone, other] {
+            try await alice.save(RecordZone(zoneID: id))
+            try await alice.save(maker.record("inside", in: id))
+        }
+        try await alice.save(maker.record("plain", in: .default))
+        var user = maker.record(
+            container.userRecordName(for: "bob"), type: "Users", in: .default)
+        user["nickname"] = "Bob"
+        try await container.publicDatabase(as: "bob").save(user)
+        try await container.purge(user: "alice")
+        try await alice.save(RecordZone(zoneID: zone))
+        try await alice.save(maker.record("again"))
+        try await container.close()
         return maker.files
     }
 

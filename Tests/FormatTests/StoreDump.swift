@@ -85,7 +85,9 @@ struct StoreDump {
         if let parent = record.parent { lines.append("  parent \(parent.recordID.recordName)") }
         for key in record.allKeys {
             guard let value = record[key] else { continue }
-            lines.append("  field \(key) \(ValueBytes.name(of: value)) \(Self.text(value))")
+            let mark = record.encryptedValues[key] == nil ? "" : "encrypted "
+            lines.append(
+                "  field \(key) \(mark)\(ValueBytes.name(of: value)) \(Self.text(value))")
         }
     }
 
@@ -112,7 +114,7 @@ struct StoreDump {
         let last = try await database.databaseChanges().changeToken
         let changes = try await database.databaseChanges(since: try last.atBeginning)
         lines += changes.modifications.map { "zone-changed \($0.zoneName)" }
-        lines += changes.deletions.map { "zone-deleted \($0.zoneID.zoneName)" }
+        lines += changes.deletions.map { "zone-\($0.reason) \($0.zoneID.zoneName)" }
         lines.append("token \(changes.changeToken)")
     }
 

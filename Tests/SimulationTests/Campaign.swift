@@ -1,6 +1,7 @@
 import FoundationEssentials
 
-/// What the environment says about how long a proof runs and where its counts go.
+/// What the environment says about how long a proof runs and where its counts go. Where it says
+/// nothing, the counts are a tenth of what a campaign's are.
 enum Campaign {
     /// How many crash points are tried: STRATUS_CRASH_POINTS.
     static let crashPoints = number("STRATUS_CRASH_POINTS") ?? 10_000
@@ -16,16 +17,18 @@ enum Campaign {
     }()
     /// Whether every byte and every length is tried, and not a sample: STRATUS_ALL_BYTES.
     static let triesAllBytes = environment["STRATUS_ALL_BYTES"] != nil
+    /// Every so-many-th byte and length of a journal is tried: STRATUS_BYTE_STRIDE.
+    static let byteStride = triesAllBytes ? 1 : number("STRATUS_BYTE_STRIDE") ?? 9
 
     /// How many record stores run beside a model, and how many operations each:
     /// STRATUS_STORE_SEEDS, STRATUS_STORE_OPERATIONS.
-    static let storeSeeds = number("STRATUS_STORE_SEEDS") ?? 2
-    static let storeOperations = number("STRATUS_STORE_OPERATIONS") ?? 500
+    static let storeSeeds = number("STRATUS_STORE_SEEDS") ?? 10
+    static let storeOperations = number("STRATUS_STORE_OPERATIONS") ?? 1000
 
     /// Every so-many-th crash in a checkpoint of a record store is tried: STRATUS_CRASH_STRIDE.
-    static let crashStride = number("STRATUS_CRASH_STRIDE") ?? 50
+    static let crashStride = number("STRATUS_CRASH_STRIDE") ?? 10
     /// How many transfers readers look at: STRATUS_TRANSFERS.
-    static let transfers = number("STRATUS_TRANSFERS") ?? 300
+    static let transfers = number("STRATUS_TRANSFERS") ?? 1000
     /// How many updates go by while snapshots are held: STRATUS_UPDATES.
     static let updates = number("STRATUS_UPDATES") ?? 100_000
 

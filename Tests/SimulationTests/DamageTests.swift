@@ -97,7 +97,7 @@ struct DamageTests {
             // The first group of a segment and the last one are decided about in their own way.
             let edges = [SegmentHeader.length..<SegmentHeader.length + 300, live - 300..<live]
             for byte in 0..<length
-            where Campaign.triesAllBytes || byte % 97 == 0
+            where byte % Campaign.byteStride == 0
                 || edges.contains(where: { $0.contains(byte) })
             {
                 let disk = SimulatedDisk(snapshot)
@@ -128,9 +128,8 @@ struct DamageTests {
         var problems: [String] = []
         var rows: [[String]] = []
         for (path, name, length, _) in files where name != "lock" {
-            let stride = Campaign.triesAllBytes ? 1 : 211
             var count = 0
-            for cut in Swift.stride(from: 0, to: length, by: stride) {
+            for cut in Swift.stride(from: 0, to: length, by: Campaign.byteStride) {
                 let disk = SimulatedDisk(snapshot)
                 disk.setLength(path, cut)
                 count += 1

@@ -51,6 +51,16 @@ import Testing
         #expect(Hash128("a", seed: 1) == Hash128("a", seed: 1))
     }
 
+    @Test(arguments: 0...20)
+    func `the quick hash of a text counts every byte and the length`(count: Int) {
+        let texts = (0..<count).map { place in
+            String(repeating: "a", count: place) + "b"
+                + String(repeating: "a", count: count - place - 1)
+        }
+        let all = texts + [String(repeating: "a", count: count), "a" + texts.joined()]
+        #expect(Set(all.map { Checksum.quick($0) }).count == Set(all).count)
+    }
+
     @Test func `hashes are ordered as numbers`() {
         let ordered = [(0, 0), (0, 1), (0, UInt64.max), (1, 0), (.max, .max)].map {
             Hash128(high: $0, low: $1)

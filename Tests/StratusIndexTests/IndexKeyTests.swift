@@ -21,6 +21,13 @@ import Testing
         }
     }
 
+    @Test(arguments: [(0, 0), (1, 0x0102_0304_0506_0708), (.max, .max)] as [(UInt64, UInt64)])
+    func `a key made in one step is the one made of its parts`(high: UInt64, low: UInt64) {
+        let key = IndexKey(partition: 0xfffe_0102, keyspace: 0x81, high: high, low: low)
+        let parts = IndexKey().appending(0xfffe_0102 as UInt32).appending(0x81 as UInt8)
+        #expect(key == parts.appending(high).appending(low))
+    }
+
     @Test(arguments: UInt64(0)..<20)
     func `keys are in the order of their bytes, a beginning before what goes on`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)

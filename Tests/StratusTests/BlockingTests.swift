@@ -102,6 +102,26 @@ import Testing
         #expect(saved.load(ordering: .relaxed) >= 20)
     }
 
+    @Test func `a thread that waits is bound by the limits of the profile`() async throws {
+        let container = try Container.inMemory(
+            profile: Profile(itemsPerRequest: 2, bytesPerRequest: 100))
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        try await onThreads(1) { _ in
+            let tooMany = #expect(throws: StoreError.self) {
+                try database.modifyRecordsAndWait(saving: ["a", "b", "c"].map { note($0) })
+            }
+            #expect(tooMany?.code == .limitExceeded)
+            let text = RecordValue.string(String(repeating: "x", count: 200))
+            let tooLong = #expect(throws: StoreError.self) {
+                try database.saveAndWait(note("a", ["text": text]))
+            }
+            #expect(tooLong?.code == .limitExceeded)
+        }
+        #expect(try await database.allRecords() == [])
+        try await container.close()
+    }
+
     /// Nothing tells the engine's thread of a commit that it did not make, but for the first one.
     @Test func `what a thread has saved a reader sees soon, though nobody saves again`()
         async throws

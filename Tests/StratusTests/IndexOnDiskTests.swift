@@ -138,7 +138,7 @@ import Testing
         #expect(
             statistics.keyspaces.map(\.name) == [
                 "records", "feed", "types", "zones", "zoneNumbers", "databaseFeed", "activity",
-                "users", "userNumbers",
+                "users", "userNumbers", "usage",
             ])
         #expect(statistics.keyspaces.first { $0.name == "records" }?.entries == 2001)
         #expect(statistics.runs.map(\.level) == [0, 1])

@@ -84,6 +84,7 @@ struct DiskStore {
     var durability = Container.Durability.full
     var steppedByCaller = false
     var memoryLimit = 64 << 20
+    var profile = Profile.unlimited
 
     init(_ disk: SimulatedDisk = SimulatedDisk()) { self.disk = disk }
 
@@ -95,7 +96,8 @@ struct DiskStore {
             at: "store", .writing(creating: creating), on: process ?? disk.process(),
             holder: "the other")
         return try Container(
-            writing: storage, creating: creating, durability: durability, options: options,
+            writing: storage, creating: creating, durability: durability, profile: profile,
+            options: options,
             steppedByCaller: steppedByCaller, memoryLimit: memoryLimit)
     }
 

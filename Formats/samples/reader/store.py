@@ -31,6 +31,7 @@ def record(c):
     r["previous"] = c.varint() if flags & 1 else 0
     if flags & 1 and r["previous"] == 0:
         raise Damage("payload.content")
+    r["replaced"] = c.varint(32) if flags & 2 else 0
     r["name"] = c.text()
     r["parent"] = c.text() if flags & 4 else None
     table = [(c.varint(32), c.number(1), c.varint()) for _ in range(c.varint())]
@@ -41,6 +42,7 @@ def record(c):
 
 def tombstone(c):
     t = dict(type=c.varint(32), deleter=c.varint(32), deleted=c.signed(), previous=c.varint())
+    t["replaced"] = c.varint(32)
     t["name"] = c.text()
     c.end()
     return t
@@ -54,7 +56,7 @@ def zone(c):
 
 
 def user(c):
-    number, high, low = c.varint(32), c.number(8), c.number(8)
+    number, high, low, _ = c.varint(32), c.number(8), c.number(8), c.signed()
     c.end()
     return number, "_%016x%016x" % (high, low)
 
@@ -70,6 +72,7 @@ DECODERS.update({32: record, 33: tombstone, 34: zone, 35: user, 36: names})
 
 
 def value(kind, data):
+    kind &= 63
     if kind & 32:
         c = Cursor(data)
         parts = [c.take(c.varint()) for _ in range(c.varint())]
@@ -168,8 +171,9 @@ class Store:
                       if self.zones[n]["database"] == database)
         lines = [f"zone-changed {z['name']}" for _, z in feed
                  if z["state"] == 1 and z["capabilities"] & 1]
-        lines += [f"zone-deleted {z['name']}" for _, z in feed
-                  if z["state"] != 1 and z["name"] not in living]
+        lines += [f"zone-{'deleted' if z['state'] == 2 else 'purged'} {z['name']}"
+                  for _, z in feed
+                  if z["state"] != 1 and z["capabilities"] & 1 and z["name"] not in living]
         return lines + [token(2, self.store, database, 0, feed[-1][0] if feed else 0)]
 
     def fields(self, f):
@@ -185,7 +189,9 @@ class Store:
             lines.append(f"  parent {d['parent']}")
         for name, kind, data in self.fields(f):
             word = (KINDS[kind & 31] + "-list" if kind & 31 else "list") if kind & 32 \
-                else KINDS[kind]
+                else KINDS[kind & 31]
+            if kind & 64:
+                word = "encrypted " + word
             lines.append(f"  field {name} {word} {value(kind, data)}")
         return lines
 

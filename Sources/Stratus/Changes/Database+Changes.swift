@@ -109,7 +109,9 @@ extension DatabaseSnapshot {
                 if place.capabilities.contains(.fetchChanges) {
                     changes.modifications.append(zoneID)
                 }
-            } else if token != nil, try !reading.isAlive(zoneID, in: database) {
+            } else if token != nil, place.capabilities.contains(.fetchChanges),
+                try !reading.isAlive(zoneID, in: database)
+            {
                 changes.deletions.append(
                     DatabaseChanges.Deletion(
                         zoneID: zoneID, reason: place.state == .purged ? .purged : .deleted))

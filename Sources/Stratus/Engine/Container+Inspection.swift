@@ -86,21 +86,7 @@ extension Database {
 extension DatabaseSnapshot {
     /// How many records a zone has.
     public func recordCount(inZoneWith id: RecordZone.ID) throws(StoreError) -> Int {
-        let reading = reading
-        let place: ZonePlace
-        do throws(StoreError) {
-            place = try zone(id, reading)
-        } catch {
-            // The default zone is there before anything was saved in it.
-            if id.isDefault, error.code == .zoneNotFound { return 0 }
-            throw error
-        }
-        var count = 0
-        try reading.scan(KeySpace.records.range(zone: place.number)) { _, value in
-            if !EntryPlace(value).isDeleted { count += 1 }
-            return true
-        }
-        return count
+        try usage(ofZoneWith: id).recordCount
     }
 
     /// The token of a zone that has seen everything up to the save of `record`.

@@ -68,7 +68,7 @@ struct FieldEncoder {
                 if let known = try numbers.known(sent[index].key) { replaced.insert(known) }
                 continue
             }
-            let kind = try batch.kind(of: value)
+            let kind = try batch.kind(of: sent[index], value)
             guard let number = try number(at: index, type, kind, &preparation) else { continue }
             if stored != nil { replaced.insert(number) }
             let start = values.count

@@ -18,6 +18,7 @@ enum KeySpace: UInt8 {
     case users = 20
     case userNumbers = 21
     case marks = 22
+    case usage = 23
     case operations = 28
     case operationTimes = 29
 
@@ -41,7 +42,8 @@ extension IndexKey {
 
     /// The keys of an entry that is found by name.
     static func record(_ zone: UInt32, _ name: Hash128) -> IndexKey {
-        KeySpace.records.key(zone: zone).appending(name)
+        IndexKey(
+            partition: zone, keyspace: KeySpace.records.rawValue, high: name.high, low: name.low)
     }
     static func feed(_ zone: UInt32, _ version: Version) -> IndexKey {
         KeySpace.feed.key(zone: zone).appending(version.rawValue)
@@ -60,6 +62,10 @@ extension IndexKey {
     }
     static func activity(_ zone: UInt32) -> IndexKey {
         KeySpace.activity.key().appending(zone)
+    }
+    /// Of a database. What a zone takes stands with its last activity.
+    static func usage(_ database: UInt32) -> IndexKey {
+        KeySpace.usage.key().appending(database)
     }
     static func user(_ name: Hash128) -> IndexKey { KeySpace.users.key().appending(name) }
     static func userNumber(_ user: UInt32) -> IndexKey {

@@ -32,7 +32,7 @@ struct NumberAssignment {
             return nil
         }
         let number = reading.userCount + 1 + UInt32(newUsers.count)
-        newUsers.append(UserEntry(number: number, bits: user.bits))
+        newUsers.append(UserEntry(number: number, bits: user.bits, created: role.now / 1000))
         return number
     }
 
@@ -44,7 +44,9 @@ struct NumberAssignment {
             let key = IndexKey.zone(database, reading.hash(id.zoneName))
             let value = try reading.value(key)
             preparation.readSet.append(key)
-            if let place = value.flatMap({ ZonePlace($0) }), place.isAlive { return place }
+            let place = value.flatMap { ZonePlace($0) }
+            if let place, place.isAlive { return place }
+            if !id.isDefault { throw StoreError.noZone(id, place) }
         }
         guard id.isDefault else { throw StoreError.zoneNotFound(id) }
         guard role.isCommitter, let database else {
@@ -102,7 +104,9 @@ struct NumberAssignment {
     ) throws(StoreError) {
         let known = reading.schema.kind(of: column) ?? newColumns[column]
         if let known {
-            guard kind == known || (kind == .emptyList && known.isList) else {
+            let isEmptyOfKnown =
+                kind.element == nil && known.isList && kind.isEncrypted == known.isEncrypted
+            guard kind == known || isEmptyOfKnown else {
                 throw StoreError(
                     .invalidArguments,
                     "invalid attempt to set value type \(kind.name) for field '\(name)', "
@@ -112,7 +116,7 @@ struct NumberAssignment {
         }
         if NameRules.isReserved(name) { throw StoreError.reservedName }
         // An empty list does not say what its elements are.
-        if kind == .emptyList { return }
+        if kind.element == nil { return }
         guard role.isCommitter else {
             preparation.needsCommitter = true
             return
@@ -139,7 +143,7 @@ struct NumberAssignment {
                     continue
                 }
                 try fix(
-                    batch.kind(of: value),
+                    batch.kind(of: edit, value),
                     of: Schema.Column(type: type, field: field), key, in: &preparation)
             }
         } catch {
@@ -182,5 +186,13 @@ extension StoreError {
 
     static func zoneNotFound(_ id: RecordZone.ID) -> StoreError {
         StoreError(.zoneNotFound, "there is no such zone").with(id)
+    }
+
+    /// Why a zone is not there, of which the index says `place`.
+    static func noZone(_ id: RecordZone.ID, _ place: ZonePlace?) -> StoreError {
+        guard place?.state == .purged, !id.isDefault else { return zoneNotFound(id) }
+        return StoreError(
+            .userDeletedZone, "the zone was removed with all that the user had"
+        ).with(id)
     }
 }

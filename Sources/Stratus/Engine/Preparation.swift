@@ -44,6 +44,8 @@ struct Preparation: Sendable {
     var zone: ZonePlace?
     /// Numbers must be assigned, or pieces written, which only the committer can.
     var needsCommitter = false
+    /// What it adds to a database that has a quota.
+    var charge: QuotaCharge?
 
     init(_ reading: StoreReading) {
         schema = reading.schema
@@ -75,6 +77,8 @@ struct PreparingRole: Sendable {
     var payloadLimit: Int
     /// Of what is appended in one piece.
     var pieceLimit: Int
+    /// What was staged in the group being filled, in bytes for each database that has a quota.
+    var staged: [UInt32: Int] = [:]
 
     /// Assigns nothing and writes nothing.
     static let nobody = PreparingRole(position: nil, now: 0, payloadLimit: 0, pieceLimit: 0)

@@ -67,7 +67,7 @@ struct RecordBatch: CommitRequest {
         if isAtomic { failInnocents(&preparation) }
         // What was assigned for items that failed is not written either.
         if preparation.results.allSatisfy(\.writesNothing) { return preparation }
-        var encoder = RecordEncoder(
+        var encoder = try RecordEncoder(
             reading: reading, role: role, zone: zone, user: user, batch: self, numbers: numbers)
         do {
             try encoder.encode(&preparation, sink: sink)
@@ -127,6 +127,7 @@ struct RecordBatch: CommitRequest {
         preparation.readSet.append(key)
         switch item {
         case .delete:
+            try checkDeletion(of: item.recordID)
             guard let place, !place.isDeleted else { return nil }
             return .delete(place, held(try reading.entry(place)))
         case .save(let record):
@@ -147,7 +148,10 @@ struct RecordBatch: CommitRequest {
         _ record: Record, _ place: EntryPlace?, _ reading: StoreReading
     ) throws(StoreError) -> ItemPlan {
         guard let place, !place.isDeleted else {
-            if policy == .ifServerRecordUnchanged, record.system != nil {
+            // A user's record has a tag before anybody saved it.
+            if policy == .ifServerRecordUnchanged, record.system != nil,
+                record.recordType != Record.userRecordType
+            {
                 throw StoreError(
                     .unknownItem, "recordChangeTag specified, but record not found")
             }
@@ -182,7 +186,8 @@ struct RecordBatch: CommitRequest {
     }
 
     private func checkNames(of record: Record) throws(StoreError) {
-        guard NameRules.isItemName(record.recordID.recordName) else {
+        let isUsers = try checkUserRecord(record)
+        guard isUsers || NameRules.isItemName(record.recordID.recordName) else {
             throw StoreError(
                 .invalidArguments,
                 "a record name is 1 to 255 ASCII characters and does not begin with _")

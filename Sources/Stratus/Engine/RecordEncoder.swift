@@ -10,6 +10,8 @@ struct RecordEncoder {
     let user: UInt32
     let batch: RecordBatch
     private var fields: FieldEncoder
+    /// Nil where the database has no quota.
+    private var quota: QuotaRoom?
 
     /// A piece that goes through the sink once something follows it, since the last piece does not.
     private var fullPiece: (buffer: CommitBuffer, items: Range<Int>)?
@@ -17,13 +19,14 @@ struct RecordEncoder {
     init(
         reading: StoreReading, role: PreparingRole, zone: ZonePlace, user: UInt32,
         batch: RecordBatch, numbers: NumberAssignment
-    ) {
+    ) throws(StoreError) {
         self.reading = reading
         self.role = role
         self.zone = zone
         self.user = user
         self.batch = batch
         fields = FieldEncoder(batch: batch, numbers: numbers)
+        quota = try QuotaRoom(batch.scope, zone.database, batch.limits, reading, role)
     }
 
     /// Adds the entries of all items that have a plan; those that cannot be encoded fail.
@@ -55,6 +58,7 @@ struct RecordEncoder {
                 preparation.buffer = CommitBuffer(capacity: role.pieceLimit)
             }
         }
+        preparation.charge = quota?.charge
         // Nothing followed, or nothing that could be encoded.
         if let (buffer, _) = fullPiece.take() { preparation.buffer = buffer }
     }
@@ -93,10 +97,11 @@ struct RecordEncoder {
             let entry = try entry(replaced, held)
             let (old, stored) = try decode(entry)
             _ = try fields.prepare(record, over: stored, &preparation)
-            let head = RecordHead(
+            var head = RecordHead(
                 type: old.type, modified: max(role.now / 1000, old.modified + 1), modifier: user,
                 created: old.created, creator: old.creator, previous: replaced.version,
                 isUpdate: true)
+            head.replacedLength = entry.payloadRange.count
             let changesParent = batch.policy == .allKeys || record.parent != record.storedParent
             let parent =
                 changesParent
@@ -104,11 +109,14 @@ struct RecordEncoder {
                 : try text(of: entry) { bytes throws(FormatError) in try old.parent(in: bytes) }
             try append(head, of: record, parent: parent, from: entry.bytes, to: &preparation)
         case (.delete(let id), .delete(let replaced, let held)):
-            let (old, _) = try decode(try entry(replaced, held))
-            let tombstone = Tombstone(
+            let entry = try entry(replaced, held)
+            let (old, _) = try decode(entry)
+            var tombstone = Tombstone(
                 type: old.type, name: id.recordName, previous: replaced.version, deleter: user,
                 deleted: max(role.now / 1000, old.modified + 1))
+            tombstone.replacedLength = entry.payloadRange.count
             try append(.tombstone, to: &preparation) { tombstone.write(to: &$0) }
+            quota?.count(0, replacing: tombstone.replacedLength)
         default:
             preconditionFailure("a plan fits its item")
         }
@@ -151,26 +159,41 @@ struct RecordEncoder {
         }
     }
 
-    private func append(
+    private mutating func append(
         _ head: RecordHead, of record: Record, parent: String?, from bytes: [UInt8],
         to preparation: inout Preparation
     ) throws(StoreError) {
-        try append(.record, to: &preparation) { writer in
+        let allowed = quota?.payloadLimit(replacing: head.replacedLength) ?? .max
+        let length = try append(.record, upTo: allowed, to: &preparation) { writer in
             head.write(name: record.recordID.recordName, parent: parent, to: &writer)
             fields.write(from: bytes, to: &writer)
         }
+        quota?.count(length, replacing: head.replacedLength)
     }
 
+    /// Returns the length of the payload, which may be `allowed`.
+    @discardableResult
     private func append(
-        _ kind: EntryKind, to preparation: inout Preparation, payload: (inout ByteWriter) -> Void
-    ) throws(StoreError) {
+        _ kind: EntryKind, upTo allowed: Int = .max, to preparation: inout Preparation,
+        payload: (inout ByteWriter) -> Void
+    ) throws(StoreError) -> Int {
+        var length = 0
+        // The commit time may follow the payload.
+        let room = role.payloadLimit - FrameFormat.timeLength
         do {
             try preparation.buffer.append(
-                kind, zone: zone.number, incarnation: zone.incarnation, limit: role.payloadLimit,
-                payload: payload)
+                kind, zone: zone.number, incarnation: zone.incarnation,
+                limit: min(room, allowed) + FrameFormat.timeLength
+            ) { writer in
+                let start = writer.count
+                payload(&writer)
+                length = writer.count - start
+            }
         } catch {
+            if let quota, length <= room { throw quota.error }
             throw StoreError(JournalError.entryTooLong)
         }
+        return length
     }
 }
 
@@ -211,7 +234,9 @@ extension Record {
     /// What a save sends, under `policy`: values, and nil for fields to be removed.
     func sent(_ policy: SavePolicy, isInsert: Bool) -> [FieldEdits.Edit] {
         guard policy == .allKeys || isInsert, stored.count > 0 else { return edits.all }
-        return allKeys.map { FieldEdits.Edit(key: $0, value: self[$0]) }
+        return allKeys.map {
+            FieldEdits.Edit(key: $0, value: self[$0], isEncrypted: isEncrypted($0))
+        }
             + edits.all.filter { $0.value == nil }
     }
 
@@ -226,7 +251,7 @@ extension Record {
 
 extension RecordBatch {
     /// The kind of a value that a field of this zone may hold.
-    func kind(of value: RecordValue) throws(StoreError) -> FieldKind {
+    func kind(of edit: FieldEdits.Edit, _ value: RecordValue) throws(StoreError) -> FieldKind {
         let areInside =
             switch value {
             case .reference(let reference): isInside(reference.recordID.zoneID)
@@ -237,11 +262,23 @@ extension RecordBatch {
         guard areInside else {
             throw StoreError(.invalidArguments, "a reference points into its own zone only")
         }
+        let kind: FieldKind
         do {
-            return try ValueFormat.kind(of: value)
+            kind = try ValueFormat.kind(of: value)
         } catch {
             throw StoreError(
                 .invalidArguments, "a list holds values of one kind, and no list")
         }
+        return edit.isEncrypted ? try encrypted(kind) : kind
+    }
+
+    private func encrypted(_ kind: FieldKind) throws(StoreError) -> FieldKind {
+        guard scope != .public else {
+            throw StoreError(.invalidArguments, "the public database has no encrypted fields")
+        }
+        guard let marked = kind.encrypted else {
+            throw StoreError(.invalidArguments, "a reference cannot be encrypted")
+        }
+        return marked
     }
 }

@@ -26,10 +26,10 @@ struct StoreFold: JournalFold, Sendable {
     private var marked: State?
     /// Whether a commit has begun since ``mark()`` that is not complete.
     private var isOpen = false
-    /// The zones that the open commit changes, and where it did so last.
-    private var touched: [UInt32: Version] = [:]
+    /// The zones that the open commit changes.
+    private var touched: [UInt32: ZoneChange] = [:]
     /// The same of the complete commits of the group.
-    private var active: [UInt32: Version] = [:]
+    private var active: [UInt32: ZoneChange] = [:]
     /// The zones that the group made or deleted, and where.
     private var changed: [(zone: ZoneEntry, offset: JournalOffset)] = []
     private var operations = OperationFold()
@@ -123,28 +123,34 @@ struct StoreFold: JournalFold, Sendable {
         state.lastTime = time
         isOpen = false
         operations.complete(time: time, &state.index)
-        for (zone, version) in touched { active[zone] = version }
+        for (zone, change) in touched {
+            active[zone, default: ZoneChange()].add(change.usage, at: change.offset)
+        }
         touched.removeAll(keepingCapacity: true)
     }
 
     /// The database feed names a zone once per group, at its latest change.
     mutating func endGroup() throws(JournalError) {
         do throws(IndexError) {
+            var totals: [UInt32: ZoneChange] = [:]
             for (zone, offset) in changed {
-                try noteActivity(of: zone.number, in: zone.database, at: offset, zone.state)
+                try noteActivity(
+                    of: zone.number, in: zone.database, zone.state, ZoneChange(offset: offset),
+                    &totals)
                 noteChange(of: zone.number, in: zone.database)
             }
             changed.removeAll(keepingCapacity: true)
-            for (zone, version) in active.count < 2
+            for (zone, change) in active.count < 2
                 ? Array(active) : active.sorted(by: { $0.key < $1.key })
             {
                 let place = try state.index.value(of: .zoneNumber(zone), .blocking)
                 guard let place = place.flatMap({ ZonePlace($0) }), place.isAlive else { continue }
-                try noteActivity(of: zone, in: place.database, at: version.offset, place.state)
+                try noteActivity(of: zone, in: place.database, place.state, change, &totals)
                 noteChange(of: zone, in: place.database)
             }
             active.removeAll(keepingCapacity: true)
             try operations.endGroup(&state.index)
+            for (database, change) in totals { try add(change, to: database) }
             if let points { state.index.points = points() }
             state.index.endGroup()
             if let spillLimit, state.index.activeBytes >= spillLimit { try spill() }
@@ -171,7 +177,9 @@ struct StoreFold: JournalFold, Sendable {
                 .type(header.zone, head.type, name), IndexValue(stamp: offset.rawValue),
                 isFresh: isNew)
         }
-        touched[header.zone] = header.version
+        touch(
+            header,
+            Usage(recordCount: head.isUpdate ? 0 : 1, bytes: payload.count - head.replacedLength))
     }
 
     private mutating func applyTombstone(
@@ -184,7 +192,11 @@ struct StoreFold: JournalFold, Sendable {
         state.index.remove(.feed(header.zone, tombstone.previous), at: offset.rawValue)
         state.index.set(.feed(header.zone, header.version), place, isFresh: true)
         state.index.remove(.type(header.zone, tombstone.type, name), at: offset.rawValue)
-        touched[header.zone] = header.version
+        touch(header, Usage(recordCount: -1, bytes: -tombstone.replacedLength))
+    }
+
+    private mutating func touch(_ header: FrameHeader, _ usage: Usage) {
+        touched[header.zone, default: ZoneChange()].add(usage, at: header.version.offset)
     }
 
     private mutating func applyZone(_ entry: ZoneEntry, at offset: JournalOffset) {
@@ -198,7 +210,11 @@ struct StoreFold: JournalFold, Sendable {
 
     private mutating func applyUser(_ entry: UserEntry, at offset: JournalOffset) {
         let stamp = offset.rawValue
-        state.index.set(.user(entry.bits), IndexValue(stamp: stamp, first: UInt64(entry.number)))
+        state.index.set(
+            .user(entry.bits),
+            IndexValue(
+                stamp: stamp, first: UInt64(entry.number),
+                second: UInt64(bitPattern: entry.created)))
         state.index.set(
             .userNumber(entry.number),
             IndexValue(stamp: stamp, first: entry.bits.high, second: entry.bits.low))
@@ -220,19 +236,35 @@ struct StoreFold: JournalFold, Sendable {
     }
 
     private mutating func noteActivity(
-        of zone: UInt32, in database: UInt32, at offset: JournalOffset, _ zoneState: ZoneState
+        of zone: UInt32, in database: UInt32, _ zoneState: ZoneState, _ change: ZoneChange,
+        _ totals: inout [UInt32: ZoneChange]
     ) throws(IndexError) {
-        let stamp = offset.rawValue
+        let stamp = change.offset.rawValue
+        var usage = Usage()
         if let last = try state.index.value(of: .activity(zone), .blocking) {
             if last.stamp == stamp { return }
             let old = JournalOffset(rawValue: last.stamp)
             state.index.remove(.databaseFeed(database, old), at: stamp)
+            usage = Usage(last)
         }
-        state.index.set(.activity(zone), IndexValue(stamp: stamp))
+        // What a zone holds goes with it.
+        let difference = zoneState == .alive ? change.usage : usage.negated
+        usage.add(difference)
+        state.index.set(.activity(zone), usage.value(at: stamp))
         state.index.set(
-            .databaseFeed(database, offset),
+            .databaseFeed(database, change.offset),
             IndexValue(stamp: stamp, first: UInt64(zone), second: UInt64(zoneState.rawValue)),
             isFresh: true)
+        totals[database, default: ZoneChange()].add(difference, at: change.offset)
+    }
+
+    private mutating func add(
+        _ change: ZoneChange, to database: UInt32
+    ) throws(IndexError) {
+        if change.usage == Usage() { return }
+        var usage = Usage(try state.index.value(of: .usage(database), .blocking))
+        usage.add(change.usage)
+        state.index.set(.usage(database), usage.value(at: change.offset.rawValue))
     }
 }
 
@@ -271,6 +303,19 @@ extension StoreFold {
     /// Gives `body` the index, for what is done to it between groups.
     mutating func withIndex<Result>(_ body: (inout OrderedIndex) -> Result) -> Result {
         body(&state.index)
+    }
+}
+
+/// What commits have changed in a zone or a database.
+private struct ZoneChange: Sendable {
+    /// Where they did so last.
+    var offset = JournalOffset.zero
+    /// What they added.
+    var usage = Usage()
+
+    mutating func add(_ more: Usage, at offset: JournalOffset) {
+        self.offset = max(self.offset, offset)
+        usage.add(more)
     }
 }
 

@@ -7,14 +7,25 @@ struct StoreParticipant: CommitParticipant {
     var fold: StoreFold
     let identity: StoreIdentity
     let published: PublishedState
+    /// What the commits of the group being filled add, in bytes for each database that has a quota.
+    private var staged: [UInt32: Int] = [:]
+
+    init(fold: StoreFold, identity: StoreIdentity, published: PublishedState) {
+        self.fold = fold
+        self.identity = identity
+        self.published = published
+    }
 
     static func stage(
         _ commit: PendingCommit, in stage: inout CommitStage<StoreParticipant>
     ) throws(JournalError) {
         guard commit.take() else { return }
         let time = stage.writer.clock.now()
-        if let prepared = commit.prepared, prepared.holds(in: stage.fold.fold.state) {
+        if let prepared = commit.prepared, prepared.holds(in: stage.fold.fold.state),
+            prepared.charge?.fits(in: stage.fold.fold.state, staged: stage.fold.staged) ?? true
+        {
             let start = try stage.append(prepared.buffer, isLast: true, time: time)
+            stage.fold.count(prepared.charge)
             commit.staged(nil, at: start)
             return
         }
@@ -25,7 +36,7 @@ struct StoreParticipant: CommitParticipant {
         let role = PreparingRole(
             position: (stage.writer.head, stage.writer.chain), now: time,
             payloadLimit: stage.writer.payloadLimit,
-            pieceLimit: stage.pieceLimit)
+            pieceLimit: stage.pieceLimit, staged: stage.fold.staged)
         let preparation: Preparation
         do throws(StoreError) {
             preparation = try commit.request.prepare(reading, role) { piece throws(JournalError) in
@@ -48,6 +59,7 @@ struct StoreParticipant: CommitParticipant {
             return commit.staged(preparation, at: nil)
         }
         let start = try stage.append(preparation.buffer, isLast: true, time: time)
+        stage.fold.count(preparation.charge)
         commit.staged(preparation, at: start)
     }
 
@@ -60,11 +72,23 @@ struct StoreParticipant: CommitParticipant {
     }
 
     mutating func complete(end: JournalOffset, time: Int64) { fold.complete(end: end, time: time) }
-    mutating func endGroup() throws(JournalError) { try fold.endGroup() }
+    mutating func endGroup() throws(JournalError) {
+        try fold.endGroup()
+        staged.removeAll()
+    }
     var files: [String] { fold.files }
     mutating func replace(_ failed: StoreParticipant) { fold.replace(failed.fold) }
     mutating func mark() { fold.mark() }
-    mutating func abandon() { fold.abandon() }
+    mutating func abandon() {
+        fold.abandon()
+        staged.removeAll()
+    }
+
+    /// Counts what a commit adds that was appended to the group.
+    private mutating func count(_ charge: QuotaCharge?) {
+        guard let charge else { return }
+        staged[charge.database, default: 0] &+= charge.growth
+    }
 
     mutating func publish(_ view: JournalView, head: JournalOffset) {
         published.publish(fold.state, view, head: head, changed: fold.changedZones)

@@ -6,6 +6,7 @@ struct FieldEdits: Sendable {
     struct Edit: Sendable {
         var key: String
         var value: RecordValue?
+        var isEncrypted = false
     }
 
     private(set) var all: [Edit] = []
@@ -16,13 +17,15 @@ struct FieldEdits: Sendable {
 
     func edit(of key: String) -> Edit? { place(of: key).map { all[$0] } }
 
-    mutating func set(_ key: String, _ value: RecordValue?) {
+    /// Once marked as encrypted, a field stays so.
+    mutating func set(_ key: String, _ value: RecordValue?, isEncrypted: Bool = false) {
         if let place = place(of: key) {
             all[place].value = value
+            if isEncrypted { all[place].isEncrypted = true }
             return
         }
         if all.isEmpty { all.reserveCapacity(8) }
-        all.append(Edit(key: key, value: value))
+        all.append(Edit(key: key, value: value, isEncrypted: isEncrypted))
         if all.count > Self.listLimit { index() }
     }
 

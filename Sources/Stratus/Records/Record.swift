@@ -55,6 +55,14 @@ public struct Record: Sendable {
             self.parent = parent
             self.stored = stored
         }
+
+        /// What was stored in a field.
+        func value(of key: String) -> RecordValue? {
+            guard let number = stored.schema.number(key), let field = stored.field(number) else {
+                return nil
+            }
+            return stored.value(field, in: recordID.zoneID)
+        }
     }
 
     /// The caller's own parent, over the stored one.
@@ -105,19 +113,28 @@ public struct Record: Sendable {
     public subscript(key: String) -> RecordValue? {
         get {
             if let edit = edits.edit(of: key) { return edit.value }
-            guard let number = stored.schema.number(key), let field = stored.field(number) else {
-                return nil
-            }
-            return stored.value(field, in: recordID.zoneID)
+            return origin.value(of: key)
         }
-        set {
-            // A field that was never stored and is taken away again was never there.
-            if newValue == nil, system == nil {
-                edits.forget(key)
-            } else {
-                edits.set(key, newValue)
-            }
+        set { set(key, newValue, isEncrypted: false) }
+    }
+
+    mutating func set(_ key: String, _ value: RecordValue?, isEncrypted: Bool) {
+        // A field that was never stored and is taken away again was never there.
+        if value == nil, system == nil {
+            edits.forget(key)
+        } else {
+            edits.set(key, value, isEncrypted: isEncrypted || isStoredEncrypted(key))
         }
+    }
+
+    /// Whether a field is marked as encrypted.
+    func isEncrypted(_ key: String) -> Bool {
+        edits.edit(of: key)?.isEncrypted ?? isStoredEncrypted(key)
+    }
+
+    private func isStoredEncrypted(_ key: String) -> Bool {
+        guard stored.hasEncrypted, let number = stored.schema.number(key) else { return false }
+        return stored.field(number)?.kind.isEncrypted ?? false
     }
 
     /// The fields that have a value, sorted.
@@ -188,7 +205,9 @@ extension Record: Equatable {
         left.recordID == right.recordID && left.recordType == right.recordType
             && left.system == right.system && left.parent == right.parent
             && left.allKeys == right.allKeys
-            && left.allKeys.allSatisfy { left[$0] == right[$0] }
+            && left.allKeys.allSatisfy {
+                left[$0] == right[$0] && left.isEncrypted($0) == right.isEncrypted($0)
+            }
     }
 }
 

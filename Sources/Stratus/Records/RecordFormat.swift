@@ -33,6 +33,8 @@ struct RecordHead: Equatable, Sendable {
     var previous: Version
     /// Whether the record lived when this version was saved.
     var isUpdate: Bool
+    /// Of an update: how many bytes the payload had that it replaces.
+    var replacedLength = 0
     /// Where the record name lies, once it was read.
     private(set) var name = 0..<0
     /// Where the record name of the parent lies.
@@ -65,6 +67,7 @@ struct RecordHead: Equatable, Sendable {
             writer.signedVarint(created)
         }
         if previous != .none { writer.varint(previous.rawValue) }
+        if isUpdate { writer.varint(replacedLength) }
         writer.countedText(name)
         if let parent { writer.countedText(parent) }
     }
@@ -89,6 +92,7 @@ struct RecordHead: Equatable, Sendable {
         if flags & Flag.hasPrevious != 0 {
             previous = Version(rawValue: try cursor.varint(bytes))
         }
+        if isUpdate { replacedLength = Int(try cursor.varint32(bytes)) }
         guard previous != .none || flags & (Flag.hasPrevious | Flag.isUpdate) == 0 else {
             throw .value("previous")
         }
@@ -126,12 +130,15 @@ struct Tombstone: Equatable, Sendable {
     /// Who deleted it, and when in milliseconds since 1970.
     var deleter: UInt32
     var deleted: Int64
+    /// How many bytes the payload had of the version that was deleted.
+    var replacedLength = 0
 
     func write(to writer: inout ByteWriter) {
         writer.varint(type)
         writer.varint(deleter)
         writer.signedVarint(deleted)
         writer.varint(previous.rawValue)
+        writer.varint(replacedLength)
         writer.countedText(name)
     }
 
@@ -150,6 +157,7 @@ struct Tombstone: Equatable, Sendable {
         deleted = try cursor.signedVarint(bytes)
         previous = Version(rawValue: try cursor.varint(bytes))
         guard previous != .none else { throw .value("previous") }
+        replacedLength = Int(try cursor.varint32(bytes))
         name = try cursor.text(bytes, upTo: 255)
         try cursor.end(bytes)
     }
@@ -163,6 +171,8 @@ struct StoredFields: Sendable {
     private let table: Int
     private let values: Int
     let count: Int
+    /// Whether any of the fields is marked as encrypted.
+    let hasEncrypted: Bool
     let schema: Schema
     /// The fields that a fetch asked for; nil: all.
     var visible: Set<UInt32>?
@@ -174,6 +184,7 @@ struct StoredFields: Sendable {
         table = 0
         values = 0
         count = 0
+        hasEncrypted = false
         schema = .empty
     }
 
@@ -189,15 +200,18 @@ struct StoredFields: Sendable {
         table = cursor.position
         var length = 0
         var last: UInt32?
+        var hasEncrypted = false
         for _ in 0..<count {
             let column = try FieldTable.next(span, &cursor)
             guard last.map({ $0 < column.number }) ?? true else { throw .value("field order") }
             last = column.number
+            if column.kind.isEncrypted { hasEncrypted = true }
             length += column.length
             guard length <= end else { throw .truncated }
         }
         guard cursor.remaining(span) == length else { throw .value("length") }
         values = cursor.position
+        self.hasEncrypted = hasEncrypted
     }
 
     /// One row of the field table, and where its value lies.
@@ -252,11 +266,34 @@ enum FieldTable {
     static func next(
         _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
     ) throws(FormatError) -> (number: UInt32, kind: FieldKind, length: Int) {
+        let place = cursor.position
+        if place + 4 <= bytes.count, let row = usual(bytes.uint32(at: place)),
+            row.length <= bytes.count
+        {
+            cursor.position = place + row.size
+            return (row.number, row.kind, row.length)
+        }
         let number = try cursor.varint32(bytes)
         guard let kind = FieldKind(rawValue: try cursor.uint8(bytes)) else {
             throw .value("field kind")
         }
         return (number, kind, try cursor.count(bytes, upTo: bytes.count))
+    }
+
+    /// A row with a number of one byte and a length of one or two, out of its first four bytes:
+    /// what every look at a field passes.
+    @inline(__always)
+    private static func usual(
+        _ word: UInt32
+    ) -> (number: UInt32, kind: FieldKind, length: Int, size: Int)? {
+        guard word & 0x80 == 0,
+            let kind = FieldKind(rawValue: UInt8(truncatingIfNeeded: word >> 8))
+        else { return nil }
+        let low = Int(word >> 16 & 0x7f)
+        if word & 0x80_0000 == 0 { return (word & 0x7f, kind, low, 3) }
+        let high = Int(word >> 24)
+        guard 1..<0x80 ~= high else { return nil }
+        return (word & 0x7f, kind, low | high << 7, 4)
     }
 
     static func write(

@@ -13,19 +13,26 @@ enum ValueKind: UInt8, Sendable {
 
 /// The kind of value a field was given when it was first saved.
 struct FieldKind: RawRepresentable, Hashable, Sendable {
-    /// The ``ValueKind`` in the low bits; a list has the sixth bit.
+    /// The ``ValueKind`` in the low bits; a list has the sixth bit, an encrypted field the seventh.
     var rawValue: UInt8
 
     static let listBit: UInt8 = 0x20
+    static let encryptedBit: UInt8 = 0x40
     /// An empty list says nothing of its elements.
     static let emptyList = FieldKind(list: true, bits: 0)
 
     init?(rawValue: UInt8) {
-        let bits = rawValue & ~Self.listBit
+        let bits = rawValue & ~(Self.listBit | Self.encryptedBit)
         let isList = rawValue & Self.listBit != 0
         guard ValueKind(rawValue: bits) != nil || (isList && bits == 0) else { return nil }
+        guard rawValue & Self.encryptedBit == 0 || bits != ValueKind.reference.rawValue else {
+            return nil
+        }
         self.rawValue = rawValue
     }
+
+    /// The same with the mark; nil for a reference, which the store must be able to see.
+    var encrypted: FieldKind? { FieldKind(rawValue: rawValue | Self.encryptedBit) }
 
     init(_ kind: ValueKind, isList: Bool = false) {
         self.init(list: isList, bits: kind.rawValue)
@@ -34,7 +41,11 @@ struct FieldKind: RawRepresentable, Hashable, Sendable {
     private init(list: Bool, bits: UInt8) { rawValue = bits | (list ? Self.listBit : 0) }
 
     var isList: Bool { rawValue & Self.listBit != 0 }
-    var element: ValueKind? { ValueKind(rawValue: rawValue & ~Self.listBit) }
+    var isEncrypted: Bool { rawValue & Self.encryptedBit != 0 }
+    /// Nil of a list without elements, which says nothing of them.
+    var element: ValueKind? {
+        ValueKind(rawValue: rawValue & ~(Self.listBit | Self.encryptedBit))
+    }
 
     /// The name that CloudKit's schema language has for it.
     var name: String {
@@ -49,7 +60,7 @@ struct FieldKind: RawRepresentable, Hashable, Sendable {
             case .reference: "REFERENCE"
             case nil: "EMPTY"
             }
-        return isList ? element + "_LIST" : element
+        return (isEncrypted ? "ENCRYPTED " : "") + element + (isList ? "_LIST" : "")
     }
 }
 

@@ -21,6 +21,13 @@ struct UserID: Hashable, Sendable {
 
     init(bits: Hash128) { self.bits = bits }
 
+    /// The user of that record name; nil where it is none.
+    init?(recordName: String) {
+        guard let bits = Self.bits(of: recordName) else { return nil }
+        self.bits = bits
+        guard self.recordName == recordName else { return nil }
+    }
+
     var recordName: String { "_" + Hex.encode(bits.high) + Hex.encode(bits.low) }
 
     private static func bits(of name: String) -> Hash128? {
@@ -38,23 +45,29 @@ struct UserEntry: Equatable, Sendable {
     /// From 1 on; the number of the user's private database too. 0 is the public database.
     var number: UInt32
     var bits: Hash128
+    /// When the user was first used, in milliseconds since 1970.
+    var created: Int64
 
     func write(to writer: inout ByteWriter) {
         writer.varint(number)
         writer.uint64(bits.high)
         writer.uint64(bits.low)
+        writer.signedVarint(created)
     }
 
-    init(number: UInt32, bits: Hash128) {
+    init(number: UInt32, bits: Hash128, created: Int64) {
         self.number = number
         self.bits = bits
+        self.created = created
     }
 
     init(_ bytes: Span<UInt8>) throws(FormatError) {
         var cursor = ByteCursor()
         number = try cursor.varint32(bytes)
         bits = Hash128(high: try cursor.uint64(bytes), low: try cursor.uint64(bytes))
+        created = try cursor.signedVarint(bytes)
         guard number > 0, number < 1 << 31 else { throw .value("number") }
+        guard created.magnitude < 1 << 53 else { throw .value("created") }
         try cursor.end(bytes)
     }
 }

@@ -17,12 +17,14 @@ extension Database {
 
     /// Deletes a zone and every record in it, for good.
     ///
+    /// - Parameter reason: what whoever follows the database is told. Of a zone that was purged a
+    ///   save is told so too, by `userDeletedZone`, until it is made again.
     /// - Throws: ``StoreError`` with `zoneNotFound`, `invalidArguments` for the default zone.
     @discardableResult
     public nonisolated(nonsending) func deleteRecordZone(
-        withID id: RecordZone.ID
+        withID id: RecordZone.ID, reason: DatabaseChanges.Deletion.Reason = .deleted
     ) async throws(StoreError) -> RecordZone.ID {
-        try await modifyZone(.delete(id), id)
+        try await modifyZone(.delete(id, reason == .purged ? .purged : .deleted), id)
         return id
     }
 

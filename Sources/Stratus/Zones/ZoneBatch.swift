@@ -5,7 +5,7 @@ internal import StratusJournal
 struct ZoneBatch: CommitRequest {
     enum Item: Sendable {
         case save(RecordZone.ID)
-        case delete(RecordZone.ID)
+        case delete(RecordZone.ID, ZoneState)
     }
 
     let scope: DatabaseScope
@@ -67,7 +67,7 @@ struct ZoneBatch: CommitRequest {
     ) throws(StoreError) -> ZoneEntry? {
         let id =
             switch item {
-            case .save(let id), .delete(let id): id
+            case .save(let id), .delete(let id, _): id
             }
         let key = IndexKey.zone(database, reading.hash(id.zoneName))
         let value = try reading.value(key)
@@ -87,15 +87,14 @@ struct ZoneBatch: CommitRequest {
                 number: number + 1, database: database, state: .alive,
                 capabilities: id.isDefault ? [] : .custom,
                 incarnation: reading.identity.incarnation, name: id.zoneName)
-        case .delete:
+        case .delete(_, let state):
             guard !id.isDefault else {
                 throw StoreError(.invalidArguments, "the default zone cannot be deleted").with(id)
             }
-            guard let place, place.isAlive else { throw StoreError.zoneNotFound(id) }
-            return ZoneEntry(
-                number: place.number, database: database, state: .deleted,
-                capabilities: place.capabilities, incarnation: place.incarnation,
-                name: id.zoneName)
+            if let place, place.isAlive {
+                return ZoneEntry(place, state: state, name: id.zoneName)
+            }
+            throw StoreError.noZone(id, place)
         }
     }
 }

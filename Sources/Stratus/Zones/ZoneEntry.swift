@@ -39,6 +39,13 @@ struct ZoneEntry: Equatable, Sendable {
         self.name = name
     }
 
+    /// What has become of the zone at `place`.
+    init(_ place: ZonePlace, state: ZoneState, name: String) {
+        self.init(
+            number: place.number, database: place.database, state: state,
+            capabilities: place.capabilities, incarnation: place.incarnation, name: name)
+    }
+
     init(_ bytes: Span<UInt8>) throws(FormatError) {
         var cursor = ByteCursor()
         number = try cursor.varint32(bytes)

@@ -129,7 +129,7 @@ struct StoreCrashTests {
         for (place, point) in work.points.enumerated() where problems.count < 20 {
             do {
                 let seed = Self.seed &* 1_000 &+ UInt64(place)
-                if Campaign.crashStride > 5, place % 4 != Int(Self.seed % 4) { continue }
+                if Campaign.crashStride > 10, place % 4 != Int(Self.seed % 4) { continue }
                 count += 1
                 let calls = try await Self.attempt(
                     point, of: work, seed: seed, again: nil, problems: &problems)

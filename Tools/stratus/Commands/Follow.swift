@@ -106,7 +106,7 @@ private struct Follower {
                 // The zone was made since: all of it is new.
                 case .changeTokenExpired: break
                 // Gone meanwhile: the next page of the database says so.
-                case .zoneNotFound: return
+                case .zoneNotFound, .userDeletedZone: return
                 default: throw error
                 }
             }
@@ -167,7 +167,7 @@ private struct Follower {
             }
             var new = old
             for key in old.allKeys where record[key] == nil { new[key] = nil }
-            for key in record.allKeys { new[key] = record[key] }
+            new.take(from: record)
             new.parent = record.parent
             if old.recordType == record.recordType {
                 changed[record.recordID] = new
@@ -216,8 +216,15 @@ extension Record {
     /// The same type, fields and parent, as a record that was never saved.
     fileprivate var copy: Record {
         var copy = Record(recordType: recordType, recordID: recordID)
-        for key in allKeys { copy[key] = self[key] }
+        copy.take(from: self)
         copy.parent = parent
         return copy
+    }
+
+    /// All values of another record, with their marks.
+    fileprivate mutating func take(from other: Record) {
+        for key in other.allKeys { self[key] = other[key] }
+        let marked = other.encryptedValues
+        for key in marked.allKeys { encryptedValues[key] = marked[key] }
     }
 }

@@ -11,7 +11,7 @@ struct Options {
         Benchmarks write STORE SECONDS
         Benchmarks visible STORE COUNT
         Workloads: raw, W1, W1-sync, W2, W2-1000, commit, W3, W4, W5, W6, W7, W8, W10, W10-5M, or a part:
-        raw-small, raw-large, W3-zones, W5-2, W6a-newest, W6a-random, W6b, W7-warm, W7-cold, W7-kill
+        raw-small, raw-large, raw-filled, raw-reserved, W3-zones, W5-2, W6a-newest, W6a-random, W6b, W7-warm, W7-cold, W7-kill
         """
 
     private static let flags: Set = ["--keep", "--fresh"]

@@ -31,6 +31,8 @@ enum Metric {
 enum Workload: String, Codable, CaseIterable, Sendable {
     case rawSmall = "raw-small"
     case rawLarge = "raw-large"
+    case rawFilled = "raw-filled"
+    case rawReserved = "raw-reserved"
     case w1 = "W1"
     case w1Sync = "W1-sync"
     case w2 = "W2"
@@ -58,6 +60,8 @@ enum Workload: String, Codable, CaseIterable, Sendable {
         switch self {
         case .rawSmall: "write + fdatasync of 512 B into written blocks"
         case .rawLarge: "write + fdatasync of 80,000 B into written blocks"
+        case .rawFilled: "write + fdatasync of 512 B, zeros written 1 MiB ahead"
+        case .rawReserved: "write + fdatasync of 512 B into reserved blocks"
         case .w1: "durable single saves, 1 caller"
         case .w1Sync: "durable single saves, 1 thread that waits"
         case .w2: "durable single saves, 64 callers"
@@ -91,7 +95,7 @@ enum Workload: String, Codable, CaseIterable, Sendable {
 
     var engines: [EngineName] {
         switch self {
-        case .rawSmall, .rawLarge: [.raw]
+        case .rawSmall, .rawLarge, .rawFilled, .rawReserved: [.raw]
         case .w1Sync: [.stratus]
         case .w2: EngineName.stores + [.rocksdbNative, .levelDBNative]
         default: EngineName.stores
@@ -101,7 +105,8 @@ enum Workload: String, Codable, CaseIterable, Sendable {
     /// What has to be there first.
     var base: Workload? {
         switch self {
-        case .rawSmall, .rawLarge, .w1, .w1Sync, .w2, .w2Thousand, .commit, .w3, .w3Zones: nil
+        case .rawSmall, .rawLarge, .rawFilled, .rawReserved: nil
+        case .w1, .w1Sync, .w2, .w2Thousand, .commit, .w3, .w3Zones: nil
         case .prepare, .prepareLarge: nil
         case .w10Large: .prepareLarge
         default: .prepare

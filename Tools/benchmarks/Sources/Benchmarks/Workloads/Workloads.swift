@@ -58,7 +58,8 @@ struct Workloads<E: Engine> {
         case .w10Large: return try await memory(of: million * 5)
         case .prepare: return try await prepare(million)
         case .prepareLarge: return try await prepare(million * 5)
-        case .rawSmall, .rawLarge: throw BenchmarkError("no workload of a store")
+        case .rawSmall, .rawLarge, .rawFilled, .rawReserved:
+            throw BenchmarkError("no workload of a store")
         }
     }
 

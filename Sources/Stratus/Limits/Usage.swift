@@ -1,0 +1,88 @@
+internal import StratusIndex
+internal import StratusJournal
+
+/// What a zone or a database holds.
+public struct Usage: Sendable, Hashable {
+    /// Records that are there, not counting what was deleted.
+    public var recordCount: Int
+    /// What these take in bytes, as quotas count them: `Formats/README.md`, "Limits".
+    public var bytes: Int
+
+    /// So much.
+    public init(recordCount: Int = 0, bytes: Int = 0) {
+        self.recordCount = recordCount
+        self.bytes = bytes
+    }
+}
+
+extension Usage {
+    /// As the index keeps it. Wraps around where a file says nonsense.
+    init(_ value: IndexValue?) {
+        self.init(
+            recordCount: Int(truncatingIfNeeded: value?.first ?? 0),
+            bytes: Int(truncatingIfNeeded: value?.second ?? 0))
+    }
+
+    func value(at stamp: UInt64) -> IndexValue {
+        IndexValue(
+            stamp: stamp, first: UInt64(truncatingIfNeeded: recordCount),
+            second: UInt64(truncatingIfNeeded: bytes))
+    }
+
+    mutating func add(_ other: Usage) {
+        recordCount &+= other.recordCount
+        bytes &+= other.bytes
+    }
+
+    var negated: Usage { Usage(recordCount: 0 &- recordCount, bytes: 0 &- bytes) }
+}
+
+extension Container {
+    /// What the private database of `user` takes.
+    public nonisolated(nonsending) func usage(of user: String) async throws(StoreError) -> Usage {
+        let owner = userID(user)
+        return try await read { reading throws(StoreError) in
+            try reading.usage(of: .private(owner: owner))
+        }
+    }
+}
+
+extension Database {
+    /// What the database takes.
+    public nonisolated(nonsending) func usage() async throws(StoreError) -> Usage {
+        try await read { snapshot throws(StoreError) in try snapshot.usage() }
+    }
+
+    /// What a zone takes.
+    ///
+    /// - Throws: ``StoreError`` with `zoneNotFound`.
+    public nonisolated(nonsending) func usage(
+        ofZoneWith id: RecordZone.ID
+    ) async throws(StoreError) -> Usage {
+        try await read { snapshot throws(StoreError) in try snapshot.usage(ofZoneWith: id) }
+    }
+}
+
+extension DatabaseSnapshot {
+    /// What the database takes.
+    public func usage() throws(StoreError) -> Usage { try reading.usage(of: scope) }
+
+    /// What a zone takes.
+    public func usage(ofZoneWith id: RecordZone.ID) throws(StoreError) -> Usage {
+        let reading = reading
+        do throws(StoreError) {
+            return Usage(try reading.value(.activity(try zone(id, reading).number)))
+        } catch {
+            // The default zone is there before anything was saved in it.
+            if id.isDefault, error.code == .zoneNotFound { return Usage() }
+            throw error
+        }
+    }
+}
+
+extension StoreReading {
+    fileprivate func usage(of scope: DatabaseScope) throws(StoreError) -> Usage {
+        guard let database = try database(scope) else { return Usage() }
+        return Usage(try value(.usage(database)))
+    }
+}

@@ -1,0 +1,41 @@
+internal import StratusJournal
+
+extension Container {
+    /// Deletes all that the private database of `user` holds, for good.
+    ///
+    /// Whoever follows the database is told that its zones were purged, and a save into one of them
+    /// is refused with `userDeletedZone` until it is made again. The default zone goes on, empty.
+    public nonisolated(nonsending) func purge(user: String) async throws(StoreError) {
+        _ = try await engine().commit(Purge(owner: userID(user)))
+    }
+}
+
+/// The end of all zones of a user: one commit.
+private struct Purge: CommitRequest {
+    let owner: UserID
+
+    func prepare(
+        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+    ) throws(StoreError) -> Preparation {
+        var preparation = Preparation(reading)
+        // Nobody else can be sure that no zone is made meanwhile.
+        guard role.isCommitter else {
+            preparation.needsCommitter = true
+            return preparation
+        }
+        let database = DatabaseSnapshot(.state(reading), .private(owner: owner), owner)
+        do {
+            for (id, place) in try database.livingZones(reading) {
+                if preparation.buffer.lengthInBytes > role.pieceLimit * 3 / 4 {
+                    _ = try sink(preparation.buffer)
+                    preparation.buffer = CommitBuffer(capacity: role.pieceLimit)
+                }
+                let entry = ZoneEntry(place, state: .purged, name: id.zoneName)
+                try preparation.buffer.append(.zone, zone: entry.number) { entry.write(to: &$0) }
+            }
+        } catch {
+            throw StoreError(translating: error)
+        }
+        return preparation
+    }
+}
