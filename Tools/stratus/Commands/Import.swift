@@ -152,8 +152,7 @@ private struct Importer {
         if let known = existing, known.recordType != type {
             // A record's type never changes: what is another kind of thing now is another record,
             // and what lay in a folder is gone with it.
-            let below = try await descendants(of: name)
-            try await delete([id] + below)
+            try await deleteTree(id)
             existing = nil
         }
         var record = existing ?? Record(recordType: type, recordID: id)
@@ -237,63 +236,60 @@ private struct Importer {
     }
 
     private mutating func deleteWhatIsGone() async throws {
-        let tree = try await storedTree()
+        var cursor: RecordPage.Cursor?
+        var gone: [Record.ID] = []
+        var folders: [Record.ID: Record.ID] = [:]
+        repeat {
+            let page = try await database.records(
+                inZoneWith: zoneID, desiredKeys: [], from: cursor)
+            gone += page.records.map(\.recordID).filter { !met.contains($0.recordName) }
+            for record in page.records { folders[record.recordID] = record.parent?.recordID }
+            cursor = page.cursor
+        } while cursor != nil
         // What lies in a folder goes before it.
-        var gone: [(depth: Int, id: Record.ID)] = []
-        for name in tree.names where !met.contains(name) {
-            let id = Record.ID(recordName: name, zoneID: zoneID)
-            gone.append((tree.ancestors(of: name).count, id))
-        }
-        gone.sort { $0.depth > $1.depth }
+        gone = Self.deepestFirst(gone, folders)
         for start in stride(from: 0, to: gone.count, by: Self.batchLimit) {
-            let part = gone[start..<min(start + Self.batchLimit, gone.count)].map(\.id)
-            try await delete(part)
+            let part = Array(gone[start..<min(start + Self.batchLimit, gone.count)])
+            let result = try await database.modifyRecords(saving: [], deleting: part)
+            if let failure = result.partialFailure { throw failure }
             deletedCount += part.count
             try acknowledge(nil, saved: [], deleted: part.map(\.recordName))
         }
     }
 
-    private func delete(_ ids: [Record.ID]) async throws {
-        let result = try await database.modifyRecords(saving: [], deleting: ids)
-        if let failure = result.partialFailure { throw failure }
-    }
-
-    /// The records of the zone, each with the one of the folder that it lies in.
-    private struct StoredTree {
-        var names: [String] = []
-        var parents: [String: String] = [:]
-
-        func ancestors(of name: String) -> [String] {
-            var ancestors: [String] = []
-            var next = parents[name]
-            while let name = next {
-                ancestors.append(name)
-                next = parents[name]
-            }
-            return ancestors
-        }
-    }
-
-    private func storedTree() async throws -> StoredTree {
-        var tree = StoredTree()
+    /// Deletes a folder and all below it.
+    @inline(never)
+    private func deleteTree(_ id: Record.ID) async throws {
         var cursor: RecordPage.Cursor?
+        var folders: [Record.ID: Record.ID] = [:]
         repeat {
             let page = try await database.records(
                 inZoneWith: zoneID, desiredKeys: [], from: cursor)
-            for record in page.records {
-                let name = record.recordID.recordName
-                tree.names.append(name)
-                if let parent = record.parent { tree.parents[name] = parent.recordID.recordName }
-            }
+            for record in page.records { folders[record.recordID] = record.parent?.recordID }
             cursor = page.cursor
         } while cursor != nil
-        return tree
+        let below = folders.keys.filter { Self.folders(above: $0, folders).contains(id) }
+        let result = try await database.modifyRecords(saving: [], deleting: [id] + below)
+        if let failure = result.partialFailure { throw failure }
     }
 
-    private func descendants(of name: String) async throws -> [Record.ID] {
-        let tree = try await storedTree()
-        return tree.names.filter { tree.ancestors(of: $0).contains(name) }
-            .map { Record.ID(recordName: $0, zoneID: zoneID) }
+    private static func folders(
+        above id: Record.ID, _ folders: [Record.ID: Record.ID]
+    ) -> [Record.ID] {
+        var above: [Record.ID] = []
+        var next = folders[id]
+        while let folder = next {
+            above.append(folder)
+            next = folders[folder]
+        }
+        return above
+    }
+
+    private static func deepestFirst(
+        _ ids: [Record.ID], _ folders: [Record.ID: Record.ID]
+    ) -> [Record.ID] {
+        let depths = ids.map { Self.folders(above: $0, folders).count }
+        return ids.indices.sorted { depths[$0] > depths[$1] }.map { ids[$0] }
     }
 
     /// Says what is safe now: whoever reads it can hold the store to it.
