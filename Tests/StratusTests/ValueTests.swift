@@ -78,6 +78,7 @@ import Testing
 
     @Test func `a record holds values of every kind at once, and none`() async throws {
         let (_, database) = try await makeDatabase()
+        try await database.save(note("other"))
         var record = note("all")
         for (number, value) in (Self.single + Self.lists).enumerated() {
             record["field\(number)"] = value.value

@@ -81,7 +81,11 @@ struct RecordBatch: CommitRequest {
         if isAtomic { failInnocents(&preparation) }
         // Names, users and zones are of no use without what they were assigned for, and must not
         // fix the type of a field that nobody saved.
-        if preparation.results.allSatisfy(\.writesNothing) { preparation.buffer = CommitBuffer() }
+        let writesNothing =
+            preparation.hasPieces
+            ? preparation.results.allSatisfy(\.hasFailed)
+            : preparation.results.allSatisfy(\.writesNothing)
+        if writesNothing { preparation.buffer = CommitBuffer() }
         return preparation
     }
 

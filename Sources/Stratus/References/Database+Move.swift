@@ -8,9 +8,10 @@ extension Database {
     /// - Parameter ids: records of one zone.
     /// - Returns: those records as they are now, in the order of `ids`.
     /// - Throws: ``StoreError`` that names the record: `unknownItem` where it is not there,
-    ///   `serverRecordChanged` where its name is taken in the other zone, `referenceViolation` where
-    ///   its parent, or what a reference with the action deleteSelf links it to, would stay behind;
-    ///   `zoneNotFound`; `invalidArguments` where the records lie in several zones, or in that one.
+    ///   `serverRecordChanged` where its name is taken in the other zone, `referenceViolation`
+    ///   where its parent, or what a reference with the action deleteSelf links it to, would stay
+    ///   behind; `zoneNotFound`; `invalidArguments` where the records lie in several zones, or in
+    ///   that one.
     @discardableResult
     public nonisolated(nonsending) func moveRecords(
         _ ids: [Record.ID], to zoneID: RecordZone.ID

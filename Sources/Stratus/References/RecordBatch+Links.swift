@@ -3,8 +3,8 @@ internal import StratusJournal
 
 // What can be checked only once all items are encoded: the state that the batch leaves behind.
 extension RecordBatch {
-    /// Encodes the items and what goes along with them. What fails here fails with all of an atomic
-    /// batch; of another one it is tried again without it.
+    /// Encodes the items and what goes along with them. What fails here is checked again as failed,
+    /// so that what depends on it says why.
     func encode(
         _ encoder: inout RecordEncoder, _ preparation: inout Preparation, sink: PieceSink
     ) throws(StoreError) {
@@ -19,7 +19,7 @@ extension RecordBatch {
             again.refused[index] = error.with(items[index].recordID)
             preparation.results[index] = .failed(error.with(items[index].recordID))
         }
-        if !late.isEmpty, !isAtomic { preparation.again = again }
+        if !late.isEmpty { preparation.again = again }
         encoder.finish(&preparation)
     }
 

@@ -49,6 +49,8 @@ private struct Mirror {
     mutating func follow(
         _ database: Database, limit: Int, pages: inout Int, _ tally: inout ConvergenceRun.Tally
     ) async throws -> Bool {
+        // Without a token no zone that is gone is told of: what was held before counts no more.
+        if token == nil { zones = [:] }
         while pages > 0 {
             pages -= 1
             tally.pages += 1
