@@ -19,6 +19,7 @@ let package = Package(
     name: "stratus",
     products: [
         .library(name: "Stratus", targets: ["Stratus"]),
+        .library(name: "StratusGateway", targets: ["StratusGateway"]),
         .executable(name: "stratus", targets: ["StratusTool"]),
     ],
     // The layers, bottom to top. Imports point down only; LayoutTests holds the table.
@@ -45,9 +46,14 @@ let package = Package(
             name: "Stratus",
             dependencies: ["StratusIndex", "StratusJournal", "StratusFiles", "StratusBytes"],
             swiftSettings: settings),
+        .target(
+            name: "StratusGateway", dependencies: ["Stratus", "StratusBytes"],
+            swiftSettings: settings),
         .executableTarget(
             name: "StratusTool",
-            dependencies: ["Stratus", "StratusJournal", "StratusFiles", "StratusBytes"],
+            dependencies: [
+                "StratusGateway", "Stratus", "StratusJournal", "StratusFiles", "StratusBytes",
+            ],
             path: "Tools/stratus", swiftSettings: settings),
 
         .target(
@@ -90,7 +96,12 @@ let package = Package(
         .testTarget(name: "LayoutTests", dependencies: ["Support"], swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["Stratus"], swiftSettings: settings),
         .testTarget(
-            name: "StratusToolTests", dependencies: ["StratusTool", "Stratus", "Support"],
+            name: "StratusGatewayTests",
+            dependencies: ["StratusGateway", "Stratus", "StratusFiles", "Support"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "StratusToolTests",
+            dependencies: ["StratusTool", "StratusGateway", "Stratus", "Support"],
             swiftSettings: settings),
     ]
 )

@@ -54,7 +54,7 @@ public final class Container: Sendable {
     let limits: Limits?
 
     /// How many reads wait for the disk at once.
-    static let threadCount = 8
+    package static let threadCount = 8
 
     enum Access: Sendable {
         case writing(Engine)
@@ -135,11 +135,11 @@ public final class Container: Sendable {
     package convenience init(
         writing storage: any Storage, creating: Bool, durability: Durability,
         profile: Profile = .unlimited, options: JournalOptions, steppedByCaller: Bool,
-        memoryLimit: Int = 64 << 20
+        memoryLimit: Int = 64 << 20, threadCount: Int = 1
     ) throws {
         try self.init(
             writing: StoreFoundation(
-                storage, memoryLimit: memoryLimit, threads: IOThreads(count: 1)),
+                storage, memoryLimit: memoryLimit, threads: IOThreads(count: threadCount)),
             creating: creating, durability: durability, profile: profile, options: options,
             driver: steppedByCaller ? .caller : .thread)
     }

@@ -14,9 +14,10 @@ extension Database {
     public func saveAndWait(
         _ record: Record, savePolicy: SavePolicy = .ifServerRecordUnchanged
     ) throws(StoreError) -> Record {
-        if container.limits != nil { try admit(saving: [record], savePolicy) }
+        let operation = RecordOperation.save(record, SaveRule(savePolicy))
+        if container.limits != nil { try admit([operation]) }
         let results = try commitAndWait(
-            [.save(record)], in: record.recordID.zoneID, savePolicy, isAtomic: false)
+            [operation], in: record.recordID.zoneID, isAtomic: false)
         return try results[0].get() ?? record
     }
 
@@ -32,12 +33,13 @@ extension Database {
         saving records: [Record], deleting recordIDs: [Record.ID] = [],
         savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
     ) throws(StoreError) -> ModifyRecordsResult {
-        try admit(saving: records, deleting: recordIDs.count, savePolicy)
+        let operations = Self.operations(saving: records, deleting: recordIDs, savePolicy)
+        try admit(operations)
         var result = ModifyRecordsResult(saving: records.count, deleting: recordIDs.count)
-        for (zone, items) in try byZone(saving: records, deleting: recordIDs) {
+        for (zone, items, _) in try byZone(operations) {
             let results: [Result<Record?, StoreError>]
             do {
-                results = try commitAndWait(items, in: zone, savePolicy, isAtomic: atomically)
+                results = try commitAndWait(items, in: zone, isAtomic: atomically)
             } catch {
                 results = items.map { .failure(error.with($0.recordID)) }
             }
@@ -47,9 +49,9 @@ extension Database {
     }
 
     private func commitAndWait(
-        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy, isAtomic: Bool
+        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, isAtomic: Bool
     ) throws(StoreError) -> [Result<Record?, StoreError>] {
-        let batch = try batch(items, in: zoneID, policy, isAtomic: isAtomic)
+        let batch = try batch(items, in: zoneID, isAtomic: isAtomic)
         try batch.limits?.enter(scope, zoneID)
         defer { batch.limits?.leave(scope, zoneID) }
         let committed = try container.engine().commitBlocking(batch)

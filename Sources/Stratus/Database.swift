@@ -22,12 +22,11 @@ public struct Database: Sendable {
         _ record: Record, savePolicy: SavePolicy = .ifServerRecordUnchanged,
         operationID: String? = nil
     ) async throws(StoreError) -> Record {
-        if container.limits != nil { try admit(saving: [record], savePolicy) }
-        let items = [RecordBatch.Item.save(record)]
-        let operation = try operation(
-            operationID, nil, [(record.recordID.zoneID, items)], savePolicy, false)
+        let items = [RecordOperation.save(record, SaveRule(savePolicy))]
+        if container.limits != nil { try admit(items) }
+        let operation = try operation(operationID, nil, items, savePolicy, false)
         let results = try await commit(
-            items, in: record.recordID.zoneID, savePolicy, isAtomic: false, operation)
+            items, in: record.recordID.zoneID, isAtomic: false, operation)
         return try results[0].get() ?? record
     }
 
@@ -36,12 +35,11 @@ public struct Database: Sendable {
     public nonisolated(nonsending) func deleteRecord(
         withID id: Record.ID, operationID: String? = nil
     ) async throws(StoreError) -> Record.ID {
-        if container.limits != nil { try admit(saving: []) }
-        let items = [RecordBatch.Item.delete(id)]
-        let policy = SavePolicy.ifServerRecordUnchanged
-        let operation = try operation(operationID, nil, [(id.zoneID, items)], policy, false)
-        let results = try await commit(
-            items, in: id.zoneID, policy, isAtomic: false, operation)
+        if container.limits != nil { try admit([]) }
+        let items = [RecordOperation.delete(id)]
+        let operation = try operation(
+            operationID, nil, items, .ifServerRecordUnchanged, false)
+        let results = try await commit(items, in: id.zoneID, isAtomic: false, operation)
         _ = try results[0].get()
         return id
     }
@@ -64,16 +62,16 @@ public struct Database: Sendable {
         savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
         operationID: String? = nil, clientChangeTokenData: Data? = nil
     ) async throws(StoreError) -> ModifyRecordsResult {
-        try admit(saving: records, deleting: recordIDs.count, savePolicy)
-        let zones = try byZone(saving: records, deleting: recordIDs)
+        let items = Self.operations(saving: records, deleting: recordIDs, savePolicy)
+        try admit(items)
+        let zones = try byZone(items)
         let operation = try operation(
-            operationID, clientChangeTokenData, zones, savePolicy, atomically)
+            operationID, clientChangeTokenData, items, savePolicy, atomically)
         var result = ModifyRecordsResult(saving: records.count, deleting: recordIDs.count)
-        for (zone, items) in zones {
+        for (zone, items, _) in zones {
             let results: [Result<Record?, StoreError>]
             do {
-                results = try await commit(
-                    items, in: zone, savePolicy, isAtomic: atomically, operation)
+                results = try await commit(items, in: zone, isAtomic: atomically, operation)
             } catch {
                 if error == .reusedOperationID { throw error }
                 results = items.map { .failure(error.with($0.recordID)) }
@@ -83,14 +81,11 @@ public struct Database: Sendable {
         return result
     }
 
-    /// The items of each zone, in order, none of them named twice.
-    func byZone(
-        saving records: [Record], deleting recordIDs: [Record.ID]
-    ) throws(StoreError) -> [(RecordZone.ID, [RecordBatch.Item])] {
-        let zones = byZone(
-            records.map(RecordBatch.Item.save) + recordIDs.map(RecordBatch.Item.delete))
-        for (_, items) in zones { try Self.checkThatNoneIsTwice(items) }
-        return zones
+    static func operations(
+        saving records: [Record], deleting recordIDs: [Record.ID], _ policy: SavePolicy
+    ) -> [RecordOperation] {
+        let rule = SaveRule(policy)
+        return records.map { .save($0, rule) } + recordIDs.map { .delete($0) }
     }
 
     private static func checkThatNoneIsTwice(
@@ -112,23 +107,29 @@ public struct Database: Sendable {
         }
     }
 
-    /// The items of each zone, in order; the usual call has one zone.
-    private func byZone(
+    /// The items of each zone, in order and none of them named twice, and where they stood; the
+    /// usual call has one zone, and their places go without saying.
+    func byZone(
         _ items: [RecordBatch.Item]
-    ) -> [(RecordZone.ID, [RecordBatch.Item])] {
+    ) throws(StoreError) -> [(zone: RecordZone.ID, items: [RecordBatch.Item], places: [Int])] {
         guard let first = items.first?.recordID.zoneID else { return [] }
-        if items.allSatisfy({ $0.recordID.zoneID == first }) { return [(first, items)] }
-        var zones: [(RecordZone.ID, [RecordBatch.Item])] = []
-        var places: [RecordZone.ID: Int] = [:]
-        for item in items {
-            let zone = ownZone(item.recordID.zoneID)
-            if let place = places[zone] {
-                zones[place].1.append(item)
-            } else {
-                places[zone] = zones.count
-                zones.append((zone, [item]))
-            }
+        if items.allSatisfy({ $0.recordID.zoneID == first }) {
+            try Self.checkThatNoneIsTwice(items)
+            return [(first, items, [])]
         }
+        var zones: [(zone: RecordZone.ID, items: [RecordBatch.Item], places: [Int])] = []
+        var numbers: [RecordZone.ID: Int] = [:]
+        for (place, item) in items.enumerated() {
+            let zone = ownZone(item.recordID.zoneID)
+            let number = numbers[zone] ?? zones.count
+            if number == zones.count {
+                numbers[zone] = number
+                zones.append((zone, [], []))
+            }
+            zones[number].items.append(item)
+            zones[number].places.append(place)
+        }
+        for (_, items, _) in zones { try Self.checkThatNoneIsTwice(items) }
         return zones
     }
 
@@ -206,15 +207,12 @@ public struct Database: Sendable {
     }
 
     /// Checks what concerns a call that writes records as a whole.
-    func admit(
-        saving records: [Record], deleting deletionCount: Int = 0,
-        _ policy: SavePolicy = .ifServerRecordUnchanged
-    ) throws(StoreError) {
+    func admit(_ operations: [RecordOperation]) throws(StoreError) {
         _ = try writer()
         guard let limits = container.limits else { return }
         try limits.admit(caller)
-        try limits.check(itemCount: records.count + deletionCount)
-        try limits.check(bytesOf: records, policy)
+        try limits.check(itemCount: operations.count)
+        try limits.check(bytesOf: operations)
     }
 
     func writer() throws(StoreError) -> UserID {
@@ -224,22 +222,22 @@ public struct Database: Sendable {
         return caller
     }
 
-    private func operation(
-        _ id: String?, _ token: Data?, _ zones: [(RecordZone.ID, [RecordBatch.Item])],
+    func operation(
+        _ id: String?, _ token: Data?, _ items: [RecordOperation],
         _ policy: SavePolicy, _ atomically: Bool
     ) throws(StoreError) -> OperationRequest? {
         if id == nil, token == nil { return nil }
         return try OperationRequest(
-            id, token: token, device: device, items: zones.flatMap(\.1), policy,
+            id, token: token, device: device, items: items, policy,
             atomically: atomically,
             in: scope, secret: container.reading.identity.secret)
     }
 
-    private nonisolated(nonsending) func commit(
-        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy,
-        isAtomic: Bool, _ operation: OperationRequest?
+    nonisolated(nonsending) func commit(
+        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, isAtomic: Bool,
+        _ operation: OperationRequest?
     ) async throws(StoreError) -> [Result<Record?, StoreError>] {
-        let batch = try batch(items, in: zoneID, policy, isAtomic: isAtomic, operation)
+        let batch = try batch(items, in: zoneID, isAtomic: isAtomic, operation)
         try batch.limits?.enter(scope, zoneID)
         defer { batch.limits?.leave(scope, zoneID) }
         let committed = try await container.engine().commit(batch)
@@ -255,13 +253,13 @@ public struct Database: Sendable {
     }
 
     func batch(
-        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, _ policy: SavePolicy,
-        isAtomic: Bool, _ operation: OperationRequest? = nil
+        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, isAtomic: Bool,
+        _ operation: OperationRequest? = nil
     ) throws(StoreError) -> RecordBatch {
         let user = try writer()
         try current.check(zoneID)
         return RecordBatch(
-            scope: scope, caller: user, zoneID: zoneID, items: items, policy: policy,
+            scope: scope, caller: user, zoneID: zoneID, items: items,
             isAtomic: isAtomic && canBeAtomic(zoneID), limits: container.limits,
             operation: operation)
     }
@@ -305,7 +303,7 @@ public struct ModifyRecordsResult: Sendable {
 
     private mutating func add(_ item: RecordBatch.Item, _ outcome: Result<Record?, StoreError>) {
         switch item {
-        case .save(let record):
+        case .save(let record, _):
             saveResults[item.recordID] = outcome.map { $0 ?? record }
         case .delete:
             deleteResults[item.recordID] = outcome.map { _ in }

@@ -93,6 +93,32 @@ extension Terminal {
         return true
     }
 
+    /// Waits for standard input and returns at most `count` bytes of it: none at its end, nil where
+    /// the process was asked to stop meanwhile.
+    package static func read(upTo count: Int) throws(SystemError) -> [UInt8]? {
+        while requestedStop == nil {
+            var request = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+            // Safe: one structure, as the count says, and it outlives the call. A signal that came
+            // before it does not end it, so that it must end by itself.
+            let ready = unsafe poll(&request, 1, 200)
+            if ready == 0 || (ready < 0 && errno == EINTR) { continue }
+            guard ready > 0 else { throw SystemError(number: errno, in: "poll") }
+            var bytes = [UInt8](repeating: 0, count: count)
+            // Safe: the call writes no more than the array holds.
+            let result = unsafe bytes.withUnsafeMutableBytes { buffer in
+                unsafe Glibc.read(STDIN_FILENO, buffer.baseAddress, buffer.count)
+            }
+            if result >= 0 {
+                bytes.removeLast(count - result)
+                return bytes
+            }
+            guard errno == EINTR || errno == EAGAIN else {
+                throw SystemError(number: errno, in: "read")
+            }
+        }
+        return nil
+    }
+
     private static func waitUntilWritable(_ stream: Stream) {
         var request = pollfd(fd: stream.descriptor, events: Int16(POLLOUT), revents: 0)
         // Safe: one structure, as the count says, and it outlives the call.

@@ -17,7 +17,8 @@ private let reach: [String: Set<String>] = {
         "StratusIndex": files,
         "StratusAssets": files,
         "Stratus": journal.union(["StratusIndex", "FoundationEssentials"]),
-        "StratusTool": all,
+        "StratusGateway": bytes.union(["Stratus", "FoundationEssentials"]),
+        "StratusTool": all.union(["StratusGateway"]),
         "Support": journal.union(tests),
         "StratusBytesTests": tests.union(bytes),
         "StratusFilesTests": tests.union(files),
@@ -29,7 +30,8 @@ private let reach: [String: Set<String>] = {
         "SimulationTests": tests.union(all),
         "LayoutTests": tests,
         "ReadmeTests": ["Testing", "FoundationEssentials", "Stratus"],
-        "StratusToolTests": tests.union(["StratusTool", "Stratus"]),
+        "StratusGatewayTests": tests.union(["StratusGateway", "Stratus", "StratusFiles"]),
+        "StratusToolTests": tests.union(["StratusTool", "StratusGateway", "Stratus"]),
     ]
 }()
 

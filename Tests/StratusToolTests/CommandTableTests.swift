@@ -6,7 +6,8 @@ struct CommandTableTests {
 
     @Test func `the table has the commands of the first part`() {
         let names = [
-            "import", "follow", "info", "zones", "records", "show", "log", "changes", "verify",
+            "import", "exec", "follow", "info", "zones", "records", "show", "log", "changes",
+            "verify",
             "hash", "stats", "checkpoint", "reindex", "help", "completion", "version",
         ]
         #expect(Self.table.commands.map(\.name) == names)

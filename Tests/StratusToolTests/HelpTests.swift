@@ -1,3 +1,4 @@
+import StratusGateway
 import StratusTool
 import Testing
 

@@ -6,6 +6,7 @@ extension Tool {
     private static let handlers: [String: Handler] =
         informing(about: .stratus).merging([
             "import": Import.run,
+            "exec": Exec.run,
             "follow": Follow.run,
             "info": Show.info,
             "zones": Show.zones,

@@ -48,7 +48,42 @@ extension Database {
     }
 }
 
+extension Database {
+    /// All zones, sorted by name but for the default zone, which is the first; each that has a feed
+    /// with a token that has seen all that is in it, as zones have in CloudKit's Web Services.
+    package nonisolated(nonsending) func zonesWithTokens() async throws(StoreError)
+        -> [(zone: RecordZone, token: ChangeToken?)]
+    {
+        try await read { snapshot throws(StoreError) in
+            try snapshot.allRecordZones().map { zone throws(StoreError) in
+                (zone, try snapshot.currentToken(of: zone))
+            }
+        }
+    }
+
+    /// One zone as ``zonesWithTokens()`` has it.
+    package nonisolated(nonsending) func zoneWithToken(
+        for id: RecordZone.ID
+    ) async throws(StoreError) -> (zone: RecordZone, token: ChangeToken?) {
+        try await read { snapshot throws(StoreError) in
+            let zone = try snapshot.recordZone(for: id)
+            return (zone, try snapshot.currentToken(of: zone))
+        }
+    }
+}
+
 extension DatabaseSnapshot {
+    /// The token of whoever has seen all that is in a zone; nil where it has no feed.
+    fileprivate func currentToken(of zone: RecordZone) throws(StoreError) -> ChangeToken? {
+        guard zone.capabilities.contains(.fetchChanges) else { return nil }
+        let reading = reading
+        let place = try self.zone(zone.zoneID, reading)
+        let last = JournalOffset(rawValue: max(reading.head.rawValue, 1) - 1)
+        return ChangeToken(
+            zone: place, at: Version(incarnation: place.incarnation, offset: last),
+            of: reading.identity)
+    }
+
     /// What changed in a zone since `token`: as of ``Database``.
     public func recordZoneChanges(
         inZoneWith id: RecordZone.ID, since token: ChangeToken? = nil,

@@ -54,10 +54,11 @@ struct FieldEncoder {
     /// Collects the fields to write: what the caller sends over what there is. Returns the number
     /// of the record's type.
     mutating func prepare(
-        _ record: Record, over stored: StoredFields?, _ preparation: inout Preparation
+        _ record: Record, _ rule: SaveRule, over stored: StoredFields?,
+        _ preparation: inout Preparation
     ) throws(StoreError) -> UInt32 {
         let type = try number(ofType: record.recordType, &preparation)
-        sent = record.sent(batch.policy, isInsert: stored == nil)
+        sent = record.sent(rule.policy, isInsert: stored == nil)
         fields.removeAll(keepingCapacity: true)
         values.removeAll()
         fields.reserveCapacity(sent.count + (stored?.count ?? 0))
@@ -76,7 +77,8 @@ struct FieldEncoder {
             fields.append(
                 Field(number: number, kind: kind, source: .sent(start..<values.count)))
         }
-        stored?.forEach { field in
+        let kept = rule.replaces ? nil : stored
+        kept?.forEach { field in
             if !replaced.contains(field.number) {
                 fields.append(
                     Field(number: field.number, kind: field.kind, source: .stored(field.range)))

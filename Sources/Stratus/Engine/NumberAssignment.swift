@@ -130,13 +130,13 @@ struct NumberAssignment {
 
     /// Assigns all that a save needs, or nothing where it cannot be done.
     mutating func assign(
-        _ record: Record, isInsert: Bool, of batch: RecordBatch,
+        _ record: Record, _ policy: SavePolicy, isInsert: Bool, of batch: RecordBatch,
         _ preparation: inout Preparation
     ) throws(StoreError) {
         let before = (addition, newLength, newColumns)
         do throws(StoreError) {
             let type = try name(record.recordType, in: &preparation) ?? 0
-            let sent = record.sent(batch.policy, isInsert: isInsert)
+            let sent = record.sent(policy, isInsert: isInsert)
             for edit in sent.sorted(by: { $0.key < $1.key }) {
                 let key = edit.key
                 guard let value = edit.value, let field = try name(key, in: &preparation) else {

@@ -4,23 +4,12 @@ internal import StratusJournal
 
 /// Saves and deletes in one zone: one commit.
 struct RecordBatch: CommitRequest {
-    enum Item: Sendable {
-        case save(Record)
-        case delete(Record.ID)
-
-        var recordID: Record.ID {
-            switch self {
-            case .save(let record): record.recordID
-            case .delete(let id): id
-            }
-        }
-    }
+    typealias Item = RecordOperation
 
     let scope: DatabaseScope
     let caller: UserID
     let zoneID: RecordZone.ID
     let items: [Item]
-    let policy: SavePolicy
     /// Whether one item's failure is that of all.
     let isAtomic: Bool
     /// Nil where nothing is limited.
@@ -107,9 +96,10 @@ struct RecordBatch: CommitRequest {
             }
             do throws(StoreError) {
                 let plan = try plan(item, in: zone.number, reading, &parents, &preparation)
-                if role.isCommitter, case .save(let record) = item {
+                if role.isCommitter, case .save(let record, let rule) = item {
                     let isInsert = if case .insert = plan { true } else { false }
-                    try numbers.assign(record, isInsert: isInsert, of: self, &preparation)
+                    try numbers.assign(
+                        record, rule.policy, isInsert: isInsert, of: self, &preparation)
                 }
                 preparation.results[index] = plan.map { .planned($0) } ?? .unchanged
             } catch {
@@ -144,8 +134,11 @@ struct RecordBatch: CommitRequest {
     }
 
     /// Whether a save says what the record's parent is, or leaves it as it is.
-    func sendsParent(of record: Record, isInsert: Bool) -> Bool {
-        isInsert || policy == .allKeys || record.parent != record.storedParent
+    func sendsParent(of record: Record, _ rule: SaveRule, isInsert: Bool) -> Bool {
+        isInsert || rule.replaces || rule.policy == .allKeys
+            || record.parent != record.storedParent
+            // Of a record known by its tag alone nobody knows the stored one.
+            || (record.system == nil && record.changesParent)
     }
 
     /// In an atomic batch the items that could have been written fail with those that cannot.
@@ -166,16 +159,24 @@ struct RecordBatch: CommitRequest {
         let place = try reading.value(key).map { EntryPlace($0) }
         preparation.readSet.append(key)
         switch item {
-        case .delete:
-            try checkDeletion(of: item.recordID)
-            guard let place, !place.isDeleted else { return nil }
+        case .delete(let id, let tag):
+            try checkDeletion(of: id)
+            guard let place, !place.isDeleted else {
+                if tag == nil { return nil }
+                throw StoreError.taggedRecordNotFound
+            }
+            if let tag, Version(changeTag: tag) != place.version {
+                throw try conflict(
+                    id, place, "client oplock error deleting record",
+                    base: Version(changeTag: tag), reading)
+            }
             return .delete(place, held(try reading.entry(place)))
-        case .save(let record):
+        case .save(let record, let rule):
             try checkNames(of: record)
             do throws(StoreError) {
                 let isInsert = place?.isDeleted ?? true
-                try parents.check(record, isInsert: isInsert, &preparation)
-                return try plan(record, place, reading)
+                try parents.check(record, rule, isInsert: isInsert, &preparation)
+                return try plan(record, rule.policy, place, reading)
             } catch {
                 // Bad names of types and fields are found when they get their numbers, which comes
                 // after this; in the order of checks they stand before it.
@@ -187,20 +188,27 @@ struct RecordBatch: CommitRequest {
 
     /// The logic of change tags: `Formats/README.md`, "Saving".
     private func plan(
-        _ record: Record, _ place: EntryPlace?, _ reading: StoreReading
+        _ record: Record, _ policy: SavePolicy, _ place: EntryPlace?, _ reading: StoreReading
     ) throws(StoreError) -> ItemPlan {
         guard let place, !place.isDeleted else {
             // A user's record has a tag before anybody saved it.
-            if policy == .ifServerRecordUnchanged, record.system != nil,
+            if policy == .ifServerRecordUnchanged, record.version != nil,
                 record.recordType != Record.userRecordType
             {
-                throw StoreError(
-                    .unknownItem, "recordChangeTag specified, but record not found")
+                throw StoreError.taggedRecordNotFound
             }
             return .insert(previous: place?.version ?? .none)
         }
-        if policy == .ifServerRecordUnchanged, record.system?.version != place.version.rawValue {
-            throw try conflict(record, place, reading)
+        if policy == .ifServerRecordUnchanged, record.version != place.version.rawValue {
+            var error = try conflict(
+                record.recordID, place,
+                record.version == nil
+                    ? "record to insert already exists" : "client oplock error updating record",
+                base: record.system == nil ? record.version.map { Version(rawValue: $0) } : nil,
+                reading)
+            error.clientRecord = record
+            if record.system != nil { error.ancestorRecord = record.ancestor }
+            throw error
         }
         let entry = try reading.entry(place)
         try check(entry, against: record, reading)
@@ -213,17 +221,18 @@ struct RecordBatch: CommitRequest {
         items.count <= 1000 ? entry : nil
     }
 
+    /// An ancestor that the caller did not bring along is the version that its tag names, where
+    /// that is still held.
     private func conflict(
-        _ record: Record, _ place: EntryPlace, _ reading: StoreReading
+        _ id: Record.ID, _ place: EntryPlace, _ reason: String, base: Version?,
+        _ reading: StoreReading
     ) throws(StoreError) -> StoreError {
-        var error = StoreError(
-            .serverRecordChanged,
-            record.system == nil
-                ? "record to insert already exists" : "client oplock error updating record")
-        error.clientRecord = record
-        error.serverRecord = try reading.record(
-            place, as: Record.ID(recordName: record.recordID.recordName, zoneID: zoneID))
-        error.ancestorRecord = record.ancestor
+        let id = Record.ID(recordName: id.recordName, zoneID: zoneID)
+        var error = StoreError(.serverRecordChanged, reason)
+        error.serverRecord = try reading.record(place, as: id)
+        if let base {
+            error.ancestorRecord = try reading.record(at: base, of: place, as: id)
+        }
         return error
     }
 
@@ -270,6 +279,8 @@ struct RecordBatch: CommitRequest {
 }
 
 extension StoreError {
+    static let taggedRecordNotFound = StoreError(
+        .unknownItem, "recordChangeTag specified, but record not found")
     static let batchRequestFailed = StoreError(
         .batchRequestFailed, "another item of the same atomic batch failed")
 }

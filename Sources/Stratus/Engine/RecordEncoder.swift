@@ -126,18 +126,18 @@ struct RecordEncoder {
     ) throws(StoreError) -> Int {
         let place = preparation.buffer.count
         switch (batch.items[index], plan) {
-        case (.save(let record), .insert(let previous)):
-            let type = try fields.prepare(record, over: nil, &preparation)
+        case (.save(let record, let rule), .insert(let previous)):
+            let type = try fields.prepare(record, rule, over: nil, &preparation)
             let now = role.now / 1000
             let head = RecordHead(
                 type: type, modified: now, modifier: user, created: now, creator: user,
                 previous: previous, isUpdate: false)
             let parent = record.parent?.recordID.recordName
             try append(head, of: index, record, parent: parent, over: nil, to: &preparation)
-        case (.save(let record), .update(let replaced, let held)):
+        case (.save(let record, let rule), .update(let replaced, let held)):
             let entry = try entry(replaced, held)
             let (old, cursor, stored) = try decode(entry)
-            _ = try fields.prepare(record, over: stored, &preparation)
+            _ = try fields.prepare(record, rule, over: stored, &preparation)
             var head = RecordHead(
                 type: old.type, modified: max(role.now / 1000, old.modified + 1), modifier: user,
                 created: old.created, creator: old.creator, previous: replaced.version,
@@ -145,10 +145,10 @@ struct RecordEncoder {
             let former = Former(entry: entry, head: old, fields: cursor)
             head.replacedLength = entry.payloadRange.count
             let parent =
-                batch.sendsParent(of: record, isInsert: false)
+                batch.sendsParent(of: record, rule, isInsert: false)
                 ? record.parent?.recordID.recordName : try former.parent
             try append(head, of: index, record, parent: parent, over: former, to: &preparation)
-        case (.delete(let id), .delete(let replaced, let held)):
+        case (.delete(let id, _), .delete(let replaced, let held)):
             let tombstone = try entry(replaced, held).tombstone(by: user, now: role.now / 1000)
             try append(.tombstone, to: &preparation) { tombstone.write(to: &$0) }
             quota?.count(0, replacing: tombstone.replacedLength)
@@ -304,7 +304,7 @@ extension Preparation {
         _ index: Int, at place: Int, of batch: RecordBatch, in buffer: CommitBuffer,
         from start: JournalOffset, _ reading: StoreReading
     ) throws(StoreError) -> Record? {
-        guard case .save(let record) = batch.items[index], let bytes = buffer.payload(at: place)
+        guard case .save(let record, _) = batch.items[index], let bytes = buffer.payload(at: place)
         else { return nil }
         var id = record.recordID
         if id.zoneID != batch.zoneID { id.zoneID = batch.zoneID }

@@ -26,6 +26,12 @@ package struct StoreVerification: Sendable {
         }
     }
 
+    /// Reads the store that a container has open, which goes on meanwhile.
+    package nonisolated(nonsending) init(of container: Container) async throws(StoreError) {
+        let storage = container.foundation.storage
+        self = try await container.threads.run { try StoreVerification(storage) }
+    }
+
     package init(
         _ storage: any Storage, progress: Container.ReadingProgress = { _, _ in }
     ) throws {

@@ -1,10 +1,10 @@
-internal import StratusFiles
+package import StratusFiles
 
 // Work that waits for the disk, off the cooperative pool.
 
 extension IOThreads {
     /// Runs `body` on one of the threads.
-    nonisolated(nonsending) func run<Value: Sendable>(
+    package nonisolated(nonsending) func run<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in

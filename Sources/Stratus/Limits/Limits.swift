@@ -67,13 +67,12 @@ final class Limits: Sendable {
     }
 
     /// Checks how many bytes a call sends.
-    func check(
-        bytesOf records: [Record], _ policy: SavePolicy
-    ) throws(StoreError) {
+    func check(bytesOf operations: [RecordOperation]) throws(StoreError) {
         guard let limit = profile.bytesPerRequest else { return }
         var total = 0
-        for record in records {
-            let length = record.lengthSent(policy)
+        for operation in operations {
+            guard case .save(let record, let rule) = operation else { continue }
+            let length = record.lengthSent(rule.policy)
             total += length
             guard total > limit else { continue }
             let error = StoreError(

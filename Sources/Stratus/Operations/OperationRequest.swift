@@ -72,12 +72,23 @@ extension RecordBatch.Item {
     fileprivate func write(_ policy: SavePolicy, to writer: inout ByteWriter) {
         writer.countedText(recordID.zoneID.zoneName)
         writer.countedText(recordID.recordName)
-        guard case .save(let record) = self else { return writer.uint8(0) }
-        writer.uint8(1)
+        let record: Record
+        let rule: SaveRule
+        switch self {
+        case .delete(_, let tag):
+            writer.uint8(0)
+            if let tag { writer.countedText(tag) }
+            return
+        case .save(let saved, let its): (record, rule) = (saved, its)
+        }
+        // The rule of the whole call goes without saying.
+        writer.uint8(
+            rule == SaveRule(policy)
+                ? 1 : 2 + UInt8(rule.policy.rawValue) * 2 + (rule.replaces ? 1 : 0))
         writer.countedText(record.recordType)
-        writer.uint64(record.system?.version ?? 0)
+        writer.uint64(record.version ?? 0)
         writer.countedText(record.parent?.recordID.recordName ?? "")
-        let sent = record.sent(policy, isInsert: false)
+        let sent = record.sent(rule.policy, isInsert: false)
         for edit in sent.sorted(by: { $0.key < $1.key }) {
             writer.countedText(edit.key)
             // A value of no kind is refused before anything is recorded.

@@ -49,11 +49,11 @@ extension RecordBatch {
         var results = [ItemResult](repeating: .unchanged, count: items.count)
         for (index, outcome) in zip(byName, operation.outcomes) {
             switch (outcome, items[index]) {
-            case (.saved(let saved), .save(let record)):
+            case (.saved(let saved), .save(let record, _)):
                 results[index] = .saved(try self.record(record, saved, version, reading))
             case (.failed(let code, let reason, let server), let item):
                 var error = StoreError(StoreError.Code(rawValue: code), reason)
-                if case .save(let record) = item, server != 0 {
+                if case .save(let record, _) = item, server != 0 {
                     error.clientRecord = record
                     error.ancestorRecord = record.ancestor
                     error.serverRecord = try self.record(

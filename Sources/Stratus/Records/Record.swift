@@ -1,5 +1,6 @@
 public import FoundationEssentials
 internal import StratusBytes
+internal import StratusJournal
 
 /// A record: typed fields under a name, in a zone.
 ///
@@ -42,16 +43,19 @@ public struct Record: Sendable {
         let recordID: ID
         let recordType: String
         let system: System?
+        /// The version that the caller's edits begin from; nil: none was ever stored.
+        let version: UInt64?
         let parent: Reference?
         let stored: StoredFields
 
         init(
-            recordID: ID, recordType: String, system: System?, parent: Reference?,
-            stored: StoredFields
+            recordID: ID, recordType: String, system: System?, version: UInt64? = nil,
+            parent: Reference?, stored: StoredFields
         ) {
             self.recordID = recordID
             self.recordType = recordType
             self.system = system
+            self.version = system?.version ?? version
             self.parent = parent
             self.stored = stored
         }
@@ -82,6 +86,15 @@ public struct Record: Sendable {
             recordID: recordID, recordType: recordType, system: nil, parent: nil, stored: .none)
     }
 
+    /// A record of which no more is known than its change tag, to be edited and saved; without a
+    /// tag, that nothing is. A text that never was a tag is one that no record has.
+    package init(recordType: String, recordID: ID, recordChangeTag: String?) {
+        origin = Origin(
+            recordID: recordID, recordType: recordType, system: nil,
+            version: recordChangeTag.map { Version(changeTag: $0).rawValue }, parent: nil,
+            stored: .none)
+    }
+
     private init(_ origin: Origin) { self.origin = origin }
 
     init(
@@ -104,7 +117,11 @@ public struct Record: Sendable {
         set { parentEdit = .parent(newValue) }
     }
 
+    /// Whether the caller said what the parent shall be.
+    var changesParent: Bool { if case .parent = parentEdit { true } else { false } }
+
     var system: System? { origin.system }
+    var version: UInt64? { origin.version }
     var stored: StoredFields { origin.stored }
     var storedParent: Reference? { origin.parent }
 
@@ -120,7 +137,7 @@ public struct Record: Sendable {
 
     mutating func set(_ key: String, _ value: RecordValue?, isEncrypted: Bool) {
         // A field that was never stored and is taken away again was never there.
-        if value == nil, system == nil {
+        if value == nil, version == nil {
             edits.forget(key)
         } else {
             edits.set(key, value, isEncrypted: isEncrypted || isStoredEncrypted(key))
@@ -135,6 +152,11 @@ public struct Record: Sendable {
     private func isStoredEncrypted(_ key: String) -> Bool {
         guard stored.hasEncrypted, let number = stored.schema.number(key) else { return false }
         return stored.field(number)?.kind.isEncrypted ?? false
+    }
+
+    /// Removes a field at the next save, also where nothing is known of the record.
+    package mutating func removeValue(forKey key: String) {
+        edits.set(key, nil, isEncrypted: isStoredEncrypted(key))
     }
 
     /// The fields that have a value, sorted.
@@ -153,7 +175,7 @@ public struct Record: Sendable {
     public var changedKeys: [String] { edits.all.map(\.key).sorted() }
 
     /// Changes with every save; compared for equality only. Nil until saved.
-    public var recordChangeTag: String? { system.map { String($0.version) } }
+    public var recordChangeTag: String? { version.map { String($0) } }
     /// When the record was first saved.
     public var creationDate: Date? { system.map { Date(milliseconds: $0.created) } }
     /// When the record was last saved; rises with every save.
@@ -191,8 +213,8 @@ public struct Record: Sendable {
         fields.visible = Set(keys.compactMap { stored.schema.number($0) })
         var record = Record(
             Origin(
-                recordID: recordID, recordType: recordType, system: system, parent: storedParent,
-                stored: fields))
+                recordID: recordID, recordType: recordType, system: system, version: version,
+                parent: storedParent, stored: fields))
         record.parentEdit = parentEdit
         record.edits = edits
         return record
@@ -203,7 +225,8 @@ extension Record: Equatable {
     /// Whether identity, system fields and all values are equal.
     public static func == (left: Record, right: Record) -> Bool {
         left.recordID == right.recordID && left.recordType == right.recordType
-            && left.system == right.system && left.parent == right.parent
+            && left.system == right.system && left.version == right.version
+            && left.parent == right.parent
             && left.allKeys == right.allKeys
             && left.allKeys.allSatisfy {
                 left[$0] == right[$0] && left.isEncrypted($0) == right.isEncrypted($0)

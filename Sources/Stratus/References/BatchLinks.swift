@@ -59,7 +59,7 @@ struct ParentOrder {
 
 extension RecordBatch.Item {
     fileprivate var parentName: String? {
-        if case .save(let record) = self { record.parent?.recordID.recordName } else { nil }
+        if case .save(let record, _) = self { record.parent?.recordID.recordName } else { nil }
     }
 }
 

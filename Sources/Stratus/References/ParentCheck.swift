@@ -21,10 +21,11 @@ struct ParentCheck {
 
     /// A parent must be there, or be saved in the same batch.
     mutating func check(
-        _ record: Record, isInsert: Bool, _ preparation: inout Preparation
+        _ record: Record, _ rule: SaveRule, isInsert: Bool, _ preparation: inout Preparation
     ) throws(StoreError) {
         guard let parent = record.parent?.recordID,
-            batch.sendsParent(of: record, isInsert: isInsert), parent.recordName != lastFound
+            batch.sendsParent(of: record, rule, isInsert: isInsert),
+            parent.recordName != lastFound
         else { return }
         let key = IndexKey.record(zone, reading.hash(parent.recordName))
         preparation.readSet.append(key)

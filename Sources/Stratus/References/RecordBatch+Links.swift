@@ -35,7 +35,7 @@ extension RecordBatch {
             ownerLimit: limits?.profile.referencesPerTarget)
         if links.saves.contains(where: { !$0.validated.isEmpty }) {
             for (item, result) in zip(items, preparation.results) {
-                guard case .save(let record) = item, !result.hasFailed else { continue }
+                guard case .save(let record, _) = item, !result.hasFailed else { continue }
                 check.saved.insert(reading.hash(record.recordID.recordName))
             }
         }

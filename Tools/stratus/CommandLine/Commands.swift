@@ -4,7 +4,8 @@ extension CommandTable {
         tool: "stratus",
         summary: "looks into Stratus stores, fills them and compares them",
         commands: [
-            .importDirectory, .follow, .info, .zones, .records, .show, .log, .changes, .verify,
+            .importDirectory, .exec, .follow, .info, .zones, .records, .show, .log, .changes,
+            .verify,
             .hash, .stats, .checkpoint, .reindex, .help, .completion, .version,
         ],
         commonOptions: optionsOfEveryCommand)
@@ -31,6 +32,10 @@ extension Command.Option {
     fileprivate static func follow(_ summary: String) -> Self {
         Self("follow", summary)
     }
+
+    static let durability = Self(
+        "durability", taking: .init("WHEN", .oneOf(["full", "interval", "none"])),
+        "what a commit waits for (default: full)")
 }
 
 /// Commands that write to a store.
@@ -52,9 +57,7 @@ extension Command {
         options: [
             .zone("the zone to import into", isRequired: true),
             Option("checksum", "compare contents, not size, time and mode alone"),
-            Option(
-                "durability", taking: .init("WHEN", .oneOf(["full", "interval", "none"])),
-                "what a commit waits for (default: full)"),
+            .durability,
         ],
         examples: [
             Example(

@@ -1,14 +1,4 @@
-extension Unicode.Scalar {
-    /// Whether a terminal or a reader may take this for more than a letter: control characters,
-    /// old and new, line separators, and the marks that turn the direction of the text around them.
-    package var isHazardous: Bool {
-        switch value {
-        case 0x00...0x1F, 0x7F...0x9F: true
-        case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true
-        default: false
-        }
-    }
-}
+internal import StratusGateway
 
 extension String {
     /// Whether every byte is a printable ASCII character, which most text is.

@@ -1,3 +1,5 @@
+package import StratusGateway
+
 extension Help {
     /// The tool as a whole: what every command shares.
     package static func object(of table: CommandTable) -> JSONObject {

@@ -1,3 +1,5 @@
+internal import StratusGateway
+
 /// The commands that need no store.
 extension Tool {
     /// Of the tool; a store's format has a version of its own.

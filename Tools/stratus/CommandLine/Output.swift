@@ -1,3 +1,4 @@
+package import StratusGateway
 internal import Synchronization
 
 /// Where a command's results and messages go: results to standard output or to a file, messages,

@@ -1,3 +1,5 @@
+internal import StratusGateway
+
 /// How far a command has come, on standard error, at most ten times a second.
 ///
 /// The caller tells the time, in nanoseconds of a clock that never goes back, so that tests can.

@@ -1,3 +1,5 @@
+package import StratusGateway
+
 /// Why a command ends without having done what it was asked, in the words of its user.
 ///
 /// All text is raw: what writes it escapes it.

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Stratus
 import StratusFiles
+import StratusGateway
 
 /// Keeps a second store equal to a store, through the same feed that every client has.
 enum Follow {

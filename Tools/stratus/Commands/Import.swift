@@ -2,6 +2,7 @@ import FoundationEssentials
 import Stratus
 import StratusBytes
 import StratusFiles
+import StratusGateway
 
 /// Brings a directory into a zone: a record for each entry, only what has changed since.
 enum Import {
@@ -9,7 +10,7 @@ enum Import {
         let tree = try FileTree(invocation.argument("DIR"))
         let container = try await Container.open(
             at: invocation.argument("STORE"), creating: true,
-            durability: try durability(invocation.value("durability")))
+            durability: invocation.durability)
         do {
             Terminal.catchStopSignals()
             let database = invocation.database(of: container)
@@ -30,14 +31,6 @@ enum Import {
             // What was acknowledged stays; the error that stopped the import is the one to tell.
             try? await container.close()
             throw error
-        }
-    }
-
-    private static func durability(_ text: String?) throws -> Container.Durability {
-        switch text {
-        case "interval": .interval(milliseconds: 1000)
-        case "none": .none
-        default: .full
         }
     }
 }

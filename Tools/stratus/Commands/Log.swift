@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Stratus
 import StratusFiles
+import StratusGateway
 import StratusJournal
 
 /// Shows the entries of the journal.

@@ -1,5 +1,6 @@
 import Stratus
 import StratusFiles
+import StratusGateway
 
 /// Commands about the index of a store, which is a cache of its journal.
 enum Maintain {
@@ -92,33 +93,6 @@ extension IndexStatistics.Run {
 }
 
 extension IndexStatistics {
-    fileprivate var json: JSONObject {
-        var object: JSONObject = [
-            "tables": .integer(tables), "bytes": .integer(bytes),
-            "memtableEntries": .integer(memtableEntries),
-            "memtableBytes": .integer(memtableBytes), "cacheLimit": .integer(cacheLimit),
-            "cacheBytes": .integer(cacheBytes), "cacheHits": .integer(cacheHits),
-            "cacheMisses": .integer(cacheMisses),
-        ]
-        object.append("cacheHitRate", cacheHitRate.map(JSONValue.double))
-        appendCheckpoint(to: &object)
-        return object
-    }
-
-    fileprivate func json(replayed commits: UInt64) -> JSONObject {
-        var object: JSONObject = [
-            "replayedCommits": .integer(Int(clamping: commits)), "tables": .integer(tables),
-            "bytes": .integer(bytes),
-        ]
-        appendCheckpoint(to: &object)
-        return object
-    }
-
-    func appendCheckpoint(to object: inout JSONObject) {
-        object.append("checkpoint", checkpoint.map(JSONValue.offset))
-        object.append("journalBytesSinceCheckpoint", .integer(journalBytesSinceCheckpoint))
-    }
-
     fileprivate var place: String { checkpoint.map { "offset \($0)" } ?? "the beginning" }
     fileprivate var total: String {
         "\(Quantities.size(UInt64(bytes))) in \(tables) tables"

@@ -17,6 +17,15 @@ extension Invocation {
     /// The zone that `--zone` names.
     var zoneID: RecordZone.ID { RecordZone.ID(zoneName: requiredValue("zone")) }
 
+    /// What a commit waits for, as `--durability` says.
+    var durability: Container.Durability {
+        switch value("durability") {
+        case "interval": .interval(milliseconds: 1000)
+        case "none": .none
+        default: .full
+        }
+    }
+
     /// The token that `--since` gives.
     func sinceToken() throws -> ChangeToken? {
         guard let text = value("since") else { return nil }

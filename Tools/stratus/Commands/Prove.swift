@@ -1,4 +1,5 @@
 import Stratus
+import StratusGateway
 
 /// Reads every byte of a store and names what is damaged.
 enum Verify {
@@ -8,17 +9,10 @@ enum Verify {
         let result = try await StoreVerification(at: path, progress: progress.update)
         progress.finish()
         for place in result.findings {
-            var object: JSONObject = [
-                "id": .string(place.kind), "file": .string(place.file),
-                "byte": .integer(place.byte),
-            ]
-            object.append("offset", place.offset.map(JSONValue.offset))
-            let cure = StoreVerification.isOfIndex(place) ? "'stratus reindex STORE' heals it" : nil
-            object.append("hint", cure.map(JSONValue.string))
             try output.result(
-                "finding", object,
+                "finding", place.json,
                 text: "\(place.file), byte \(place.byte): \(place.kind)"
-                    + (cure.map { "; \($0)" } ?? ""))
+                    + (place.cure.map { "; \($0)" } ?? ""))
         }
         if result.findings.isEmpty {
             // The end of the journal is judged as an opening would, and nothing is changed. A group
@@ -33,13 +27,7 @@ enum Verify {
         }
         let count = result.findings.count
         try output.summary(
-            [
-                "findings": .integer(count), "segments": .integer(result.segmentCount),
-                "commits": .integer(result.commitCount), "entries": .integer(result.entryCount),
-                "bytes": .integer(result.bytesRead), "tables": .integer(result.tableCount),
-                "tableBytes": .integer(result.tableBytes),
-                "checkpoint": .boolean(result.hasCheckpoint),
-            ],
+            result.json,
             text: "\(count == 0 ? "no damage" : "\(count) findings") in "
                 + "\(Quantities.count(UInt64(result.entryCount))) entries of "
                 + "\(Quantities.count(UInt64(result.commitCount))) commits, "

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Stratus
+import StratusGateway
 
 // How records appear, as JSON and as text.
 
@@ -45,7 +46,7 @@ extension RecordValue {
     var json: JSONValue {
         switch self {
         case .string(let text): .string(text)
-        case .int64(let number): .integer(Int(number))
+        case .int64(let number): .exact(Int(number))
         case .double(let number): .double(number)
         case .date(let date): .object(["$date": .date(date)])
         case .bytes(let data): .bytes([UInt8](data))

@@ -1,37 +1,23 @@
 import FoundationEssentials
 import Stratus
+import StratusGateway
 
 /// Commands that show what is in a store.
 enum Show {
     static func info(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
-        let information = container.information
-        let report = container.recoveryReport
         let database = invocation.database(of: container)
-        var recordCount = 0
-        let zones = try await database.allRecordZones()
-        for zone in zones { recordCount += try await database.recordCount(inZoneWith: zone.zoneID) }
-        var object: JSONObject = [
-            "path": .string(invocation.argument("STORE")),
-            "storeID": .string(information.storeID), "created": .date(information.created),
-            "formatVersion": .integer(information.formatVersion),
-            "head": .offset(information.head), "segments": .integer(information.segmentCount),
-            "journalBytes": .integer(information.journalLength),
-            "users": .integer(information.userCount), "names": .integer(information.nameCount),
-            "zones": .integer(zones.count), "records": .integer(recordCount),
-            "closedCleanly": .boolean(report.wasClean),
-            "possibleLoss": .boolean(report.possibleLoss),
-        ]
-        object.append("lastCommit", information.lastCommit.map(JSONValue.date))
-        let statistics = try await container.indexStatistics()
-        statistics.appendCheckpoint(to: &object)
+        let store = try await StoreReport(of: container, in: database)
+        let (information, report, statistics) = (
+            store.information, store.recovery, store.statistics
+        )
         if let place = report.discardedCheckpoint {
             output.warning(
                 "checkpoint.discarded",
                 "the checkpoint is of no use (\(place.kind)): the whole journal was read; "
                     + "'stratus reindex STORE' makes another", file: place.file)
         }
-        try output.object("info", object)
+        try output.object("info", store.json(path: invocation.argument("STORE")))
         let state =
             report.possibleLoss
             ? "not closed cleanly; the last group is damaged and may have been acknowledged"
@@ -49,8 +35,8 @@ enum Show {
             ),
             ("checkpoint", statistics.checkpointText),
             ("users", Quantities.count(UInt64(information.userCount))),
-            ("zones", Quantities.count(UInt64(zones.count)) + " in this database"),
-            ("records", Quantities.count(UInt64(recordCount)) + " in this database"),
+            ("zones", Quantities.count(UInt64(store.zoneCount)) + " in this database"),
+            ("records", Quantities.count(UInt64(store.recordCount)) + " in this database"),
         ]
         try write(lines, to: output)
         return .ok
@@ -160,15 +146,5 @@ enum Show {
             let space = String(repeating: " ", count: width - name.count + 2)
             try output.line(Output.escaped(name) + space + Output.escaped(value))
         }
-    }
-}
-
-extension RecordZone.Capabilities {
-    var names: [String] {
-        let all: [(RecordZone.Capabilities, String)] = [
-            (.fetchChanges, "fetchChanges"), (.atomic, "atomic"), (.sharing, "sharing"),
-            (.zoneWideSharing, "zoneWideSharing"),
-        ]
-        return all.filter { contains($0.0) }.map(\.1)
     }
 }

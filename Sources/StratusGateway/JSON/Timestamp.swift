@@ -1,17 +1,17 @@
-internal import FoundationEssentials
+package import FoundationEssentials
 
 /// Moments as RFC 3339 writes them: UTC, the Gregorian calendar for all years, milliseconds.
 ///
 /// The formatter of FoundationEssentials cuts milliseconds where a sum in binary is a hair too
 /// small, and counts the years before 1582 by another calendar.
-enum Timestamp {
+package enum Timestamp {
     private static let millisecondsPerDay = 86_400_000
 
     /// 0001-01-01T00:00:00.000Z to 9999-12-31T23:59:59.999Z.
     private static let milliseconds = -62_135_596_800_000...253_402_300_799_999
 
     /// Nil outside the years 1 to 9999, which the format has no room for.
-    static func text(secondsSince1970 seconds: Double) -> String? {
+    package static func text(secondsSince1970 seconds: Double) -> String? {
         let exact = (seconds * 1_000).rounded()
         guard let whole = Int(exactly: exact), milliseconds.contains(whole) else { return nil }
         let time = modulo(whole, millisecondsPerDay)
@@ -50,7 +50,7 @@ enum Timestamp {
 
 extension Timestamp {
     /// For people and for JSON alike; outside the years 1 to 9999 the seconds since 1970.
-    static func text(_ date: Date) -> String {
+    package static func text(_ date: Date) -> String {
         text(secondsSince1970: date.timeIntervalSince1970) ?? "\(date.timeIntervalSince1970) s"
     }
 }

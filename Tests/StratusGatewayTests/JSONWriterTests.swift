@@ -1,5 +1,5 @@
 import FoundationEssentials
-import StratusTool
+import StratusGateway
 import Testing
 
 struct JSONWriterTests {
@@ -36,9 +36,10 @@ struct JSONWriterTests {
     }
 
     @Test(arguments: [
-        (JSONValue.integer(1 << 53), "9007199254740992"), (.integer(-5), "-5"),
-        (.integer((1 << 53) + 1), #"{"$integer":"9007199254740993"}"#),
-        (.integer(.min), #"{"$integer":"-9223372036854775808"}"#),
+        (JSONValue.exact(1 << 53), "9007199254740992"), (.exact(-5), "-5"),
+        (.exact((1 << 53) + 1), #"{"$integer":"9007199254740993"}"#),
+        (.exact(.min), #"{"$integer":"-9223372036854775808"}"#),
+        (.integer(.min), "-9223372036854775808"),
         (.offset(7), #""7""#), (.offset(.max), #""18446744073709551615""#),
     ])
     func `an integer is exact for every reader`(value: JSONValue, expected: String) {

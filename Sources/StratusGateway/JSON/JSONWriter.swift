@@ -1,14 +1,13 @@
-internal import FoundationEssentials
-
 /// Writes JSON, one line a value, for readers such as jq.
 ///
-/// The lines of a command are objects whose first member is `type`. The same value always gives
-/// the same bytes. What could harm a terminal is escaped, so that a line may be shown as it is.
+/// The same value always gives the same bytes. What could harm a terminal is escaped, so that a
+/// line may be shown as it is.
 package struct JSONWriter {
     package private(set) var text = ""
 
     package init() {}
 
+    /// A line of the tool: an object whose first member is its type.
     package static func line(type: String, _ object: JSONObject) -> String {
         var writer = JSONWriter()
         writer.append(object, type: type)
@@ -19,11 +18,9 @@ package struct JSONWriter {
         switch value {
         case .null: text += "null"
         case .boolean(let value): text += value ? "true" : "false"
-        case .integer(let value): append(integer: value)
-        case .double(let value): append(double: value)
+        case .integer(let value): text += String(value)
+        case .number(let number): text += number.text
         case .string(let value): append(string: value)
-        case .bytes(let value): append(tag: "$bytes", Data(value).base64EncodedString())
-        case .date(let value): append(date: value)
         case .array(let values): append(array: values)
         case .object(let object): append(object)
         }
@@ -33,7 +30,7 @@ package struct JSONWriter {
         text += "{"
         var isFirst = true
         if let type {
-            assert(!object.members.contains { $0.name == "type" }, "a line has one type")
+            assert(object["type"] == nil, "a line has one type")
             text += "\"type\":"
             append(string: type)
             isFirst = false
@@ -55,42 +52,6 @@ package struct JSONWriter {
             append(value)
         }
         text += "]"
-    }
-}
-
-extension JSONWriter {
-    private static let largestExactInteger: UInt = 1 << 53
-
-    private mutating func append(integer value: Int) {
-        if value.magnitude <= Self.largestExactInteger {
-            text += String(value)
-        } else {
-            append(tag: "$integer", String(value))
-        }
-    }
-
-    private mutating func append(double value: Double) {
-        if value.isFinite {
-            // The shortest digits that read back as the same number, in a form JSON allows.
-            text += value.description
-        } else {
-            append(tag: "$double", value.isNaN ? "nan" : value < 0 ? "-inf" : "inf")
-        }
-    }
-
-    private mutating func append(date value: Date) {
-        let seconds = value.timeIntervalSince1970
-        if let timestamp = Timestamp.text(secondsSince1970: seconds) {
-            append(string: timestamp)
-        } else {
-            text += "{\"$seconds\":"
-            append(double: seconds)
-            text += "}"
-        }
-    }
-
-    private mutating func append(tag: String, _ content: String) {
-        text += "{\"\(tag)\":\"\(content)\"}"
     }
 
     private mutating func append(string: String) {
@@ -122,6 +83,18 @@ extension JSONWriter {
             // All of them lie below 2^16, so four digits always do.
             let digits = String(scalar.value, radix: 16)
             text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether a terminal or a reader may take this for more than a letter: control characters,
+    /// old and new, line separators, and the marks that turn the direction of the text around them.
+    package var isHazardous: Bool {
+        switch value {
+        case 0x00...0x1F, 0x7F...0x9F: true
+        case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true
+        default: false
         }
     }
 }

@@ -1,0 +1,164 @@
+internal import FoundationEssentials
+internal import Stratus
+
+struct ModifyRecords: Call {
+    enum Key: String {
+        case operations, zoneID, atomic, desiredKeys, savePolicy, operationID, clientChangeTokenData
+    }
+
+    private let operations: [Operation]
+    private let isAtomic: Bool
+    private let desiredKeys: [String]?
+    private let policy: Policy
+    private let operationID: String?
+    private let clientData: Data?
+
+    fileprivate enum Policy: String, JSONWord {
+        case ifServerRecordUnchanged, changedKeys, allKeys
+    }
+
+    init(_ keys: JSONKeys<Key>) throws(Mismatch) {
+        let zone = try keys.optional(.zoneID, as: ZoneIDInput.self)?.id ?? .default
+        policy = try keys.optional(.savePolicy) ?? .ifServerRecordUnchanged
+        isAtomic = try keys.optional(.atomic) ?? false
+        desiredKeys = try keys.optional(.desiredKeys)
+        operationID = try keys.optional(.operationID)
+        clientData = try keys.optional(.clientChangeTokenData, as: Base64.self)?.data
+        operations = try keys.required(.operations, as: [OperationInput].self)
+            .map { Operation($0, in: zone) }
+        for (index, operation) in operations.enumerated() {
+            do throws(Mismatch) {
+                // A name that is drawn would make of each repeat another operation.
+                try operation.check(policy, needsName: operationID != nil)
+            } catch {
+                throw error.under("record").at(index).under(Key.operations.rawValue)
+            }
+        }
+    }
+
+    func run(in session: Session) async throws(StoreError) -> JSONObject {
+        _ = try session.user()
+        let database = try session.database()
+        let named = operations.map { $0.named(session.gateway.identifier) }
+        let types = try await types(of: named, in: database)
+        let changes = named.map { operation in
+            operation.change(
+                policy, type: operation.input.recordType ?? types[operation.id] ?? "Unknown")
+        }
+        let outcomes = try await database.modifyRecords(
+            changes, atomically: isAtomic, operationID: operationID,
+            clientChangeTokenData: clientData)
+        let writer = session.writer(desiredKeys)
+        let items = zip(named, outcomes).map { operation, outcome in
+            switch outcome {
+            case .success(let record?): writer.json(record)
+            case .success(nil): writer.tombstone(operation.id, type: operation.input.recordType)
+            case .failure(let error):
+                session.item(error, for: operation.id, isCreation: operation.kind == .create)
+            }
+        }
+        return ["records": .array(items)]
+    }
+
+    /// The types of the records that are named without one. Where there is no such record, the
+    /// operation fails for its tag, whatever the type.
+    private func types(
+        of operations: [NamedOperation], in database: Database
+    ) async throws(StoreError) -> [Record.ID: String] {
+        let ids = operations.filter { $0.input.recordType == nil && $0.kind.saves }.map(\.id)
+        if ids.isEmpty { return [:] }
+        return try await database.records(for: ids, desiredKeys: []).compactMapValues {
+            try? $0.get().recordType
+        }
+    }
+}
+
+/// An operation as the request has it.
+private struct OperationInput: JSONBody {
+    enum Key: String { case operationType, record }
+
+    let kind: OperationKind
+    let record: RecordInput
+
+    init(_ keys: JSONKeys<Key>) throws(Mismatch) {
+        kind = try keys.required(.operationType)
+        record = try keys.required(.record)
+    }
+}
+
+private enum OperationKind: String, JSONWord {
+    case create, update, forceUpdate, replace, forceReplace, save, delete, forceDelete
+
+    var saves: Bool { self != .delete && self != .forceDelete }
+}
+
+/// An operation that knows its zone.
+private struct Operation: Sendable {
+    let kind: OperationKind
+    let input: RecordInput
+    let zoneID: RecordZone.ID
+
+    init(_ operation: OperationInput, in zone: RecordZone.ID) {
+        kind = operation.kind
+        input = operation.record
+        zoneID = input.zoneID ?? zone
+    }
+
+    /// What each kind of operation needs.
+    func check(_ policy: ModifyRecords.Policy, needsName: Bool) throws(Mismatch) {
+        func need(_ isGiven: Bool, _ key: RecordInput.Key) throws(Mismatch) {
+            guard isGiven else { throw Mismatch("is missing").under(key.rawValue) }
+        }
+        let hasTag = input.recordChangeTag != nil
+        if kind != .create || needsName { try need(input.recordName != nil, .recordName) }
+        switch kind {
+        case .create, .forceUpdate, .forceReplace:
+            try need(input.recordType != nil, .recordType)
+        case .update, .replace, .delete: try need(hasTag, .recordChangeTag)
+        case .save:
+            // Only a record that must be there has a type already.
+            let isThere = hasTag && policy == .ifServerRecordUnchanged
+            try need(isThere || input.recordType != nil, .recordType)
+        case .forceDelete: break
+        }
+    }
+
+    func named(_ makeName: () -> String) -> NamedOperation {
+        NamedOperation(
+            kind: kind, input: input,
+            id: Record.ID(recordName: input.recordName ?? makeName(), zoneID: zoneID))
+    }
+}
+
+/// An operation whose record has a name.
+private struct NamedOperation: Sendable {
+    let kind: OperationKind
+    let input: RecordInput
+    let id: Record.ID
+
+    func change(_ policy: ModifyRecords.Policy, type: String) -> RecordOperation {
+        switch kind {
+        case .create: .save(record(type, nil), SaveRule(.ifServerRecordUnchanged))
+        case .update: .save(record(type, tag), SaveRule(.ifServerRecordUnchanged))
+        case .forceUpdate: .save(record(type, nil), SaveRule(.changedKeys))
+        case .replace:
+            .save(record(type, tag), SaveRule(.ifServerRecordUnchanged, replaces: true))
+        case .forceReplace: .save(record(type, nil), SaveRule(.changedKeys, replaces: true))
+        case .save:
+            switch policy {
+            case .ifServerRecordUnchanged:
+                .save(record(type, tag), SaveRule(.ifServerRecordUnchanged))
+            // All keys that are here were sent, and what was not sent is to stay: one and the same.
+            case .changedKeys, .allKeys: .save(record(type, tag), SaveRule(.changedKeys))
+            }
+        case .delete: .delete(id, recordChangeTag: tag)
+        case .forceDelete: .delete(id)
+        }
+    }
+
+    private var tag: String? { input.recordChangeTag }
+
+    private func record(_ type: String, _ tag: String?) -> Record {
+        input.record(as: id, type: type, recordChangeTag: tag)
+    }
+}

@@ -1,0 +1,21 @@
+internal import Stratus
+
+struct MoveRecords: Call {
+    enum Key: String { case records, zoneID, toZoneID }
+
+    private let records: [Record.ID]
+    private let destination: RecordZone.ID
+
+    init(_ keys: JSONKeys<Key>) throws(Mismatch) {
+        let zone = try keys.required(.zoneID, as: ZoneIDInput.self).id
+        records = try keys.required(.records, as: [RecordNameInput].self).map {
+            Record.ID(recordName: $0.recordName, zoneID: zone)
+        }
+        destination = try keys.required(.toZoneID, as: ZoneIDInput.self).id
+    }
+
+    func run(in session: Session) async throws(StoreError) -> JSONObject {
+        let moved = try await session.database().moveRecords(records, to: destination)
+        return ["records": .array(moved.map(session.writer().json))]
+    }
+}

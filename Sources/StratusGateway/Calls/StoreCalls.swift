@@ -1,0 +1,43 @@
+internal import Stratus
+
+struct StoreInfo: Call {
+    typealias Key = NoKey
+
+    init(_ keys: JSONKeys<NoKey>) {}
+
+    func run(in session: Session) async throws(StoreError) -> JSONObject {
+        try session.demand(.maintenance)
+        // Of nobody's own database there is nothing to say.
+        let database =
+            session.request.user == nil
+            ? session.container.publicDatabase() : try session.database()
+        return try await StoreReport(of: session.container, in: database).json()
+    }
+}
+
+struct StoreVerify: Call {
+    typealias Key = NoKey
+
+    init(_ keys: JSONKeys<NoKey>) {}
+
+    func run(in session: Session) async throws(StoreError) -> JSONObject {
+        try session.demand(.maintenance)
+        let result = try await StoreVerification(of: session.container)
+        var body = result.json
+        body.append("found", .array(result.findings.map { .object($0.json) }))
+        return body
+    }
+}
+
+struct StoreCheckpointCall: Call {
+    typealias Key = NoKey
+
+    init(_ keys: JSONKeys<NoKey>) {}
+
+    func run(in session: Session) async throws(StoreError) -> JSONObject {
+        try session.demand(.maintenance)
+        try await session.container.checkpoint()
+        let statistics = try await session.container.indexStatistics()
+        return statistics.json(replayed: session.container.recoveryReport.replayedCommits)
+    }
+}

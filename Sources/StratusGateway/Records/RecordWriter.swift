@@ -1,0 +1,150 @@
+internal import FoundationEssentials
+internal import Stratus
+
+/// Turns zones, records and their values into JSON.
+struct RecordWriter {
+    /// The record name of the user whose database it is; nil: nobody's.
+    let owner: String?
+    /// The fields that are asked for; nil: all.
+    var desiredKeys: [String]?
+
+    func json(_ id: RecordZone.ID) -> JSONValue {
+        var object: JSONObject = ["zoneName": .string(id.zoneName)]
+        object.append("ownerRecordName", owner.map(JSONValue.string))
+        object.append("zoneType", .string(ZoneIDInput.Kind(of: id).rawValue))
+        return .object(object)
+    }
+
+    func json(_ zone: RecordZone, _ token: ChangeToken?) -> JSONValue {
+        var object: JSONObject = ["zoneID": json(zone.zoneID)]
+        object.append("syncToken", token.map { .string($0.description) })
+        object.append("atomic", .boolean(zone.capabilities.contains(.atomic)))
+        object.append("capabilities", .strings(zone.capabilities.names))
+        return .object(object)
+    }
+
+    func json(_ record: Record) -> JSONValue {
+        var object: JSONObject = [
+            "recordName": .string(record.recordID.recordName),
+            "recordType": .string(record.recordType),
+        ]
+        object.append("recordChangeTag", record.recordChangeTag.map(JSONValue.string))
+        object.append("zoneID", json(record.recordID.zoneID))
+        var fields = JSONObject()
+        for key in record.allKeys where desiredKeys?.contains(where: key.isSame) ?? true {
+            fields.append(key, record[key].map { .object(json($0)) })
+        }
+        object.append("fields", .object(fields))
+        object.append(
+            "parent",
+            record.parent.map { .object(["recordName": .string($0.recordID.recordName)]) })
+        object.append("created", change(record.creationDate, record.creatorUserRecordID))
+        object.append(
+            "modified", change(record.modificationDate, record.lastModifiedUserRecordID))
+        return .object(object)
+    }
+
+    /// A record that is gone.
+    func tombstone(_ id: Record.ID, type: String?) -> JSONValue {
+        var object: JSONObject = ["recordName": .string(id.recordName)]
+        object.append("recordType", type.map(JSONValue.string))
+        object.append("zoneID", json(id.zoneID))
+        object.append("deleted", true)
+        return .object(object)
+    }
+
+    private func change(_ date: Date?, _ user: Record.ID?) -> JSONValue? {
+        guard let date, let user else { return nil }
+        return [
+            "timestamp": .integer(ExactDate(date).milliseconds),
+            "userRecordName": .string(user.recordName),
+        ]
+    }
+}
+
+/// Values of fields.
+extension RecordWriter {
+    /// A value with its type.
+    func json(_ value: RecordValue) -> JSONObject {
+        var object: JSONObject = ["value": bare(value)]
+        object.append("type", .string(Self.type(of: value).name))
+        object.append("exact", exact(value))
+        return object
+    }
+
+    private static func type(of value: RecordValue) -> FieldType {
+        guard case .list(let values) = value else { return .one(ValueType(of: value)) }
+        return values.first.map { .list(ValueType(of: $0)) } ?? .emptyList
+    }
+
+    private func bare(_ value: RecordValue) -> JSONValue {
+        switch value {
+        case .string(let text): .string(text)
+        case .int64(let number): Self.integer(Int(number))
+        case .double(let number): Self.double(number)
+        case .date(let date): Self.integer(ExactDate(date).milliseconds)
+        case .bytes(let data): .string(data.base64EncodedString())
+        case .location(let location): .object(json(location))
+        case .reference(let reference): .object(json(reference))
+        case .list(let values): .array(values.map(bare))
+        }
+    }
+
+    private static let largestExactInteger: UInt = 1 << 53
+
+    /// Beyond 2^53 many readers round.
+    static func integer(_ value: Int) -> JSONValue {
+        value.magnitude <= largestExactInteger ? .integer(value) : .string(String(value))
+    }
+
+    /// JSON has no word for what is not finite: text.
+    private static func double(_ value: Double) -> JSONValue {
+        JSONNumber(value).map(JSONValue.number) ?? .string(NonFinite.text(value))
+    }
+
+    /// What the milliseconds of dates leave out: text, for a list a list of texts and null.
+    private func exact(_ value: RecordValue) -> JSONValue? {
+        switch value {
+        case .date(let date): return ExactDate(date).exact.map(JSONValue.string)
+        case .list(let values):
+            let all = values.map { $0.dateValue.flatMap { ExactDate($0).exact } }
+            guard all.contains(where: { $0 != nil }) else { return nil }
+            return .array(all.map { $0.map(JSONValue.string) ?? .null })
+        default: return nil
+        }
+    }
+
+    private func json(_ location: Location) -> JSONObject {
+        let date = ExactDate(location.timestamp)
+        var object: JSONObject = [
+            "latitude": Self.double(location.latitude),
+            "longitude": Self.double(location.longitude),
+            "altitude": Self.double(location.altitude),
+            "horizontalAccuracy": Self.double(location.horizontalAccuracy),
+            "verticalAccuracy": Self.double(location.verticalAccuracy),
+            "course": Self.double(location.course), "speed": Self.double(location.speed),
+            "timestamp": Self.integer(date.milliseconds),
+        ]
+        object.append("exact", date.exact.map(JSONValue.string))
+        return object
+    }
+
+    private func json(_ reference: Reference) -> JSONObject {
+        [
+            "recordName": .string(reference.recordID.recordName),
+            "action": .string(ReferenceInput.Action(reference.action).rawValue),
+            "zoneID": json(reference.recordID.zoneID),
+        ]
+    }
+}
+
+extension RecordZone.Capabilities {
+    /// In the order of CloudKit's bits.
+    package var names: [String] {
+        let all: [(RecordZone.Capabilities, String)] = [
+            (.fetchChanges, "fetchChanges"), (.atomic, "atomic"), (.sharing, "sharing"),
+            (.zoneWideSharing, "zoneWideSharing"),
+        ]
+        return all.filter { contains($0.0) }.map(\.1)
+    }
+}

@@ -1,0 +1,101 @@
+package import Stratus
+
+// What the tool and the maintenance calls say about a store, in the same words.
+
+/// What a store is and holds, and how it was opened.
+package struct StoreReport: Sendable {
+    package var information: StoreInformation
+    package var recovery: Container.RecoveryReport
+    package var statistics: IndexStatistics
+    /// Of one database.
+    package var zoneCount = 0
+    package var recordCount = 0
+
+    package init(
+        of container: Container, in database: Database
+    ) async throws(StoreError) {
+        information = container.information
+        recovery = container.recoveryReport
+        for zone in try await database.allRecordZones() {
+            zoneCount += 1
+            recordCount += try await database.recordCount(inZoneWith: zone.zoneID)
+        }
+        statistics = try await container.indexStatistics()
+    }
+
+    /// Where the store is, is left out where nobody asked for a place.
+    package func json(path: String? = nil) -> JSONObject {
+        var object = JSONObject()
+        object.append("path", path.map(JSONValue.string))
+        let rest: JSONObject = [
+            "storeID": .string(information.storeID), "created": .date(information.created),
+            "formatVersion": .integer(information.formatVersion),
+            "head": .offset(information.head), "segments": .integer(information.segmentCount),
+            "journalBytes": .integer(information.journalLength),
+            "users": .integer(information.userCount), "names": .integer(information.nameCount),
+            "zones": .integer(zoneCount), "records": .integer(recordCount),
+            "closedCleanly": .boolean(recovery.wasClean),
+            "possibleLoss": .boolean(recovery.possibleLoss),
+        ]
+        for member in rest.members { object.append(member.name, member.value) }
+        object.append("lastCommit", information.lastCommit.map(JSONValue.date))
+        statistics.appendCheckpoint(to: &object)
+        return object
+    }
+}
+
+extension IndexStatistics {
+    package var json: JSONObject {
+        var object: JSONObject = [
+            "tables": .integer(tables), "bytes": .integer(bytes),
+            "memtableEntries": .integer(memtableEntries),
+            "memtableBytes": .integer(memtableBytes), "cacheLimit": .integer(cacheLimit),
+            "cacheBytes": .integer(cacheBytes), "cacheHits": .integer(cacheHits),
+            "cacheMisses": .integer(cacheMisses),
+        ]
+        object.append("cacheHitRate", cacheHitRate.map(JSONValue.double))
+        appendCheckpoint(to: &object)
+        return object
+    }
+
+    package func json(replayed commits: UInt64) -> JSONObject {
+        var object: JSONObject = [
+            "replayedCommits": .integer(Int(clamping: commits)), "tables": .integer(tables),
+            "bytes": .integer(bytes),
+        ]
+        appendCheckpoint(to: &object)
+        return object
+    }
+
+    fileprivate func appendCheckpoint(to object: inout JSONObject) {
+        object.append("checkpoint", checkpoint.map(JSONValue.offset))
+        object.append("journalBytesSinceCheckpoint", .integer(journalBytesSinceCheckpoint))
+    }
+}
+
+extension StoreVerification {
+    package var json: JSONObject {
+        [
+            "findings": .integer(findings.count), "segments": .integer(segmentCount),
+            "commits": .integer(commitCount), "entries": .integer(entryCount),
+            "bytes": .integer(bytesRead), "tables": .integer(tableCount),
+            "tableBytes": .integer(tableBytes), "checkpoint": .boolean(hasCheckpoint),
+        ]
+    }
+}
+
+extension StoreError.Place {
+    /// What was found by a verification, and what heals it.
+    package var json: JSONObject {
+        var object: JSONObject = [
+            "id": .string(kind), "file": .string(file), "byte": .integer(byte),
+        ]
+        object.append("offset", offset.map(JSONValue.offset))
+        object.append("hint", cure.map(JSONValue.string))
+        return object
+    }
+
+    package var cure: String? {
+        StoreVerification.isOfIndex(self) ? "'stratus reindex STORE' heals it" : nil
+    }
+}

@@ -1,0 +1,156 @@
+import FoundationEssentials
+import StratusTool
+import Support
+import Synchronization
+import Testing
+
+/// `stratus exec`: lines in, lines out.
+@Suite struct ExecTests {
+    /// How many requests are sent at once: STRATUS_EXEC_REQUESTS.
+    private static let requestCount =
+        ProcessInfo.processInfo.environment["STRATUS_EXEC_REQUESTS"].flatMap { Int($0) } ?? 10_000
+
+    private static let makeZone =
+        #"{"id":"z","as":"a","call":"zones/modify","body":{"operations":["#
+        + #"{"operationType":"create","zone":{"zoneID":{"zoneName":"n"}}}]}}"#
+
+    private static func save(_ id: Int, name: String? = nil) -> String {
+        let name = name ?? "r\(id)"
+        return #"{"id":\#(id),"as":"a","call":"records/modify","body":{"zoneID":{"zoneName":"n"},"#
+            + #""operations":[{"operationType":"forceUpdate","record":{"recordName":"\#(name)","#
+            + #""recordType":"T","fields":{"x":{"value":\#(id)}}}}]}}"#
+    }
+
+    /// What the command says to `input`, which it reads in pieces that end anywhere.
+    private func exec(
+        _ options: String, _ input: [UInt8], in place: Place, pieces: Int = 65_536
+    ) async throws -> (code: ExitCode, lines: [String]) {
+        let capture = Capture()
+        let rest = Mutex(input[...])
+        let words = "exec \(place.path)/store \(options)".split(separator: " ").map(String.init)
+        let invocation = try ArgumentParser.parse(words, .stratus)
+        let output = capture.output()
+        let code = try await Exec.run(invocation, output) {
+            rest.withLock { rest in
+                defer { rest = rest.dropFirst(pieces) }
+                return Array(rest.prefix(pieces))
+            }
+        }
+        try output.flush()
+        return (code, capture.results.split(separator: "\n").map(String.init))
+    }
+
+    private func id(_ line: String) -> String {
+        String(line.dropFirst(#"{"id":"#.count).prefix { $0 != "," })
+    }
+
+    @Test func `requests that are sent at once are answered once each, in their order`()
+        async throws
+    {
+        let place = try Place()
+        let lines = [Self.makeZone] + (0..<Self.requestCount).map { Self.save($0) }
+        let (code, answers) = try await exec(
+            "--create --durability none", Array(lines.joined(separator: "\n").utf8), in: place)
+        #expect(code == .ok)
+        #expect(answers.map(id) == ["\"z\""] + (0..<Self.requestCount).map(String.init))
+        #expect(answers.allSatisfy { $0.contains(#""status":200,"#) && !$0.contains("ErrorCode") })
+    }
+
+    @Test func `with jobs each request is answered once`() async throws {
+        let place = try Place()
+        _ = try await exec("--create", Array(Self.makeZone.utf8), in: place)
+        let lines = (0..<Self.requestCount).map { Self.save($0) + "\n" }
+        let (_, answers) = try await exec(
+            "--jobs 64 --durability none", Array(lines.joined().utf8), in: place)
+        #expect(answers.count == Self.requestCount)
+        #expect(Set(answers.map(id)) == Set((0..<Self.requestCount).map(String.init)))
+        #expect(answers.allSatisfy { !$0.contains("ErrorCode") })
+        let hash = try await place.run("hash @/store --as a", json: true).results
+        #expect(hash.contains(#""records":\#(Self.requestCount)"#))
+    }
+
+    @Test func `a line that is no request is answered with its number, and the next is served`()
+        async throws
+    {
+        let place = try Place()
+        let nested = String(repeating: "[", count: 100_000)
+        let lines = [
+            Self.makeZone, "", "  \r", "nonsense", Self.save(1) + "\r", nested, #"{"id":1e999}"#,
+            Self.save(2), #"{"id":3,"call":"zones/list","as":"a","x":0}"#, Self.save(4),
+        ]
+        let (code, answers) = try await exec(
+            "--create", Array(lines.joined(separator: "\n").utf8), in: place, pieces: 7)
+        #expect(code == .ok)
+        #expect(answers.map(id) == ["\"z\"", "null", "1", "null", "null", "2", "3", "4"])
+        let numbers = answers.filter { id($0) == "null" }.map {
+            $0.split(separator: #""line":"#).last.map { $0.prefix { $0 != "," } }
+        }
+        #expect(numbers == ["4", "6", "7"])
+        #expect(answers[6].contains(#""status":400"#))
+    }
+
+    @Test func `a line that is too long is passed over`() {
+        var reader = LineReader(limit: 10)
+        var lines: [LineReader.Line] = []
+        let text = "0123456789\n0123456789a\nb\n\n" + String(repeating: "c", count: 100) + "\nd"
+        for byte in text.utf8 {
+            reader.append([byte])
+            while let line = reader.next() { lines.append(line) }
+        }
+        if let line = reader.last() { lines.append(line) }
+        #expect(
+            lines == [
+                .line(Array("0123456789".utf8), number: 1), .tooLong(number: 2),
+                .line([UInt8(ascii: "b")], number: 3), .tooLong(number: 5),
+                .line([UInt8(ascii: "d")], number: 6),
+            ])
+    }
+
+    @Test func `the same input makes the same store and the same answers`() async throws {
+        var random = SeededGenerator(seed: 5)
+        var lines = [Self.makeZone]
+        for id in 0..<300 { lines.append(Self.save(id, name: "r\(random.below(50))")) }
+        lines.append(
+            #"{"id":9,"as":"a","call":"records/modify","body":{"operations":"#
+                + #"[{"operationType":"create","record":{"recordType":"T"}}]}}"#)
+        lines.append("bad")
+        let input = Array(lines.joined(separator: "\n").utf8)
+        let options = "--create --seed 7 --now 2026-01-31T12:00:00.5Z --durability none"
+        let (first, second) = (try Place(), try Place())
+        let answers = try await exec(options, input, in: first, pieces: 1000).lines
+        #expect(try await exec(options, input, in: second, pieces: 333).lines == answers)
+        #expect(answers[1].contains(#""timestamp":1769860800500"#))
+        let files = FileManager.default
+        let names = try files.contentsOfDirectory(atPath: first.path + "/store").sorted()
+        #expect(try files.contentsOfDirectory(atPath: second.path + "/store").sorted() == names)
+        for name in names {
+            let contents = files.contents(atPath: "\(first.path)/store/\(name)")
+            #expect(contents == files.contents(atPath: "\(second.path)/store/\(name)"), "\(name)")
+        }
+    }
+
+    @Test func `a store is made only where that is asked for, and read only where that is`()
+        async throws
+    {
+        let place = try Place()
+        await #expect(throws: (any Error).self) {
+            try await exec("", Array(Self.makeZone.utf8), in: place)
+        }
+        _ = try await exec("--create", Array(Self.makeZone.utf8), in: place)
+        let input = [Self.save(1), #"{"id":2,"as":"a","call":"zones/list"}"#]
+        let (_, answers) = try await exec(
+            "--read-only", Array(input.joined(separator: "\n").utf8), in: place)
+        #expect(answers[0].contains(#""serverErrorCode":"ACCESS_DENIED""#))
+        #expect(answers[1].contains(#""zoneName":"n""#))
+    }
+
+    @Test func `the example in the README does what it says`() async throws {
+        let readme = try #require(PackageFiles.text("README.md"))
+        let lines = readme.split(separator: "\n").filter { $0.hasPrefix(#"{"id":"#) }
+        #expect(lines.count >= 3)
+        let (_, answers) = try await exec(
+            "--create", Array(lines.joined(separator: "\n").utf8), in: try Place())
+        #expect(answers.map(id) == (1...lines.count).map(String.init))
+        #expect(answers.allSatisfy { $0.contains(#""status":200"#) && !$0.contains("ErrorCode") })
+    }
+}

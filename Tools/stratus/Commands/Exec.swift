@@ -1,0 +1,123 @@
+import FoundationEssentials
+import Stratus
+import StratusFiles
+import StratusGateway
+import StratusJournal
+import Synchronization
+
+/// Answers requests in JSON, one a line.
+package enum Exec {
+    private static let chunkLength = 256 << 10
+
+    static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        Terminal.catchStopSignals()
+        return try await run(invocation, output) { try Terminal.read(upTo: chunkLength) }
+    }
+
+    /// Reads with `read`: some bytes, none at the end, nil where the process is to stop.
+    package static func run(
+        _ invocation: Invocation, _ output: Output, read: @escaping RequestServer.Read
+    ) async throws -> ExitCode {
+        let jobs = try jobs(invocation)
+        let randomness = invocation.number("seed").map { Randomness.seeded(with: $0) }
+        let container = try await open(invocation, randomness: randomness, isAlone: jobs == nil)
+        let grants: Set<Gateway.Grant> = [.maintenance, .files(under: "/")]
+        let gateway = Gateway(container: container, grants: grants) {
+            randomness.map { UUID(randomness: $0) } ?? UUID()
+        }
+        let server = RequestServer(
+            gateway: gateway, output: output, refreshes: invocation.has("read-only"), read: read)
+        do {
+            if let jobs {
+                try await server.serve(jobs: jobs)
+            } else {
+                try await server.serve()
+            }
+        } catch {
+            // What was answered is durable; the error that ended it is the one to tell.
+            try? await container.close()
+            throw error
+        }
+        try await container.close()
+        return Terminal.requestedStop.map { .signal($0) } ?? .ok
+    }
+
+    private static func jobs(_ invocation: Invocation) throws -> Int? {
+        guard let number = invocation.number("jobs") else { return nil }
+        guard (1...4096).contains(number) else {
+            throw ToolError.usage("bad-value", "--jobs takes 1 to 4096, not \(number)")
+        }
+        return Int(number)
+    }
+
+    private static func open(
+        _ invocation: Invocation, randomness: Randomness?, isAlone: Bool
+    ) async throws -> Container {
+        let path = invocation.argument("STORE")
+        let profile: Profile = invocation.value("profile") == "cloudKit" ? .cloudKit : .unlimited
+        if invocation.has("read-only") {
+            guard !invocation.has("create") else {
+                throw ToolError.usage("contradiction", "--read-only makes no store")
+            }
+            return try await Container.openReadOnly(at: path, profile: profile)
+        }
+        var options = JournalOptions()
+        if let randomness { options.randomness = randomness }
+        if let text = invocation.value("now") { options.clock = try clock(standingAt: text) }
+        let durability = invocation.durability
+        // Nobody else then takes a step that an interval makes due.
+        let isStepped = isAlone && durability != .interval(milliseconds: 1000)
+        do {
+            let creating = invocation.has("create")
+            let storage = try LocalStorage(at: path, .writing(creating: creating))
+            return try Container(
+                writing: storage, creating: creating, durability: durability, profile: profile,
+                options: options, steppedByCaller: isStepped, threadCount: Container.threadCount)
+        } catch {
+            throw StoreError(translating: error)
+        }
+    }
+
+    private static func clock(standingAt text: String) throws -> Clock {
+        let styles = [
+            Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true),
+        ]
+        guard let date = styles.lazy.compactMap({ try? $0.parse(text) }).first else {
+            throw ToolError.usage("bad-value", "--now takes a time like 2026-01-31T12:00:00Z")
+        }
+        let microseconds = Int64((date.timeIntervalSince1970 * 1_000_000).rounded())
+        return Clock { microseconds }
+    }
+}
+
+extension Randomness {
+    /// Numbers that a seed determines (SplitMix64).
+    fileprivate static func seeded(with seed: UInt64) -> Randomness {
+        let state = Mutex(seed)
+        return Randomness {
+            state.withLock { state in
+                state &+= 0x9e37_79b9_7f4a_7c15
+                var mixed = state
+                mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+                mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+                return mixed ^ (mixed >> 31)
+            }
+        }
+    }
+}
+
+extension UUID {
+    /// A random UUID, of version 4.
+    fileprivate init(randomness: Randomness) {
+        let (high, low) = (randomness.next(), randomness.next())
+        var bytes = (0..<8).map { UInt8(truncatingIfNeeded: high >> (56 - 8 * $0)) }
+        bytes += (0..<8).map { UInt8(truncatingIfNeeded: low >> (56 - 8 * $0)) }
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        self.init(
+            uuid: (
+                bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7],
+                bytes[8], bytes[9], bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
+            ))
+    }
+}

@@ -1,0 +1,114 @@
+import Stratus
+import StratusFiles
+import StratusGateway
+
+/// Reads requests, one a line, and writes their answers.
+package struct RequestServer: Sendable {
+    /// Gives some bytes, none at their end, nil where the process is to stop. May block.
+    package typealias Read = @Sendable () throws -> [UInt8]?
+
+    /// Longer lines are no requests.
+    private static let lineLimit = 64 << 20
+
+    let gateway: Gateway
+    let output: Output
+    /// Whether another process writes.
+    let refreshes: Bool
+    private let read: Read
+    private let threads = IOThreads(count: 1)
+
+    init(gateway: Gateway, output: Output, refreshes: Bool, read: @escaping Read) {
+        self.gateway = gateway
+        self.output = output
+        self.refreshes = refreshes
+        self.read = read
+    }
+
+    /// One request after the other.
+    func serve() async throws {
+        var input = Input(self)
+        while let line = try await input.next() {
+            try await answer(line)
+            // Who waits for an answer gets it at once, a pipeline many together.
+            if input.isDrained { try output.flush() }
+        }
+    }
+
+    /// Up to `jobs` requests at once, whose lines together are no longer than the longest may be.
+    func serve(jobs: Int) async throws {
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            var input = Input(self)
+            var running = 0
+            var length = 0
+            while let line = try await input.next() {
+                while running >= jobs
+                    || (running > 0 && length + line.length > Self.lineLimit)
+                {
+                    length -= try await group.next() ?? 0
+                    running -= 1
+                }
+                running += 1
+                length += line.length
+                group.addTask {
+                    try await answer(line)
+                    try output.flush()
+                    return line.length
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private func answer(_ line: LineReader.Line) async throws {
+        let response =
+            switch line {
+            case .line(let bytes, let number):
+                await gateway.respond(toLine: bytes, number: number)
+            case .tooLong(let number):
+                gateway.refusal(
+                    ofLine: number, "the line is longer than \(Self.lineLimit >> 20) MiB")
+            }
+        try output.verbatim(response.text + "\n")
+    }
+
+    /// The lines that are read.
+    private struct Input {
+        let server: RequestServer
+        var lines = LineReader(limit: RequestServer.lineLimit)
+        var hasEnded = false
+        /// Whether the next line must be waited for.
+        private(set) var isDrained = true
+        private var ahead: LineReader.Line?
+
+        init(_ server: RequestServer) { self.server = server }
+
+        mutating func next() async throws -> LineReader.Line? {
+            while true {
+                if let line = ahead.take() ?? lines.next() {
+                    ahead = lines.next()
+                    isDrained = ahead == nil
+                    return line
+                }
+                if hasEnded { return nil }
+                let bytes = try await server.threads.run(server.read)
+                if let bytes, !bytes.isEmpty {
+                    lines.append(bytes)
+                    if server.refreshes { try await server.gateway.refresh() }
+                } else {
+                    hasEnded = true
+                    // A line that a stop cut off is none.
+                    if bytes != nil { ahead = lines.last() }
+                }
+            }
+        }
+    }
+}
+
+extension LineReader.Line {
+    fileprivate var length: Int {
+        switch self {
+        case .line(let bytes, _): bytes.count
+        case .tooLong: 0
+        }
+    }
+}
