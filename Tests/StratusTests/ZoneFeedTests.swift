@@ -65,6 +65,7 @@ import Testing
         #expect(none.deleted == [])
     }
 
+    // C18.
     @Test func `a record made again after its deletion is a modification only`() async throws {
         let (_, database) = try await makeDatabase()
         try await database.save(note("a"))
@@ -74,6 +75,37 @@ import Testing
         let changes = try await FollowedChanges(of: database, since: token)
         #expect(changes.modified.map(\.recordType) == ["Page"])
         #expect(changes.deleted == [])
+    }
+
+    // C71.
+    @Test func `a page with a record that cannot be read fails, and no token goes past it`()
+        async throws
+    {
+        let store = DiskStore()
+        let container = try store.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.saveAll(["a", "b", "c"].map { note($0, ["text": "needle"]) })
+        try await container.checkpoint()
+        try await container.close()
+        let path = try #require(store.disk.paths.first { $0.contains("/journal-") })
+        let bytes = store.disk.contents(path)
+        let needle = Array("needle".utf8)
+        let places = bytes.indices.filter { bytes[$0...].starts(with: needle) }
+        store.disk.flip(path, at: try #require(places.dropFirst().first), mask: 1)
+
+        let damaged = try store.open().privateDatabase(for: "alice")
+        let whole = await failure { try await damaged.recordZoneChanges(inZoneWith: notes) }
+        #expect(whole.code == .internalError && whole.cause == .damaged)
+        let first = try await damaged.recordZoneChanges(inZoneWith: notes, resultsLimit: 1)
+        #expect(first.modifiedNames == ["a"] && first.moreComing)
+        for _ in 0..<2 {
+            let second = await failure {
+                try await damaged.recordZoneChanges(
+                    inZoneWith: notes, since: first.changeToken, resultsLimit: 1)
+            }
+            #expect(second.cause == .damaged && second.place != nil)
+        }
     }
 
     // C72.
@@ -153,9 +185,9 @@ import Testing
         try await database.save(note("a", in: .default))
         let changes = try await database.databaseChanges()
         #expect(names(changes) == ["notes", "second"])
-        #expect(changes.deletions.isEmpty && !changes.moreComing)
+        #expect(changes.deletions.isEmpty && !changes.moreComing && changes.isFullSnapshot)
         let next = try await database.databaseChanges(since: changes.changeToken)
-        #expect(next.modifications.isEmpty && next.deletions.isEmpty)
+        #expect(next.modifications.isEmpty && next.deletions.isEmpty && !next.isFullSnapshot)
     }
 
     @Test func `a zone comes once, however much changed in it, in order of the last change`()

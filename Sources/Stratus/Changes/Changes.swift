@@ -54,4 +54,7 @@ public struct DatabaseChanges: Sendable {
     public internal(set) var changeToken: ChangeToken
     /// Whether there is more already.
     public internal(set) var moreComing = false
+    /// Whether this is the first page for no token: zones that are not in it and its successors
+    /// do not exist.
+    public internal(set) var isFullSnapshot = false
 }

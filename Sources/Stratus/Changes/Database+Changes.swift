@@ -133,6 +133,7 @@ extension DatabaseSnapshot {
                 ?? ChangeToken(database: owner ?? 0, at: .zero, of: reading.identity))
         // A token of nobody's database, from before its owner first wrote, begins at the beginning.
         changes.changeToken.database = owner ?? 0
+        changes.isFullSnapshot = token == nil
         guard let database = owner else { return changes }
         let since = JournalOffset(rawValue: token?.position ?? 0)
         let page = try reading.databaseFeed(of: database, since: since, Page(resultsLimit))
