@@ -25,3 +25,19 @@ func snapshots(of container: Container, _ id: Record.ID) throws {
     let others = try database.records(inZoneWith: id.zoneID, type: note.recordType).records
     print(others.count, try database.contentHash())  // of the same moment, whoever writes meanwhile
 }
+
+func rules(of database: Database, _ note: Record) async throws {
+    let zone = note.recordID.zoneID
+    var item = Record(recordType: "Item", recordID: .init(recordName: "i1", zoneID: zone))
+    item["note"] = .reference(Reference(recordID: note.recordID, action: .deleteSelf))
+    // One commit. Asked for again under its ID, be it after a crash, it changes nothing more.
+    let result = try await database.modifyRecords(saving: [item], operationID: "import 1")
+    if let failure = result.partialFailure { throw failure }
+    // What only one side has changed is merged; where both have, the closure decides.
+    try await database.save(note) { _, mine, _, theirs in mine ?? theirs }
+    try await database.deleteRecord(withID: note.recordID)  // and the item with it
+    for try await page in database.liveRecordZoneChanges(inZoneWith: zone) {
+        print(page.modifications.count, page.deletions.count)
+        if !page.moreComing { break }  // or go on, and wait for what comes next
+    }
+}

@@ -28,7 +28,7 @@ import Testing
             readme = readme[end...].dropFirst()
         }
         var compiled = try Self.compiledExamples()
-        try #require(compiled.count == 2)
+        try #require(compiled.count == 3)
         compiled[0] = ["import Stratus", ""] + compiled[0]
         #expect(shown == compiled)
     }
@@ -46,6 +46,11 @@ import Testing
         let container = try await Container.openReadOnly(at: "/tmp/notes.stratus")
         let zone = RecordZone.ID(zoneName: "Notes")
         try snapshots(of: container, Record.ID(recordName: "n1", zoneID: zone))
-        #expect(FileManager.default.fileExists(atPath: "/tmp/notes.stratus"))
+        let writing = try await Container.open(at: "/tmp/notes.stratus")
+        let database = writing.privateDatabase(for: "alice")
+        let note = try await database.record(for: Record.ID(recordName: "n1", zoneID: zone))
+        try await rules(of: database, note)
+        #expect(try await database.recordCount(inZoneWith: zone) == 0)
+        try await writing.close()
     }
 }
