@@ -126,15 +126,14 @@ struct FieldEncoder {
                 case .sent(let range): (values.bytes, range, true)
                 }
             try ReferenceFields.forEach(bytes.span, in: range, field.kind) { action, place in
-                guard let target = bytes.span.text(in: place) else { return }
-                switch action {
-                case .none: break
-                case .deleteSelf: owners.append(OwnerLink(field: field.number, target: target))
-                case .validate: if isSent { validated.append(target) }
-                }
+                guard action == .deleteSelf || (action == .validate && isSent),
+                    let target = bytes.span.text(in: place)
+                else { return }
+                if action == .validate { return validated.append(target) }
+                owners.append(OwnerLink(field: field.number, target: target))
             }
         }
-        return (OwnerLink.list(owners), validated)
+        return (owners.count < 2 ? owners : OwnerLink.list(owners), validated)
     }
 
     private mutating func number(

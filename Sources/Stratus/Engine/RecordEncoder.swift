@@ -339,14 +339,7 @@ extension Record {
 extension RecordBatch {
     /// The kind of a value that a field of this zone may hold.
     func kind(of edit: FieldEdits.Edit, _ value: RecordValue) throws(StoreError) -> FieldKind {
-        let areInside =
-            switch value {
-            case .reference(let reference): isInside(reference.recordID.zoneID)
-            case .list(let values):
-                values.allSatisfy { $0.referenceValue.map { isInside($0.recordID.zoneID) } ?? true }
-            default: true
-            }
-        guard areInside else {
+        guard value.everyReference({ isInside($0.recordID.zoneID) }) else {
             throw StoreError(.invalidArguments, "a reference points into its own zone only")
         }
         let kind: FieldKind
@@ -356,13 +349,9 @@ extension RecordBatch {
             throw StoreError(
                 .invalidArguments, "a list holds values of one kind, and no list")
         }
-        if kind.element == .reference {
-            for target in value.references.map(\.recordID) {
-                guard NameRules.isTargetName(target.recordName) else {
-                    throw StoreError(
-                        .invalidArguments, "the target of a reference has a name of 1 to 255 bytes")
-                }
-            }
+        guard value.everyReference({ NameRules.isTargetName($0.recordID.recordName) }) else {
+            throw StoreError(
+                .invalidArguments, "the target of a reference has a name of 1 to 255 bytes")
         }
         return edit.isEncrypted ? try encrypted(kind) : kind
     }

@@ -80,12 +80,12 @@ extension RecordValue {
 }
 
 extension RecordValue {
-    /// The reference that it is, or those in the list that it is.
-    var references: [Reference] {
+    /// Whether the reference that it is, or each in the list that it is, satisfies `condition`.
+    func everyReference(_ condition: (Reference) -> Bool) -> Bool {
         switch self {
-        case .reference(let reference): [reference]
-        case .list(let values): values.compactMap(\.referenceValue)
-        default: []
+        case .reference(let reference): condition(reference)
+        case .list(let values): values.allSatisfy { $0.everyReference(condition) }
+        default: true
         }
     }
 }
