@@ -14,7 +14,7 @@ extension Command {
 
             A line that is no request is answered with BAD_REQUEST, and reading goes on. At the \
             end of the input the store is closed. With --seed and --now, without --jobs, the same \
-            input makes the same store, byte for byte, and the same answers.
+            input makes the same store, byte for byte but for its lock, and the same answers.
             """,
         arguments: [.store],
         options: [
