@@ -1,4 +1,5 @@
 import Stratus
+import Support
 import Testing
 
 /// The changes of a zone: C60 to C73.
