@@ -86,6 +86,22 @@ extension Database {
         #expect(try await database.names() == (atomically ? ["typed"] : ["a", "typed"]))
     }
 
+    @Test(arguments: [SavePolicy.changedKeys, .allKeys])
+    func `a save from scratch keeps the parent, unless it sets or removes one`(
+        policy: SavePolicy
+    ) async throws {
+        let (_, database) = try await makeDatabase()
+        try await database.saveAll([note("p"), note("q"), child("c", of: "p")])
+        try await database.save(note("c", ["field": 1]), savePolicy: policy)
+        #expect(try await database.record(for: noteID("c")).parent?.recordID == noteID("p"))
+        try await database.save(child("c", of: "q"), savePolicy: policy)
+        #expect(try await database.record(for: noteID("c")).parent?.recordID == noteID("q"))
+        var removing = note("c")
+        removing.parent = nil
+        try await database.save(removing, savePolicy: policy)
+        #expect(try await database.record(for: noteID("c")).parent == nil)
+    }
+
     @Test func `a parent that is too long to be written fails its children too`() async throws {
         var store = DiskStore()
         store.options.segmentLength = 64 << 10

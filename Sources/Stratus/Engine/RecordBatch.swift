@@ -135,10 +135,8 @@ struct RecordBatch: CommitRequest {
 
     /// Whether a save says what the record's parent is, or leaves it as it is.
     func sendsParent(of record: Record, _ rule: SaveRule, isInsert: Bool) -> Bool {
-        isInsert || rule.replaces || rule.policy == .allKeys
-            || record.parent != record.storedParent
-            // Of a record known by its tag alone nobody knows the stored one.
-            || (record.system == nil && record.changesParent)
+        isInsert || rule.replaces || record.changesParent
+            || (rule.policy == .allKeys && record.parent != nil)
     }
 
     /// In an atomic batch the items that could have been written fail with those that cannot.
