@@ -78,7 +78,8 @@ let package = Package(
             dependencies: ["StratusAssets", "StratusFiles", "StratusBytes", "Support"],
             swiftSettings: settings),
         .testTarget(
-            name: "StratusTests", dependencies: ["Stratus", "Support"], swiftSettings: settings),
+            name: "StratusTests", dependencies: ["Stratus", "Support"], exclude: ["CASES.md"],
+            swiftSettings: settings),
         .testTarget(
             name: "FormatTests",
             dependencies: [
@@ -92,6 +93,10 @@ let package = Package(
                 "Stratus", "StratusIndex", "StratusJournal", "StratusFiles", "StratusBytes",
                 "Support",
             ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ModelTests",
+            dependencies: ["Stratus", "StratusJournal", "StratusFiles", "Support"],
             swiftSettings: settings),
         .testTarget(name: "LayoutTests", dependencies: ["Support"], swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["Stratus"], swiftSettings: settings),

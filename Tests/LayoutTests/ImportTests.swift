@@ -28,6 +28,7 @@ private let reach: [String: Set<String>] = {
         "StratusTests": tests.union(all),
         "FormatTests": tests.union(all),
         "SimulationTests": tests.union(all),
+        "ModelTests": tests.union(all),
         "LayoutTests": tests,
         "ReadmeTests": ["Testing", "FoundationEssentials", "Stratus"],
         "StratusGatewayTests": tests.union(["StratusGateway", "Stratus", "StratusFiles"]),

@@ -14,6 +14,7 @@ import Testing
         return record
     }
 
+    // C50.
     @Test(arguments: [notes, RecordZone.ID.default])
     func `the deletion of a target takes its sources along, and theirs`(zone: RecordZone.ID)
         async throws

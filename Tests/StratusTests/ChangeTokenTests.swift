@@ -40,6 +40,7 @@ import Testing
         #expect(ChangeToken("not base64") == nil)
     }
 
+    // C64.
     @Test func `tokens of another zone, user or store are expired`() async throws {
         let (container, database) = try await makeDatabase()
         let second = RecordZone.ID(zoneName: "second")

@@ -19,6 +19,7 @@ import Testing
         note(name, ["owner": link(target, .deleteSelf)])
     }
 
+    // C52.
     @Test(arguments: [archive, RecordZone.ID.default])
     func `a record is deleted in the one zone and new in the other`(zone: RecordZone.ID)
         async throws
@@ -59,6 +60,7 @@ import Testing
         try await container.close()
     }
 
+    // C52.
     @Test func `descendants and what they own go along, and stay linked`() async throws {
         let (_, database) = try await makeZones()
         try await database.saveAll([

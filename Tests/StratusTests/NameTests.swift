@@ -19,6 +19,7 @@ import Testing
         "modificationDate", "modifiedByDevice", "recordChangeTag", "recordID", "recordType",
     ]
 
+    // C117.
     @Test(arguments: badItems) func `a bad record name is refused`(name: String) async throws {
         let (_, database) = try await makeDatabase()
         let error = await failure { try await database.save(note(name)) }
@@ -27,12 +28,14 @@ import Testing
         #expect(try await database.allRecords() == [])
     }
 
+    // C117.
     @Test(arguments: goodItems) func `a good record name is kept`(name: String) async throws {
         let (_, database) = try await makeDatabase()
         try await database.save(note(name))
         #expect(try await database.record(for: noteID(name)).recordID == noteID(name))
     }
 
+    // C117.
     @Test(arguments: badItems) func `a bad zone name is refused`(name: String) async throws {
         let (_, database) = try await makeDatabase()
         let id = RecordZone.ID(zoneName: name)
@@ -63,6 +66,7 @@ import Testing
         #expect(try await database.allRecords(type: name).count == 1)
     }
 
+    // C118.
     @Test(arguments: badTypes + reserved)
     func `a bad field name is refused, also where it is only removed`(name: String) async throws {
         let (_, database) = try await makeDatabase()

@@ -40,6 +40,7 @@ extension Database {
 
 /// Rules of `Record.parent`, after CloudKit's.
 @Suite struct ParentTests {
+    // C39.
     @Test func `a parent that is neither there nor in the batch is a reference violation`()
         async throws
     {
@@ -57,6 +58,7 @@ extension Database {
         #expect(try await database.names() == [])
     }
 
+    // C27, C40.
     @Test(arguments: [true, false])
     func `parent and child may be saved in one batch in any order`(atomically: Bool) async throws {
         let (_, database) = try await makeDatabase()
@@ -68,6 +70,7 @@ extension Database {
                 == Reference(recordID: noteID("b")))
     }
 
+    // C53.
     @Test(arguments: [true, false])
     func `a child whose parent fails in the same batch says why`(atomically: Bool) async throws {
         let (_, database) = try await makeDatabase()
@@ -102,6 +105,21 @@ extension Database {
         #expect(try await database.record(for: noteID("c")).parent == nil)
     }
 
+    @Test func `a circle of which one member fails leaves no child without its parent`()
+        async throws
+    {
+        let (_, database) = try await makeDatabase()
+        var first = note("a")
+        first.parent = Reference(recordID: noteID("b", in: RecordZone.ID(zoneName: "other")))
+        let errors = try await database.outcome(
+            saving: [first, child("b", of: "a"), child("c", of: "b"), note("d")],
+            atomically: false)
+        #expect(errors["a"]?.code == .invalidArguments)
+        #expect(errors["b"]?.code == .referenceViolation)
+        #expect(errors["c"]?.code == .referenceViolation)
+        #expect(try await database.names() == ["d"])
+    }
+
     @Test func `a parent that is too long to be written fails its children too`() async throws {
         var store = DiskStore()
         store.options.segmentLength = 64 << 10
@@ -134,6 +152,7 @@ extension Database {
         #expect(error.code == .referenceViolation)
     }
 
+    // C41.
     @Test(arguments: [true, false])
     func `the parent of a living child cannot be deleted`(atomically: Bool) async throws {
         let (_, database) = try await makeDatabase()
@@ -148,6 +167,7 @@ extension Database {
         #expect(try await database.names() == (atomically ? ["c", "p"] : ["a", "c", "p"]))
     }
 
+    // C42.
     @Test(arguments: [["p", "c", "l"], ["l", "c", "p"], ["c", "p", "l"]])
     func `parents and children may be deleted in one batch in any order`(
         names: [String]
@@ -234,6 +254,7 @@ extension Database {
         #expect(try await database.outcome(saving: [a, c]).isEmpty)
     }
 
+    // C51.
     @Test func `a parent in another zone is refused`() async throws {
         let (_, database) = try await makeDatabase()
         let other = RecordZone.ID(zoneName: "other")

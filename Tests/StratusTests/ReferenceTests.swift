@@ -9,6 +9,7 @@ func link(_ name: String, _ action: Reference.Action) -> RecordValue {
 
 /// Rules of references, after CloudKit's.
 @Suite struct ReferenceTests {
+    // C50.
     @Test func `a plain reference dangles when its target is deleted`() async throws {
         let (_, database) = try await makeDatabase()
         try await database.saveAll([note("t"), note("s", ["link": link("t", .none)])])
@@ -71,6 +72,7 @@ func link(_ name: String, _ action: Reference.Action) -> RecordValue {
         #expect(try await database.names() == (atomically ? ["owned", "owner", "t"] : ["a"]))
     }
 
+    // C51.
     @Test(arguments: [Reference.Action.none, .deleteSelf, .validate])
     func `a reference into another zone is refused`(action: Reference.Action) async throws {
         let (_, database) = try await makeDatabase()

@@ -118,6 +118,7 @@ struct UserTests {
 
 // C122, semantics 1.10
 struct EncryptedValueTests {
+    // C122.
     @Test func `a mark stays with the field`() async throws {
         let store = DiskStore()
         var container = try store.open()
@@ -150,6 +151,7 @@ struct EncryptedValueTests {
         #expect(record["numbers"] == [])
     }
 
+    // C122.
     @Test func `assigning nil through either view removes the field`() async throws {
         let (_, database) = try await makeDatabase()
         var record = note("a")

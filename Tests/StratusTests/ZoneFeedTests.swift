@@ -48,7 +48,7 @@ import Testing
         #expect(changes.modified.last == server)
     }
 
-    // C63.
+    // C63, C68.
     @Test func `a deletion comes with the type, to whoever has a token`() async throws {
         let (_, database) = try await makeDatabase()
         try await database.saveAll([note("a"), note("b", type: "Page")])

@@ -90,8 +90,10 @@ extension DatabaseSnapshot {
         desiredKeys: [String]? = nil, resultsLimit: Int? = nil
     ) throws(StoreError) -> RecordZoneChanges {
         let reading = reading
-        let zone = try zone(id, reading)
-        guard zone.capabilities.contains(.fetchChanges) else {
+        // The default zone is there before anything was saved in it.
+        let found = id.isDefault ? try? zone(id, reading) : try zone(id, reading)
+        guard let zone = found, zone.capabilities.contains(.fetchChanges) else {
+            try check(id)
             throw StoreError(.invalidArguments, "this zone has no change feed").with(id)
         }
         if let token { try token.check(against: zone, reading) }
@@ -146,7 +148,7 @@ extension DatabaseSnapshot {
                     changes.modifications.append(zoneID)
                 }
             } else if token != nil, place.capabilities.contains(.fetchChanges),
-                try !reading.isAlive(zoneID, in: database)
+                try reading.isLast(place, named: zoneID.zoneName)
             {
                 changes.deletions.append(
                     DatabaseChanges.Deletion(
@@ -237,10 +239,10 @@ extension StoreReading {
         return (zones, moreComing)
     }
 
-    fileprivate func isAlive(
-        _ zoneID: RecordZone.ID, in database: UInt32
-    ) throws(StoreError) -> Bool {
-        try value(.zone(database, hash(zoneID.zoneName))).flatMap { ZonePlace($0) }?.isAlive
-            ?? false
+    /// Whether no zone was made under the name of this one since: a zone that was deleted, made
+    /// anew and deleted again is told of once.
+    fileprivate func isLast(_ zone: ZonePlace, named name: String) throws(StoreError) -> Bool {
+        try value(.zone(zone.database, hash(name))).flatMap { ZonePlace($0) }?.number
+            == zone.number
     }
 }

@@ -95,7 +95,8 @@ struct RecordBatch: CommitRequest {
                 continue
             }
             do throws(StoreError) {
-                let plan = try plan(item, in: zone.number, reading, &parents, &preparation)
+                let plan = try plan(
+                    item, at: index, in: zone.number, reading, &parents, &preparation)
                 if role.isCommitter, case .save(let record, let rule) = item {
                     let isInsert = if case .insert = plan { true } else { false }
                     try numbers.assign(
@@ -107,6 +108,7 @@ struct RecordBatch: CommitRequest {
                 preparation.results[index] = .failed(error.with(item.recordID))
             }
         }
+        parents.failDependents(of: &preparation)
     }
 
     /// What became of each item of a commit that was acknowledged, with the records made in the
@@ -150,8 +152,8 @@ struct RecordBatch: CommitRequest {
 
     /// The checks of an item, each with its error: `Formats/README.md`, "Order of checks".
     private func plan(
-        _ item: Item, in zone: UInt32, _ reading: StoreReading, _ parents: inout ParentCheck,
-        _ preparation: inout Preparation
+        _ item: Item, at index: Int, in zone: UInt32, _ reading: StoreReading,
+        _ parents: inout ParentCheck, _ preparation: inout Preparation
     ) throws(StoreError) -> ItemPlan? {
         let key = IndexKey.record(zone, reading.hash(item.recordID.recordName))
         let place = try reading.value(key).map { EntryPlace($0) }
@@ -172,8 +174,10 @@ struct RecordBatch: CommitRequest {
         case .save(let record, let rule):
             try checkNames(of: record)
             do throws(StoreError) {
-                let isInsert = place?.isDeleted ?? true
-                try parents.check(record, rule, isInsert: isInsert, &preparation)
+                // Of a record that is gone nothing but changes is sent under its old tag.
+                let isTagged = rule.policy == .ifServerRecordUnchanged && record.version != nil
+                let isInsert = (place?.isDeleted ?? true) && !isTagged
+                try parents.check(record, at: index, rule, isInsert: isInsert, &preparation)
                 return try plan(record, rule.policy, place, reading)
             } catch {
                 // Bad names of types and fields are found when they get their numbers, which comes

@@ -1,0 +1,90 @@
+import FoundationEssentials
+import Support
+import Testing
+
+/// The container and the model of the record rules, side by side.
+@Suite struct ModelTests {
+    @Test func `the container answers as the model does`() async throws {
+        let counts = try await agree(
+            operations: Length.operations, known: RecordModel.Departure.known
+        ) { seed in
+            try EngineDriver(ModelStore(seed: seed))
+        }
+        report("through the library", counts)
+    }
+}
+
+/// How long the comparison runs: STRATUS_MODEL_SEEDS, STRATUS_MODEL_OPERATIONS, STRATUS_SEED.
+private enum Length {
+    static let seeds = number("STRATUS_MODEL_SEEDS") ?? 20
+    static let operations = number("STRATUS_MODEL_OPERATIONS") ?? 1000
+    static let first = number("STRATUS_SEED") ?? 1
+
+    private static func number(_ name: String) -> Int? {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
+    }
+}
+
+extension RecordModel.Departure {
+    /// Where the container is known to depart from the semantics.
+    static let known: Set<Self> = [
+        .typeAfterTag, .childrenFailWithParents, .laterChecksSkipped,
+    ]
+}
+
+extension ModelRun {
+    mutating func prepare(_ departures: Set<RecordModel.Departure>) {
+        model.departures = departures
+        generator.character.keepsSystemFields = true
+        generator.character.repeatsCalls = true
+        generator.character.movesRecords = true
+        // Of such a circle it depends on where it is entered which of two errors a member is told.
+        generator.character.avoidsCircles = true
+    }
+
+    /// What is found first, with what is needed to find it again.
+    fileprivate mutating func run(_ operations: Int) async throws -> [String] {
+        for number in 0..<operations {
+            let found = try await step()
+            if !found.isEmpty { return ["operation \(number)"] + found }
+        }
+        return try await finish()
+    }
+}
+
+/// Runs all seeds, two at a time, and adds up what happened.
+private func agree<Driver: ModelDriver>(
+    operations: Int, known departures: Set<RecordModel.Departure>,
+    _ makeDriver: @escaping @Sendable (UInt64) throws -> Driver
+) async throws -> [String: Int] {
+    try await withThrowingTaskGroup(of: [String: Int].self) { group in
+        var counts: [String: Int] = [:]
+        for number in 0..<Length.seeds {
+            if number >= 2, let next = try await group.next() {
+                counts.merge(next, uniquingKeysWith: +)
+            }
+            group.addTask {
+                let seed = UInt64(Length.first + number)
+                var run = ModelRun(seed: seed, try makeDriver(seed))
+                run.prepare(departures)
+                let found = try await run.run(operations)
+                if !found.isEmpty {
+                    Issue.record("seed \(seed): \(found.joined(separator: "\n  "))")
+                }
+                return run.counts
+            }
+        }
+        return try await group.reduce(into: counts) { $0.merge($1, uniquingKeysWith: +) }
+    }
+}
+
+/// Adds what happened to the file STRATUS_REPORT, where there is one.
+private func report(_ title: String, _ counts: [String: Int]) {
+    guard let path = ProcessInfo.processInfo.environment["STRATUS_REPORT"] else { return }
+    let head =
+        "\n| \(title): \(Length.seeds) seeds of \(Length.operations) calls | times |\n|---|---|\n"
+    let rows = counts.sorted { $0.key < $1.key }.map { "| \($0.key) | \($0.value) |\n" }
+    let before = FileManager.default.contents(atPath: path) ?? Data()
+    let text = Data((head + rows.joined()).utf8)
+    try? (before + text).write(to: URL(filePath: path))
+}

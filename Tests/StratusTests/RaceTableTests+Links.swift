@@ -1,0 +1,138 @@
+import Stratus
+import Testing
+
+extension RacePair {
+    /// Checks 9 and 12: what others must be there for.
+    static let links = parents + cycles + owners
+
+    private static func child(_ name: String, of parent: String?) -> Record {
+        var record = note(name)
+        record.parent = parent.map { Reference(recordID: noteID($0)) }
+        return record
+    }
+
+    private static func owned(_ name: String, by owner: String) -> Record {
+        let owner = Reference(recordID: noteID(owner), action: .deleteSelf)
+        return note(name, ["owner": .reference(owner)])
+    }
+
+    private static let everyParentLives: Verdict = { database, _, _ in
+        let records = try await database.allRecords()
+        let names = Set(records.map(\.recordID))
+        for record in records {
+            if let parent = record.parent { #expect(names.contains(parent.recordID)) }
+        }
+        // What is listed and what is fed is the same.
+        #expect(try await Set(FollowedChanges(of: database).modified.map(\.recordID)) == names)
+    }
+
+    private static let parents = [
+        RacePair(
+            testDescription: "a new child and the deletion of its parent",
+            prepare: { [try await $0.save(note("p"))] },
+            left: { database, _ in try await database.save(child("c", of: "p")) },
+            right: { database, _ in try await database.deleteRecord(withID: noteID("p")) },
+            codes: (.referenceViolation, .referenceViolation), settled: everyParentLives),
+        RacePair(
+            testDescription: "a batch with a new child and the deletion of its parent",
+            prepare: { [try await $0.save(note("p"))] },
+            left: { database, _ in try await database.saveAll([note("x"), child("c", of: "p")]) },
+            right: { database, _ in try await database.deleteRecord(withID: noteID("p")) },
+            codes: (.partialFailure, .referenceViolation), settled: everyParentLives),
+        RacePair(
+            testDescription: "a record moved under a parent and the deletion of that",
+            prepare: {
+                try await $0.saveAll([note("p"), note("q"), child("c", of: "q")])
+                return [try await $0.record(for: noteID("c"))]
+            },
+            left: { database, held in
+                var record = held[0]
+                record.parent = Reference(recordID: noteID("p"))
+                try await database.save(record)
+            },
+            right: { database, _ in try await database.deleteRecord(withID: noteID("p")) },
+            codes: (.referenceViolation, .referenceViolation), settled: everyParentLives),
+        RacePair(
+            testDescription: "a new child and a cascade that takes its parent",
+            prepare: {
+                try await $0.saveAll([note("t"), owned("p", by: "t")])
+                return []
+            },
+            left: { database, _ in try await database.save(child("c", of: "p")) },
+            right: { database, _ in try await database.deleteRecord(withID: noteID("t")) },
+            codes: (.referenceViolation, .referenceViolation), settled: everyParentLives),
+        RacePair(
+            testDescription: "a reference to be validated and the deletion of its target",
+            prepare: { [try await $0.save(note("t"))] },
+            left: { database, _ in
+                let must = Reference(recordID: noteID("t"), action: .validate)
+                try await database.save(note("a", ["must": .reference(must)]))
+            },
+            right: { database, _ in try await database.deleteRecord(withID: noteID("t")) },
+            codes: (.referenceViolation, nil),
+            settled: { database, leftFailed, _ in
+                let records = try await database.allRecords()
+                #expect(records.count == (leftFailed ? 0 : 1))
+            }),
+    ]
+
+    private static let cycles = [
+        RacePair(
+            testDescription: "two records, each to be under the other",
+            prepare: { [try await $0.save(note("a")), try await $0.save(note("b"))] },
+            left: { database, held in
+                var record = held[0]
+                record.parent = Reference(recordID: noteID("b"))
+                try await database.save(record)
+            },
+            right: { database, held in
+                var record = held[1]
+                record.parent = Reference(recordID: noteID("a"))
+                try await database.save(record)
+            },
+            codes: (.invalidArguments, .invalidArguments), settled: everyParentLives),
+        RacePair(
+            testDescription: "both ends of a chain",
+            prepare: {
+                try await $0.saveAll([note("a"), note("b"), child("c", of: "b")])
+                let record = try await $0.record(for: noteID("a"))
+                return [record, try await $0.record(for: noteID("b"))]
+            },
+            left: { database, held in
+                var record = held[0]
+                record.parent = Reference(recordID: noteID("c"))
+                try await database.save(record)
+            },
+            right: { database, held in
+                var record = held[1]
+                record.parent = Reference(recordID: noteID("a"))
+                try await database.save(record)
+            },
+            codes: (.invalidArguments, .invalidArguments), settled: everyParentLives),
+    ]
+
+    private static let owners = [
+        RacePair(
+            testDescription: "a record that gets another owner and the deletion of the first",
+            prepare: {
+                try await $0.saveAll([note("t"), note("u"), owned("s", by: "t")])
+                return [try await $0.record(for: noteID("s"))]
+            },
+            left: { database, held in
+                let other = Reference(recordID: noteID("u"), action: .deleteSelf)
+                try await database.save(held[0].with("owner", .reference(other)))
+            },
+            right: { database, _ in try await database.deleteRecord(withID: noteID("t")) },
+            codes: (.unknownItem, nil),
+            settled: { database, leftFailed, _ in
+                let names = try await database.allRecords().map(\.recordID.recordName)
+                #expect(names.sorted() == (leftFailed ? ["u"] : ["s", "u"]))
+            }),
+        RacePair(
+            testDescription: "a new owned record and the deletion of its owner",
+            prepare: { [try await $0.save(note("t"))] },
+            left: { database, _ in try await database.save(owned("s", by: "t")) },
+            right: { database, _ in try await database.deleteRecord(withID: noteID("t")) },
+            codes: (nil, nil), settled: everyParentLives),
+    ]
+}
