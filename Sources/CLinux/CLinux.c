@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/uio.h>
@@ -30,4 +31,8 @@ int64_t clinux_read_nowait(int file, void *bytes, size_t count, int64_t offset) 
 int64_t clinux_random(void *bytes, size_t count) {
     int64_t result = getrandom(bytes, count, 0);
     return result < 0 ? -errno : result;
+}
+
+void clinux_map_blocks_from(int length) {
+    mallopt(M_MMAP_THRESHOLD, length);
 }
