@@ -35,17 +35,16 @@ extension Database {
     ) throws(StoreError) -> ModifyRecordsResult {
         let operations = Self.operations(saving: records, deleting: recordIDs, savePolicy)
         try admit(operations)
-        var result = ModifyRecordsResult(saving: records.count, deleting: recordIDs.count)
-        for (zone, items, _) in try byZone(operations) {
-            let results: [Result<Record?, StoreError>]
+        var call = try CallByZone(operations, of: self)
+        for zone in call.zones {
             do {
-                results = try commitAndWait(items, in: zone, isAtomic: atomically)
+                call.put(
+                    try commitAndWait(zone.items, in: zone.id, isAtomic: atomically), of: zone)
             } catch {
-                results = items.map { .failure(error.with($0.recordID)) }
+                call.fail(zone, error)
             }
-            result.add(items, results)
         }
-        return result
+        return ModifyRecordsResult(operations, call.results)
     }
 
     private func commitAndWait(

@@ -62,23 +62,12 @@ public struct Database: Sendable {
         savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
         operationID: String? = nil, clientChangeTokenData: Data? = nil
     ) async throws(StoreError) -> ModifyRecordsResult {
-        let items = Self.operations(saving: records, deleting: recordIDs, savePolicy)
-        try admit(items)
-        let zones = try byZone(items)
-        let operation = try operation(
-            operationID, clientChangeTokenData, items, savePolicy, atomically)
-        var result = ModifyRecordsResult(saving: records.count, deleting: recordIDs.count)
-        for (zone, items, _) in zones {
-            let results: [Result<Record?, StoreError>]
-            do {
-                results = try await commit(items, in: zone, isAtomic: atomically, operation)
-            } catch {
-                if error == .reusedOperationID { throw error }
-                results = items.map { .failure(error.with($0.recordID)) }
-            }
-            result.add(items, results)
-        }
-        return result
+        let operations = Self.operations(saving: records, deleting: recordIDs, savePolicy)
+        return ModifyRecordsResult(
+            operations,
+            try await modifyRecords(
+                operations, savePolicy, atomically: atomically, operationID: operationID,
+                clientChangeTokenData: clientChangeTokenData))
     }
 
     static func operations(
@@ -86,51 +75,6 @@ public struct Database: Sendable {
     ) -> [RecordOperation] {
         let rule = SaveRule(policy)
         return records.map { .save($0, rule) } + recordIDs.map { .delete($0) }
-    }
-
-    private static func checkThatNoneIsTwice(
-        _ items: [RecordBatch.Item]
-    ) throws(StoreError) {
-        // Sorting fast hashes is cheaper than a set of names; only equal ones are looked at.
-        let hashes = items.enumerated().map {
-            (hash: Checksum.xxh3($1.recordID.recordName), place: $0)
-        }.sorted { ($0.hash, $0.place) < ($1.hash, $1.place) }
-        for (index, entry) in hashes.enumerated() {
-            let id = items[entry.place].recordID
-            for other in hashes.dropFirst(index + 1) {
-                guard other.hash == entry.hash else { break }
-                guard items[other.place].recordID.recordName != id.recordName else {
-                    throw StoreError(.invalidArguments, "a record is named twice in one call")
-                        .with(id)
-                }
-            }
-        }
-    }
-
-    /// The items of each zone, in order and none of them named twice, and where they stood; the
-    /// usual call has one zone, and their places go without saying.
-    func byZone(
-        _ items: [RecordBatch.Item]
-    ) throws(StoreError) -> [(zone: RecordZone.ID, items: [RecordBatch.Item], places: [Int])] {
-        guard let first = items.first?.recordID.zoneID else { return [] }
-        if items.allSatisfy({ $0.recordID.zoneID == first }) {
-            try Self.checkThatNoneIsTwice(items)
-            return [(first, items, [])]
-        }
-        var zones: [(zone: RecordZone.ID, items: [RecordBatch.Item], places: [Int])] = []
-        var numbers: [RecordZone.ID: Int] = [:]
-        for (place, item) in items.enumerated() {
-            let zone = ownZone(item.recordID.zoneID)
-            let number = numbers[zone] ?? zones.count
-            if number == zones.count {
-                numbers[zone] = number
-                zones.append((zone, [], []))
-            }
-            zones[number].items.append(item)
-            zones[number].places.append(place)
-        }
-        for (_, items, _) in zones { try Self.checkThatNoneIsTwice(items) }
-        return zones
     }
 
     /// The record `id`.
@@ -290,23 +234,14 @@ public struct ModifyRecordsResult: Sendable {
         return failure
     }
 
-    init(saving saves: Int, deleting deletes: Int) {
-        saveResults.reserveCapacity(saves)
-        deleteResults.reserveCapacity(deletes)
-    }
-
-    mutating func add(
-        _ items: [RecordBatch.Item], _ outcomes: [Result<Record?, StoreError>]
-    ) {
-        for (item, outcome) in zip(items, outcomes) { add(item, outcome) }
-    }
-
-    private mutating func add(_ item: RecordBatch.Item, _ outcome: Result<Record?, StoreError>) {
-        switch item {
-        case .save(let record, _):
-            saveResults[item.recordID] = outcome.map { $0 ?? record }
-        case .delete:
-            deleteResults[item.recordID] = outcome.map { _ in }
+    init(_ operations: [RecordOperation], _ outcomes: [Result<Record?, StoreError>]) {
+        saveResults.reserveCapacity(operations.count)
+        for (operation, outcome) in zip(operations, outcomes) {
+            switch operation {
+            case .save(let record, _):
+                saveResults[record.recordID] = outcome.map { $0 ?? record }
+            case .delete(let id, _): deleteResults[id] = outcome.map { _ in }
+            }
         }
     }
 }

@@ -67,14 +67,7 @@ public struct DatabaseSnapshot: Sendable {
     private func record(
         _ id: Record.ID, _ reading: StoreReading
     ) throws(StoreError) -> Record {
-        let zone: ZonePlace
-        do throws(StoreError) {
-            zone = try self.zone(id.zoneID, reading)
-        } catch {
-            // The default zone is there before anything was saved in it.
-            guard id.zoneID.isDefault, error.code == .zoneNotFound else { throw error }
-            return try unsaved(id, reading)
-        }
+        guard let zone = try usedZone(id.zoneID, reading) else { return try unsaved(id, reading) }
         let value = try reading.value(.record(zone.number, reading.hash(id.recordName)))
         guard let place = value.map({ EntryPlace($0) }), !place.isDeleted else {
             return try unsaved(id, reading)
@@ -82,16 +75,28 @@ public struct DatabaseSnapshot: Sendable {
         return try reading.record(place, as: id)
     }
 
-    /// The living zone `id` of this database.
+    /// The living zone `id` of this database. The default zone is there before anything was saved
+    /// in it, and then nil.
+    func usedZone(
+        _ id: RecordZone.ID, _ reading: StoreReading
+    ) throws(StoreError) -> ZonePlace? {
+        try check(id)
+        var place: ZonePlace?
+        if let database = try reading.database(scope) {
+            let value = try reading.value(.zone(database, reading.hash(id.zoneName)))
+            place = value.flatMap { ZonePlace($0) }
+        }
+        if let place, place.isAlive { return place }
+        if id.isDefault { return nil }
+        throw StoreError.noZone(id, place)
+    }
+
+    /// The living zone `id` of this database, in which something was saved where it is the default.
     func zone(
         _ id: RecordZone.ID, _ reading: StoreReading
     ) throws(StoreError) -> ZonePlace {
-        try check(id)
-        guard let database = try reading.database(scope) else { throw StoreError.zoneNotFound(id) }
-        let value = try reading.value(.zone(database, reading.hash(id.zoneName)))
-        let place = value.flatMap { ZonePlace($0) }
-        if let place, place.isAlive { return place }
-        throw StoreError.noZone(id, place)
+        guard let place = try usedZone(id, reading) else { throw StoreError.zoneNotFound(id) }
+        return place
     }
 
     /// A private database holds its owner's zones only.

@@ -20,8 +20,7 @@ package struct ChunkAddress: Hashable, Sendable {
     /// The address of `bytes` in a domain.
     package init(of bytes: Span<UInt8>, in domain: ChunkDomain) {
         var writer = ByteWriter(capacity: 16)
-        writer.uint64(domain.bits.high)
-        writer.uint64(domain.bits.low)
+        writer.hash(domain.bits)
         var hash = SHA256()
         hash.update(writer.bytes.span)
         hash.update(bytes)

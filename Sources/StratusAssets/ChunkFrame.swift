@@ -36,8 +36,7 @@ struct ChunkFrame: Equatable, Sendable {
         writer.uint32(UInt32(length))
         writer.uint8(encoding.rawValue)
         writer.zeros(7)
-        writer.uint64(domain.bits.high)
-        writer.uint64(domain.bits.low)
+        writer.hash(domain.bits)
         address.write(to: &writer)
         let header = Checksum.xxh3(
             writer.bytes.span, in: start + 8..<writer.count, seed: Self.seed(salt, place))

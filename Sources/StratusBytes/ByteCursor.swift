@@ -36,6 +36,11 @@ package struct ByteCursor {
         return bytes.uint64(at: position)
     }
 
+    /// A 128-bit hash, the high half first.
+    package mutating func hash(_ bytes: Span<UInt8>) throws(FormatError) -> Hash128 {
+        Hash128(high: try uint64(bytes), low: try uint64(bytes))
+    }
+
     @inlinable package mutating func int64(_ bytes: Span<UInt8>) throws(FormatError) -> Int64 {
         Int64(bitPattern: try uint64(bytes))
     }

@@ -17,6 +17,11 @@ package struct ByteWriter {
     package mutating func uint16(_ value: UInt16) { integer(value) }
     package mutating func uint32(_ value: UInt32) { integer(value) }
     package mutating func uint64(_ value: UInt64) { integer(value) }
+    /// The high half, then the low one.
+    package mutating func hash(_ value: Hash128) {
+        uint64(value.high)
+        uint64(value.low)
+    }
     package mutating func int64(_ value: Int64) { integer(UInt64(bitPattern: value)) }
     package mutating func double(_ value: Double) { integer(value.bitPattern) }
 

@@ -55,8 +55,7 @@ struct TableFooter: Equatable, Sendable {
 
     func append(to file: inout ByteWriter, number: UInt64, storeID: Hash128) {
         let start = file.count
-        file.uint64(storeID.high)
-        file.uint64(storeID.low)
+        file.hash(storeID)
         file.uint64(number)
         file.uint64(leastStamp)
         file.uint64(greatestStamp)

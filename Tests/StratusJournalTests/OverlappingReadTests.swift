@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// A storage whose long reads take so long that a writer works in their middle.
-private final class SlowStorage: Storage {
+private final class SlowStorage: StorageWrapper {
     let under: any Storage
     let inTheMiddle: @Sendable () -> Void
 
@@ -14,22 +14,12 @@ private final class SlowStorage: Storage {
         self.inTheMiddle = inTheMiddle
     }
 
-    var place: String { under.place }
-    func list() throws(StorageError) -> [String] { try under.list() }
-    func create(_ name: String, length: Int) throws(StorageError) -> any StorageFile {
-        try under.create(name, length: length)
-    }
     func open(_ name: String) throws(StorageError) -> any StorageFile {
         SlowFile(try under.open(name), inTheMiddle: inTheMiddle)
     }
-    func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) { try under.put(name, bytes) }
-    func delete(_ name: String) throws(StorageError) -> Bool { try under.delete(name) }
-    func pin(_ name: String) throws(StorageError) -> any StoragePin { try under.pin(name) }
-    func hasWriter() throws(StorageError) -> Bool { try under.hasWriter() }
-    func close() { under.close() }
 }
 
-private final class SlowFile: StorageFile {
+private final class SlowFile: StorageFileWrapper {
     let under: any StorageFile
     let inTheMiddle: @Sendable () -> Void
 
@@ -38,15 +28,6 @@ private final class SlowFile: StorageFile {
         self.inTheMiddle = inTheMiddle
     }
 
-    var name: String { under.name }
-    var length: Int { under.length }
-    func reserve(_ range: Range<Int>) throws(StorageError) { try under.reserve(range) }
-
-    func append(_ bytes: Span<UInt8>, at position: Int) throws(StorageError) {
-        try under.append(bytes, at: position)
-    }
-    func rewrite(_ range: Range<Int>) throws(StorageError) { try under.rewrite(range) }
-    func sync() throws(StorageError) { try under.sync() }
     func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
         guard range.count > SegmentHeader.length else { return try under.read(range) }
         // Pages are copied one after the other.

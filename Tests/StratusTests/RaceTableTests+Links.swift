@@ -45,11 +45,7 @@ extension RacePair {
                 try await $0.saveAll([note("p"), note("q"), child("c", of: "q")])
                 return [try await $0.record(for: noteID("c"))]
             },
-            left: { database, held in
-                var record = held[0]
-                record.parent = Reference(recordID: noteID("p"))
-                try await database.save(record)
-            },
+            left: { database, held in try await database.put(held[0], under: "p") },
             right: { database, _ in try await database.deleteRecord(withID: noteID("p")) },
             codes: (.referenceViolation, .referenceViolation), settled: everyParentLives),
         RacePair(
@@ -80,16 +76,8 @@ extension RacePair {
         RacePair(
             testDescription: "two records, each to be under the other",
             prepare: { [try await $0.save(note("a")), try await $0.save(note("b"))] },
-            left: { database, held in
-                var record = held[0]
-                record.parent = Reference(recordID: noteID("b"))
-                try await database.save(record)
-            },
-            right: { database, held in
-                var record = held[1]
-                record.parent = Reference(recordID: noteID("a"))
-                try await database.save(record)
-            },
+            left: { database, held in try await database.put(held[0], under: "b") },
+            right: { database, held in try await database.put(held[1], under: "a") },
             codes: (.invalidArguments, .invalidArguments), settled: everyParentLives),
         RacePair(
             testDescription: "both ends of a chain",
@@ -98,16 +86,8 @@ extension RacePair {
                 let record = try await $0.record(for: noteID("a"))
                 return [record, try await $0.record(for: noteID("b"))]
             },
-            left: { database, held in
-                var record = held[0]
-                record.parent = Reference(recordID: noteID("c"))
-                try await database.save(record)
-            },
-            right: { database, held in
-                var record = held[1]
-                record.parent = Reference(recordID: noteID("a"))
-                try await database.save(record)
-            },
+            left: { database, held in try await database.put(held[0], under: "c") },
+            right: { database, held in try await database.put(held[1], under: "a") },
             codes: (.invalidArguments, .invalidArguments), settled: everyParentLives),
     ]
 
@@ -135,4 +115,13 @@ extension RacePair {
             right: { database, _ in try await database.deleteRecord(withID: noteID("t")) },
             codes: (nil, nil), settled: everyParentLives),
     ]
+}
+
+extension Database {
+    /// Saves `record` with another parent.
+    fileprivate func put(_ record: Record, under parent: String) async throws {
+        var record = record
+        record.parent = Reference(recordID: noteID(parent))
+        try await save(record)
+    }
 }

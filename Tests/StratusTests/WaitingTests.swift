@@ -3,6 +3,7 @@ import Stratus
 import StratusFiles
 import StratusJournal
 import Synchronization
+import Support
 import Testing
 
 /// Who waits for the disk, and what stays there while somebody does.

@@ -90,10 +90,7 @@ extension DatabaseSnapshot {
         desiredKeys: [String]? = nil, resultsLimit: Int? = nil
     ) throws(StoreError) -> RecordZoneChanges {
         let reading = reading
-        // The default zone is there before anything was saved in it.
-        let found = id.isDefault ? try? zone(id, reading) : try zone(id, reading)
-        guard let zone = found, zone.capabilities.contains(.fetchChanges) else {
-            try check(id)
+        guard let zone = try usedZone(id, reading), zone.capabilities.contains(.fetchChanges) else {
             throw StoreError(.invalidArguments, "this zone has no change feed").with(id)
         }
         if let token { try token.check(against: zone, reading) }

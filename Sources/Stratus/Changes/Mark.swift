@@ -115,11 +115,7 @@ private struct MarkRequest: CommitRequest {
         }
         let mark = MarkEntry(
             time: role.now, offset: position.offset, chain: position.chain, name: name)
-        do {
-            try preparation.buffer.append(.mark, zone: 0) { mark.write(to: &$0) }
-        } catch {
-            throw StoreError(JournalError.entryTooLong)
-        }
+        try preparation.buffer.add(.mark) { mark.write(to: &$0) }
         preparation.results = [.staged(place: 0)]
         return preparation
     }

@@ -36,6 +36,15 @@ struct NumberAssignment {
         return number
     }
 
+    /// The numbers of the caller and of the database.
+    mutating func caller(
+        _ caller: UserID, in scope: DatabaseScope, _ preparation: inout Preparation
+    ) throws(StoreError) -> (user: UInt32?, database: UInt32?) {
+        let number = try user(caller, in: &preparation)
+        guard case .private(let owner) = scope else { return (number, 0) }
+        return (number, owner == caller ? number : try user(owner, in: &preparation))
+    }
+
     /// The zone, which must be there; the default zone is made when it is first needed.
     mutating func zone(
         _ id: RecordZone.ID, in database: UInt32?, _ preparation: inout Preparation
@@ -155,24 +164,16 @@ struct NumberAssignment {
 
     /// Writes what was assigned since the last call, and makes `preparation` know the names.
     mutating func write(to preparation: inout Preparation) throws(StoreError) {
-        do throws(FrameFault) {
-            for user in newUsers {
-                try preparation.buffer.append(.user, zone: 0) { user.write(to: &$0) }
+        for user in newUsers { try preparation.buffer.add(.user) { user.write(to: &$0) } }
+        if let newZone {
+            try preparation.buffer.add(.zone, zone: newZone.number) { newZone.write(to: &$0) }
+        }
+        if !addition.isEmpty {
+            let addition = addition
+            try preparation.buffer.add(.names, limit: role.payloadLimit) {
+                addition.write(to: &$0)
             }
-            if let newZone {
-                try preparation.buffer.append(.zone, zone: newZone.number) {
-                    newZone.write(to: &$0)
-                }
-            }
-            if !addition.isEmpty {
-                let addition = addition
-                try preparation.buffer.append(.names, zone: 0, limit: role.payloadLimit) {
-                    addition.write(to: &$0)
-                }
-                preparation.schema = reading.schema.adding(addition)
-            }
-        } catch {
-            throw StoreError(JournalError.entryTooLong)
+            preparation.schema = reading.schema.adding(addition)
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
 
@@ -69,6 +70,30 @@ struct Preparation: Sendable {
     }
 }
 
+extension CommitBuffer {
+    /// Adds an entry; `payload` writes it. Fails with `limitExceeded` where it is too long.
+    mutating func add(
+        _ kind: EntryKind, zone: UInt32 = 0, incarnation: UInt16 = 0,
+        limit: Int = FrameFormat.payloadLimit, payload: (inout ByteWriter) -> Void
+    ) throws(StoreError) {
+        do {
+            try append(kind, zone: zone, incarnation: incarnation, limit: limit, payload: payload)
+        } catch {
+            throw StoreError(JournalError.entryTooLong)
+        }
+    }
+
+    /// The same of what lies in a zone.
+    mutating func add(
+        _ kind: EntryKind, in zone: ZonePlace, limit: Int = FrameFormat.payloadLimit,
+        payload: (inout ByteWriter) -> Void
+    ) throws(StoreError) {
+        try add(
+            kind, zone: zone.number, incarnation: zone.incarnation, limit: limit,
+            payload: payload)
+    }
+}
+
 /// A commit that is part of the store: what was prepared and where it lies.
 struct Committed: Sendable {
     var preparation: Preparation
@@ -106,7 +131,7 @@ struct StagedPiece {
 }
 
 /// Takes in a piece of a long commit.
-typealias PieceSink = (CommitBuffer) throws(JournalError) -> StagedPiece
+typealias PieceSink = (CommitBuffer) throws(StoreError) -> StagedPiece
 
 /// Something that becomes one commit: checked once, against a state, knowing nothing of others
 /// that write at the same time.
@@ -125,7 +150,7 @@ extension CommitRequest {
     func prepare(
         _ reading: StoreReading, _ role: PreparingRole
     ) throws(StoreError) -> Preparation {
-        try prepare(reading, role) { _ throws(JournalError) in
+        try prepare(reading, role) { _ throws(StoreError) in
             preconditionFailure("only the committer writes pieces")
         }
     }

@@ -41,12 +41,8 @@ struct RecordBatch: CommitRequest {
             return preparation
         }
         var numbers = NumberAssignment(reading, role)
-        let user = try numbers.user(caller, in: &preparation)
-        var owner: UInt32? = 0
-        if case .private(let other) = scope {
-            owner = other == caller ? user : try numbers.user(other, in: &preparation)
-        }
-        let zone = try numbers.zone(zoneID, in: owner, &preparation)
+        let (user, database) = try numbers.caller(caller, in: scope, &preparation)
+        let zone = try numbers.zone(zoneID, in: database, &preparation)
         guard let user, let zone, !preparation.needsCommitter else { return preparation }
         preparation.user = user
         preparation.zone = zone

@@ -111,12 +111,7 @@ struct RecordEncoder {
             return nil
         }
         preparation.hasPieces = true
-        let piece: StagedPiece
-        do {
-            piece = try sink(buffer)
-        } catch {
-            throw StoreError(error)
-        }
+        let piece = try sink(buffer)
         try preparation.resolve(items, of: batch, in: buffer, from: piece.start, reading)
         return piece.reading
     }
@@ -308,11 +303,19 @@ extension Preparation {
         else { return nil }
         var id = record.recordID
         if id.zoneID != batch.zoneID { id.zoneID = batch.zoneID }
-        let version = Version(
-            incarnation: zone?.incarnation ?? 0, offset: start.advanced(byBytes: place))
-        return try Record(bytes, 0..<bytes.count, version: version, as: id, schema: schema) {
+        return try self.record(
+            bytes, of: start.advanced(byBytes: place), as: id, by: batch.caller, reading)
+    }
+
+    /// The record of that payload, which the commit has at `offset`.
+    func record(
+        _ payload: [UInt8], of offset: JournalOffset, as id: Record.ID, by caller: UserID,
+        _ reading: StoreReading
+    ) throws(StoreError) -> Record {
+        let version = Version(incarnation: zone?.incarnation ?? 0, offset: offset)
+        return try Record(payload, 0..<payload.count, version: version, as: id, schema: schema) {
             number throws(StoreError) in
-            number == user ? batch.caller : try reading.user(number)
+            number == user ? caller : try reading.user(number)
         }
     }
 }

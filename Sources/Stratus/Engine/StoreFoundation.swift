@@ -13,7 +13,7 @@ struct StoreFoundation: Sendable {
     let threads: IOThreads
 
     init(_ storage: any Storage, memoryLimit: Int, threads: IOThreads) {
-        Heap.isSetUp
+        Heap.mapLargeBlocks()
         self.storage = storage
         self.threads = threads
         budget = MemoryBudget(limit: max(memoryLimit, MemoryBudget.least))

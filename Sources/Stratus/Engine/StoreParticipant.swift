@@ -51,14 +51,14 @@ struct StoreParticipant: CommitParticipant {
             pieceLimit: stage.pieceLimit, staged: stage.fold.staged)
         let preparation: Preparation
         do throws(StoreError) {
-            preparation = try request.prepare(reading, role) { piece throws(JournalError) in
+            preparation = try request.prepare(reading, role) { piece throws(StoreError) in
                 do throws(JournalError) {
                     pieceCount += 1
                     let start = try stage.append(piece, isLast: false, time: time)
                     return StagedPiece(start: start, reading: stage.reading)
                 } catch {
                     failure = error
-                    throw error
+                    throw StoreError(error)
                 }
             }
         } catch {

@@ -70,13 +70,8 @@ extension DatabaseSnapshot {
     /// What a zone takes.
     public func usage(ofZoneWith id: RecordZone.ID) throws(StoreError) -> Usage {
         let reading = reading
-        do throws(StoreError) {
-            return Usage(try reading.value(.activity(try zone(id, reading).number)))
-        } catch {
-            // The default zone is there before anything was saved in it.
-            if id.isDefault, error.code == .zoneNotFound { return Usage() }
-            throw error
-        }
+        guard let zone = try usedZone(id, reading) else { return Usage() }
+        return Usage(try reading.value(.activity(zone.number)))
     }
 }
 

@@ -56,16 +56,14 @@ struct OperationEntry: Equatable, Sendable {
     /// What tells operations apart: in the entry it stands like this at the beginning.
     static func identity(_ caller: Hash128, _ id: String) -> [UInt8] {
         var writer = ByteWriter()
-        writer.uint64(caller.high)
-        writer.uint64(caller.low)
+        writer.hash(caller)
         writer.countedText(id)
         return writer.bytes
     }
 
     func write(to writer: inout ByteWriter) {
         writer.append(Self.identity(caller, id))
-        writer.uint64(request.high)
-        writer.uint64(request.low)
+        writer.hash(request)
         writer.varint(outcomes.count)
         for outcome in outcomes { write(outcome, to: &writer) }
     }
@@ -83,8 +81,7 @@ struct OperationEntry: Equatable, Sendable {
             writer.signedVarint(saved.modified)
             if isInsert { return }
             writer.signedVarint(saved.created)
-            writer.uint64(saved.creator.high)
-            writer.uint64(saved.creator.low)
+            writer.hash(saved.creator)
         case .failed(let code, let reason, let server):
             writer.uint8(Kind.failed)
             writer.varint(max(0, code))
@@ -111,7 +108,7 @@ struct OperationEntry: Equatable, Sendable {
     init(_ bytes: Span<UInt8>) throws(FormatError) {
         var cursor = ByteCursor()
         (caller, id) = try Self.readIdentity(bytes, &cursor)
-        request = Hash128(high: try cursor.uint64(bytes), low: try cursor.uint64(bytes))
+        request = try cursor.hash(bytes)
         let count = try cursor.count(bytes, upTo: cursor.remaining(bytes))
         outcomes = []
         outcomes.reserveCapacity(count)
@@ -125,7 +122,7 @@ struct OperationEntry: Equatable, Sendable {
     static func readIdentity(
         _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
     ) throws(FormatError) -> (caller: Hash128, id: String) {
-        let caller = Hash128(high: try cursor.uint64(bytes), low: try cursor.uint64(bytes))
+        let caller = try cursor.hash(bytes)
         let id = try cursor.text(bytes, upTo: NameRules.limit)
         guard !id.isEmpty else { throw .value("operationID") }
         return (caller, id)
@@ -145,7 +142,7 @@ struct OperationEntry: Equatable, Sendable {
                     Saved(place: place, modified: modified, created: modified, creator: caller))
             }
             let created = try cursor.signedVarint(bytes)
-            let creator = Hash128(high: try cursor.uint64(bytes), low: try cursor.uint64(bytes))
+            let creator = try cursor.hash(bytes)
             guard creator != caller || created != modified else { throw .value("outcome") }
             return .saved(
                 Saved(place: place, modified: modified, created: created, creator: creator))
@@ -191,7 +188,7 @@ struct ClientTokenEntry: Equatable, Sendable {
 
     init(_ bytes: Span<UInt8>) throws(FormatError) {
         var cursor = ByteCursor()
-        caller = Hash128(high: try cursor.uint64(bytes), low: try cursor.uint64(bytes))
+        caller = try cursor.hash(bytes)
         device = try cursor.text(bytes, upTo: NameRules.limit)
         guard cursor.remaining(bytes) <= OperationRequest.tokenLimit else {
             throw .value("length")

@@ -13,12 +13,10 @@ struct OperationRequest: Sendable {
     private let device: String
     private let token: Data?
 
-    /// Nil where nothing is said, which is what most calls do.
-    init?(
+    init(
         _ id: String?, token: Data?, device: String?, items: [RecordBatch.Item],
         _ policy: SavePolicy, atomically: Bool, in scope: DatabaseScope, secret: UInt64
     ) throws(StoreError) {
-        guard id != nil || token != nil else { return nil }
         if let id, id.isEmpty || id.utf8.count > NameRules.limit {
             throw StoreError(.invalidArguments, "an operationID has 1 to 255 bytes")
         }
@@ -51,8 +49,7 @@ struct OperationRequest: Sendable {
         writer.removeAll()
         writer.uint8(UInt8(policy.rawValue))
         if case .private(let owner) = scope {
-            writer.uint64(owner.bits.high)
-            writer.uint64(owner.bits.low)
+            writer.hash(owner.bits)
         }
         writer.uint8(atomically ? 1 : 0)
         writer.uint8(token == nil ? 0 : 1)
@@ -60,8 +57,7 @@ struct OperationRequest: Sendable {
         writer.varint(token?.count ?? 0)
         if let token { writer.append(contentsOf: token) }
         for hash in hashes.sorted() {
-            writer.uint64(hash.high)
-            writer.uint64(hash.low)
+            writer.hash(hash)
         }
         return Hash128(writer.bytes.span, seed: secret)
     }
@@ -147,20 +143,13 @@ extension OperationRequest {
     ) throws(StoreError) {
         guard let zone = preparation.zone else { return }
         let hasChanges = !preparation.buffer.isEmpty
-        do throws(FrameFault) {
-            // Who asked for nothing that could be done has not arrived; and where there is no
-            // feed, nobody would ever ask.
-            if let token, zone.capabilities.contains(.fetchChanges),
-                preparation.results.contains(where: { !$0.hasFailed })
-            {
-                let entry = ClientTokenEntry(
-                    caller: batch.caller.bits, device: device, token: token)
-                try preparation.buffer.append(
-                    .clientToken, zone: zone.number, incarnation: zone.incarnation
-                ) { entry.write(to: &$0) }
-            }
-        } catch {
-            throw StoreError(JournalError.entryTooLong)
+        // Who asked for nothing that could be done has not arrived; and where there is no feed,
+        // nobody would ever ask.
+        if let token, zone.capabilities.contains(.fetchChanges),
+            preparation.results.contains(where: { !$0.hasFailed })
+        {
+            let entry = ClientTokenEntry(caller: batch.caller.bits, device: device, token: token)
+            try preparation.buffer.add(.clientToken, in: zone) { entry.write(to: &$0) }
         }
         guard let id, hasChanges else { return }
         var length = 64 + id.utf8.count
@@ -198,12 +187,7 @@ extension Preparation {
         }
         let piece = buffer
         buffer = CommitBuffer()
-        let start: JournalOffset
-        do {
-            start = try sink(piece).start
-        } catch {
-            throw StoreError(error)
-        }
+        let start = try sink(piece).start
         try resolve(results.indices, of: batch, in: piece, from: start, reading)
     }
 

@@ -1,41 +1,104 @@
 package import FoundationEssentials
+internal import StratusBytes
 
 // Operations that say for themselves what they may overwrite.
 
 extension Database {
     /// Does what each operation says; what lies in one zone is one commit. The results are in the
     /// order of the operations: the record as it is now, nil where it is gone, or why nothing was
-    /// done.
+    /// done. `policy` is that of the whole call, where it has one.
     ///
     /// - Throws: ``StoreError`` with `notAuthenticated`, `limitExceeded`, or `invalidArguments`
     ///   where a record is named twice or another call had that operationID.
     package nonisolated(nonsending) func modifyRecords(
-        _ operations: [RecordOperation], atomically: Bool, operationID: String? = nil,
-        clientChangeTokenData: Data? = nil
+        _ operations: [RecordOperation], _ policy: SavePolicy = .ifServerRecordUnchanged,
+        atomically: Bool, operationID: String? = nil, clientChangeTokenData: Data? = nil
     ) async throws(StoreError) -> [Result<Record?, StoreError>] {
         try admit(operations)
+        var call = try CallByZone(operations, of: self)
         let operation = try operation(
-            operationID, clientChangeTokenData, operations, .ifServerRecordUnchanged, atomically)
-        var all = [Result<Record?, StoreError>](
-            repeating: .success(nil), count: operations.count)
-        for (zone, items, places) in try byZone(operations) {
-            let results: [Result<Record?, StoreError>]
+            operationID, clientChangeTokenData, operations, policy, atomically)
+        for zone in call.zones {
             do {
-                results = try await commit(items, in: zone, isAtomic: atomically, operation)
+                let results = try await commit(
+                    zone.items, in: zone.id, isAtomic: atomically, operation)
+                call.put(results, of: zone)
             } catch {
                 if error == .reusedOperationID { throw error }
-                results = items.map { .failure(error.with($0.recordID)) }
+                call.fail(zone, error)
             }
-            for (index, result) in results.enumerated() {
-                let place = places.isEmpty ? index : places[index]
-                // A save that changed nothing leaves the record that was given.
-                if case .save(let record, _) = items[index] {
-                    all[place] = result.map { $0 ?? record }
-                } else {
-                    all[place] = result
+        }
+        return call.results
+    }
+}
+
+/// The operations of a call by the zones that they concern, and what became of them.
+struct CallByZone {
+    struct Zone {
+        let id: RecordZone.ID
+        fileprivate(set) var items: [RecordBatch.Item]
+        /// Where they stand in the call. The usual one has one zone, and they go without saying.
+        fileprivate var places: [Int] = []
+    }
+
+    private(set) var zones: [Zone] = []
+    /// In the order of the call.
+    private(set) var results: [Result<Record?, StoreError>]
+
+    /// Fails where a record is named twice.
+    init(_ operations: [RecordOperation], of database: Database) throws(StoreError) {
+        results = Array(repeating: .success(nil), count: operations.count)
+        guard let first = operations.first?.recordID.zoneID else { return }
+        if operations.allSatisfy({ $0.recordID.zoneID == first }) {
+            zones = [Zone(id: first, items: operations)]
+        } else {
+            var numbers: [RecordZone.ID: Int] = [:]
+            for (place, operation) in operations.enumerated() {
+                let id = database.ownZone(operation.recordID.zoneID)
+                let number = numbers[id] ?? zones.count
+                if number == zones.count {
+                    numbers[id] = number
+                    zones.append(Zone(id: id, items: []))
+                }
+                zones[number].items.append(operation)
+                zones[number].places.append(place)
+            }
+        }
+        for zone in zones { try Self.checkThatNoneIsTwice(zone.items) }
+    }
+
+    private static func checkThatNoneIsTwice(
+        _ items: [RecordBatch.Item]
+    ) throws(StoreError) {
+        // Sorting fast hashes is cheaper than a set of names; only equal ones are looked at.
+        let hashes = items.enumerated().map {
+            (hash: Checksum.xxh3($1.recordID.recordName), place: $0)
+        }.sorted { ($0.hash, $0.place) < ($1.hash, $1.place) }
+        for (index, entry) in hashes.enumerated() {
+            let id = items[entry.place].recordID
+            for other in hashes.dropFirst(index + 1) {
+                guard other.hash == entry.hash else { break }
+                guard items[other.place].recordID.recordName != id.recordName else {
+                    throw StoreError(.invalidArguments, "a record is named twice in one call")
+                        .with(id)
                 }
             }
         }
-        return all
+    }
+
+    mutating func put(_ outcomes: [Result<Record?, StoreError>], of zone: Zone) {
+        for (index, outcome) in outcomes.enumerated() {
+            // A save that changed nothing leaves the record that was given.
+            var outcome = outcome
+            if case .save(let record, _) = zone.items[index] {
+                outcome = outcome.map { $0 ?? record }
+            }
+            results[zone.places.isEmpty ? index : zone.places[index]] = outcome
+        }
+    }
+
+    /// Nothing in the zone was done.
+    mutating func fail(_ zone: Zone, _ error: StoreError) {
+        put(zone.items.map { .failure(error.with($0.recordID)) }, of: zone)
     }
 }

@@ -42,14 +42,7 @@ extension DatabaseSnapshot {
         resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil
     ) throws(StoreError) -> RecordPage {
         let reading = reading
-        let zone: ZonePlace
-        do throws(StoreError) {
-            zone = try self.zone(id, reading)
-        } catch {
-            // The default zone is there before anything was saved in it.
-            if id.isDefault, error.code == .zoneNotFound { return RecordPage() }
-            throw error
-        }
+        guard let zone = try usedZone(id, reading) else { return RecordPage() }
         guard cursor.map({ $0.zone == zone.number }) ?? true else {
             throw StoreError(.invalidArguments, "the cursor is of another zone")
         }

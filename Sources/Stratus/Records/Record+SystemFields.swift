@@ -24,8 +24,7 @@ extension Record {
             writer.signedVarint(system.created)
             writer.signedVarint(system.modified)
             for user in [system.creator, system.modifier] {
-                writer.uint64(user.bits.high)
-                writer.uint64(user.bits.low)
+                writer.hash(user.bits)
             }
         }
         if let parent { writer.countedText(parent.recordID.recordName) }
@@ -110,8 +109,8 @@ private struct SystemFieldsFormat {
         guard created.magnitude < 1 << 53, modified.magnitude < 1 << 53 else {
             throw .value("date")
         }
-        let creator = Hash128(high: try cursor.uint64(bytes), low: try cursor.uint64(bytes))
-        let modifier = Hash128(high: try cursor.uint64(bytes), low: try cursor.uint64(bytes))
+        let creator = try cursor.hash(bytes)
+        let modifier = try cursor.hash(bytes)
         return Record.System(
             version: version, created: created, modified: modified,
             creator: UserID(bits: creator), modifier: UserID(bits: modifier))

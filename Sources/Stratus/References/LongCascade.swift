@@ -178,22 +178,13 @@ struct LongCascade {
 
     private mutating func append(_ place: EntryPlace) throws(StoreError) {
         let tombstone = try reading.entry(place).tombstone(by: user, now: role.now / 1000)
-        do {
-            try buffer.append(
-                .tombstone, zone: zone.number, incarnation: zone.incarnation,
-                limit: role.payloadLimit
-            ) { tombstone.write(to: &$0) }
-        } catch {
-            throw StoreError(JournalError.entryTooLong)
+        try buffer.add(.tombstone, in: zone, limit: role.payloadLimit) {
+            tombstone.write(to: &$0)
         }
     }
 
     private mutating func flush(_ sink: PieceSink) throws(StoreError) {
-        do {
-            reading = try sink(buffer).reading
-        } catch {
-            throw StoreError(error)
-        }
+        reading = try sink(buffer).reading
         buffer = CommitBuffer(capacity: role.pieceLimit)
         pending = []
     }

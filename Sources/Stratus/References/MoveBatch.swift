@@ -17,11 +17,9 @@ struct MoveBatch: CommitRequest {
     ) throws(StoreError) -> Preparation {
         var preparation = Preparation(reading)
         var numbers = NumberAssignment(reading, role)
-        let user = try numbers.user(caller, in: &preparation)
-        var owner: UInt32? = 0
-        if case .private(let user) = scope { owner = try numbers.user(user, in: &preparation) }
-        let old = try numbers.zone(source, in: owner, &preparation)
-        let new = try numbers.zone(destination, in: owner, &preparation)
+        let (user, database) = try numbers.caller(caller, in: scope, &preparation)
+        let old = try numbers.zone(source, in: database, &preparation)
+        let new = try numbers.zone(destination, in: database, &preparation)
         guard let user, let old, let new, !preparation.needsCommitter else { return preparation }
         preparation.user = user
         preparation.zone = new
@@ -172,12 +170,7 @@ private struct Move {
                 preparation.hasPieces = true
                 let buffer = preparation.buffer
                 preparation.buffer = CommitBuffer(capacity: role.pieceLimit)
-                let start: JournalOffset
-                do {
-                    start = try sink(buffer).start
-                } catch {
-                    throw StoreError(error)
-                }
+                let start = try sink(buffer).start
                 try preparation.resolve(first..<index, of: batch, in: buffer, from: start, reading)
                 first = index
             }
@@ -199,23 +192,15 @@ private struct Move {
             origin: MoveOrigin(zone: self.old.number, version: entry.version))
         let links = LinkChange(hasOwners: old.hasOwners)
         let content = entry.bytes.span.extracting(fields.position..<entry.payloadRange.upperBound)
-        do throws(FrameFault) {
-            try preparation.buffer.append(
-                .tombstone, zone: self.old.number, incarnation: self.old.incarnation,
-                limit: role.payloadLimit
-            ) { tombstone.write(to: &$0) }
-            let place = preparation.buffer.count
-            try preparation.buffer.append(
-                .record, zone: new.number, incarnation: new.incarnation, limit: role.payloadLimit
-            ) { writer in
-                head.write(
-                    name: tombstone.name, parent: tombstone.parent, links: links, to: &writer)
-                writer.append(content)
-            }
-            return place
-        } catch {
-            throw StoreError(JournalError.entryTooLong)
+        try preparation.buffer.add(.tombstone, in: self.old, limit: role.payloadLimit) {
+            tombstone.write(to: &$0)
         }
+        let place = preparation.buffer.count
+        try preparation.buffer.add(.record, in: new, limit: role.payloadLimit) { writer in
+            head.write(name: tombstone.name, parent: tombstone.parent, links: links, to: &writer)
+            writer.append(content)
+        }
+        return place
     }
 
     private func place(
@@ -257,14 +242,10 @@ extension Preparation {
         at place: Int, of batch: MoveBatch, _ index: Int, in buffer: CommitBuffer,
         from start: JournalOffset, _ reading: StoreReading
     ) throws(StoreError) -> Record {
-        let bytes = buffer.payload(at: place) ?? []
         let id = Record.ID(recordName: batch.ids[index].recordName, zoneID: batch.destination)
-        let version = Version(
-            incarnation: zone?.incarnation ?? 0, offset: start.advanced(byBytes: place))
-        return try Record(bytes, 0..<bytes.count, version: version, as: id, schema: schema) {
-            number throws(StoreError) in
-            number == user ? batch.caller : try reading.user(number)
-        }
+        return try record(
+            buffer.payload(at: place) ?? [], of: start.advanced(byBytes: place), as: id,
+            by: batch.caller, reading)
     }
 }
 

@@ -12,8 +12,7 @@ struct UserID: Hashable, Sendable {
             return
         }
         var writer = ByteWriter()
-        writer.uint64(storeID.high)
-        writer.uint64(storeID.low)
+        writer.hash(storeID)
         writer.text(name)
         let hash = SHA256.hash(writer.bytes).span
         bits = Hash128(high: hash.uint64(at: 0), low: hash.uint64(at: 8))
@@ -50,8 +49,7 @@ struct UserEntry: Equatable, Sendable {
 
     func write(to writer: inout ByteWriter) {
         writer.varint(number)
-        writer.uint64(bits.high)
-        writer.uint64(bits.low)
+        writer.hash(bits)
         writer.signedVarint(created)
     }
 
@@ -64,7 +62,7 @@ struct UserEntry: Equatable, Sendable {
     init(_ bytes: Span<UInt8>) throws(FormatError) {
         var cursor = ByteCursor()
         number = try cursor.varint32(bytes)
-        bits = Hash128(high: try cursor.uint64(bytes), low: try cursor.uint64(bytes))
+        bits = try cursor.hash(bytes)
         created = try cursor.signedVarint(bytes)
         guard number > 0, number < 1 << 31 else { throw .value("number") }
         guard created.magnitude < 1 << 53 else { throw .value("created") }

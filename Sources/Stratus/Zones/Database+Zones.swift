@@ -55,13 +55,7 @@ extension Database {
 extension DatabaseSnapshot {
     /// The zone `id`, with what it can do.
     public func recordZone(for id: RecordZone.ID) throws(StoreError) -> RecordZone {
-        do throws(StoreError) {
-            return RecordZone(zoneID: id, capabilities: try zone(id, reading).capabilities)
-        } catch {
-            // Every database has a default zone, whether or not anything was ever saved in it.
-            if id.isDefault, error.code == .zoneNotFound { return RecordZone(zoneID: id) }
-            throw error
-        }
+        RecordZone(zoneID: id, capabilities: try usedZone(id, reading)?.capabilities ?? [])
     }
 
     /// All zones of this database, the default zone first, the others sorted by name.

@@ -24,17 +24,13 @@ private struct Purge: CommitRequest {
             return preparation
         }
         let database = DatabaseSnapshot(.state(reading), .private(owner: owner), owner)
-        do {
-            for (id, place) in try database.livingZones(reading) {
-                if preparation.buffer.lengthInBytes > role.pieceLimit * 3 / 4 {
-                    _ = try sink(preparation.buffer)
-                    preparation.buffer = CommitBuffer(capacity: role.pieceLimit)
-                }
-                let entry = ZoneEntry(place, state: .purged, name: id.zoneName)
-                try preparation.buffer.append(.zone, zone: entry.number) { entry.write(to: &$0) }
+        for (id, place) in try database.livingZones(reading) {
+            if preparation.buffer.lengthInBytes > role.pieceLimit * 3 / 4 {
+                _ = try sink(preparation.buffer)
+                preparation.buffer = CommitBuffer(capacity: role.pieceLimit)
             }
-        } catch {
-            throw StoreError(translating: error)
+            let entry = ZoneEntry(place, state: .purged, name: id.zoneName)
+            try preparation.buffer.add(.zone, zone: entry.number) { entry.write(to: &$0) }
         }
         return preparation
     }

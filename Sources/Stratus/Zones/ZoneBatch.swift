@@ -41,13 +41,7 @@ struct ZoneBatch: CommitRequest {
                     number = entry.number
                 }
                 let place = preparation.buffer.count
-                do {
-                    try preparation.buffer.append(.zone, zone: entry.number) {
-                        entry.write(to: &$0)
-                    }
-                } catch {
-                    throw StoreError(JournalError.entryTooLong)
-                }
+                try preparation.buffer.add(.zone, zone: entry.number) { entry.write(to: &$0) }
                 preparation.results.append(.staged(place: place))
             } catch {
                 if error.mustWait { throw error }

@@ -1,0 +1,45 @@
+package import StratusFiles
+
+/// A storage that does what another one does, but for the verbs that it has of its own.
+package protocol StorageWrapper: Storage {
+    var under: any Storage { get }
+}
+
+extension StorageWrapper {
+    package var place: String { under.place }
+    package func list() throws(StorageError) -> [String] { try under.list() }
+    package func create(_ name: String, length: Int) throws(StorageError) -> any StorageFile {
+        try under.create(name, length: length)
+    }
+    package func open(_ name: String) throws(StorageError) -> any StorageFile {
+        try under.open(name)
+    }
+    package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
+        try under.put(name, bytes)
+    }
+    package func delete(_ name: String) throws(StorageError) -> Bool { try under.delete(name) }
+    package func pin(_ name: String) throws(StorageError) -> any StoragePin {
+        try under.pin(name)
+    }
+    package func hasWriter() throws(StorageError) -> Bool { try under.hasWriter() }
+    package func close() { under.close() }
+}
+
+/// A file that does what another one does, but for the verbs that it has of its own.
+package protocol StorageFileWrapper: StorageFile {
+    var under: any StorageFile { get }
+}
+
+extension StorageFileWrapper {
+    package var name: String { under.name }
+    package var length: Int { under.length }
+    package func reserve(_ range: Range<Int>) throws(StorageError) { try under.reserve(range) }
+    package func append(_ bytes: Span<UInt8>, at position: Int) throws(StorageError) {
+        try under.append(bytes, at: position)
+    }
+    package func rewrite(_ range: Range<Int>) throws(StorageError) { try under.rewrite(range) }
+    package func sync() throws(StorageError) { try under.sync() }
+    package func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
+        try under.read(range, mode)
+    }
+}
