@@ -15,8 +15,6 @@ package struct ModelGenerator: Sendable {
         package var keepsSystemFields = false
         /// Whether calls have names and are repeated.
         package var repeatsCalls = false
-        /// Whether the saves of a call never are each other's parents in a circle.
-        package var avoidsCircles = false
         /// Whether records move between zones.
         package var movesRecords = false
         init(_ random: inout SeededGenerator) {

@@ -14,6 +14,13 @@ package struct ModelToken: Sendable {
     var beganWithNothing = false
 }
 
+extension ModelToken {
+    /// The token as it goes on in a database, where that took one of nothing for its own.
+    func taken(as id: ModelDatabaseID) -> Self {
+        isOfNothing ? Self(database: id, zone: nil, incarnation: 0, base: 0) : self
+    }
+}
+
 /// What is in a feed since a token, in all its pages.
 package struct ModelFeed: Sendable {
     package var modified: [String: ModelRecord] = [:]
