@@ -5,8 +5,22 @@ import Testing
 /// The container and the model of the record rules, side by side.
 @Suite struct ModelTests {
     @Test func `the container answers as the model does`() async throws {
-        let counts = try await agree { try EngineDriver(ModelStore(seed: $0)) }
+        let counts = try await agree { seed in
+            var run = ModelRun(seed: seed, try EngineDriver(ModelStore(seed: seed)))
+            run.prepare()
+            return run
+        }
         report("through the library", counts)
+    }
+
+    @Test func `the gateway answers as the model does`() async throws {
+        let counts = try await agree { seed in
+            var run = ModelRun(seed: seed, try GatewayDriver(ModelStore(seed: seed)))
+            run.prepare()
+            run.generator.character.isWeb = true
+            return run
+        }
+        report("through the gateway", counts)
     }
 }
 
@@ -40,7 +54,7 @@ extension ModelRun {
 
 /// Runs all seeds, two at a time, and adds up what happened.
 private func agree<Driver: ModelDriver>(
-    _ makeDriver: @escaping @Sendable (UInt64) throws -> Driver
+    _ makeRun: @escaping @Sendable (UInt64) throws -> ModelRun<Driver>
 ) async throws -> [String: Int] {
     try await withThrowingTaskGroup(of: [String: Int].self) { group in
         var counts: [String: Int] = [:]
@@ -50,8 +64,7 @@ private func agree<Driver: ModelDriver>(
             }
             group.addTask {
                 let seed = UInt64(Length.first + number)
-                var run = ModelRun(seed: seed, try makeDriver(seed))
-                run.prepare()
+                var run = try makeRun(seed)
                 let found = try await run.run(Length.operations)
                 if !found.isEmpty {
                     Issue.record("seed \(seed): \(found.joined(separator: "\n  "))")

@@ -147,6 +147,7 @@ extension ModelTransaction {
         guard existing.revision == revision else {
             var failure = ModelFailure(.serverRecordChanged)
             failure.server = existing
+            failure.base = history[revision]
             return failure
         }
         return nil

@@ -8,7 +8,7 @@ package struct ModelToken: Sendable {
     var base: Int
     /// and these changes after it, by the moments of them.
     var delivered: [String: Int] = [:]
-    /// Whether its database was never written to: it has seen nothing of any.
+    /// Whether the owner of its database never wrote anything: it has seen nothing of any.
     var isOfNothing = false
     /// Whether it began with no token, so that older deletions do not matter to it.
     var beganWithNothing = false
@@ -118,7 +118,7 @@ extension RecordModel {
             next = ModelToken(
                 database: token.database, zone: token.zone, incarnation: token.incarnation,
                 base: time)
-            next.isOfNothing = databases[token.database] == nil
+            if case .own(let user) = token.database { next.isOfNothing = !writers.contains(user) }
             return next
         }
         let database = database(token.database)

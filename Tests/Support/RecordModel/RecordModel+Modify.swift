@@ -57,6 +57,7 @@ extension RecordModel {
         let (changed, answer) = transaction.applied
         guard changed.time > time else { return answer }
         time = changed.time
+        writers.insert(caller)
         databases[id, default: ModelDatabase()].zones[name] = changed.zone
         if zone.hasCapabilities {
             databases[id]?.changes[name] = ModelDatabase.Change(time: time)

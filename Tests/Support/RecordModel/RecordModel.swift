@@ -17,6 +17,8 @@ package struct RecordModel: Sendable {
     /// The revision or change before the next.
     package internal(set) var time = 0
 
+    /// The users who ever changed anything.
+    var writers: Set<Int> = []
     /// What became of calls that had a name.
     var operations: [ModelOperation.Name: ModelOperation] = [:]
 
@@ -45,9 +47,11 @@ extension RecordModel {
         guard Set(names).count == names.count else {
             return .failure(ModelFailure(.invalidArguments))
         }
+        let before = time
         var answer: ZoneAnswer = ([:], [:])
         for name in saving { answer.saves[name] = saveZone(name, in: id) }
         for name in deleting { answer.deletes[name] = deleteZone(name, reason, in: id) }
+        if let caller, time > before { writers.insert(caller) }
         return .success(answer)
     }
 
