@@ -96,7 +96,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ModelTests",
-            dependencies: ["Stratus", "StratusJournal", "StratusFiles", "Support"],
+            dependencies: [
+                "Stratus", "StratusGateway", "StratusJournal", "StratusFiles", "Support",
+            ],
             swiftSettings: settings),
         .testTarget(name: "LayoutTests", dependencies: ["Support"], swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["Stratus"], swiftSettings: settings),

@@ -28,7 +28,7 @@ private let reach: [String: Set<String>] = {
         "StratusTests": tests.union(all),
         "FormatTests": tests.union(all),
         "SimulationTests": tests.union(all),
-        "ModelTests": tests.union(all),
+        "ModelTests": tests.union(all).union(["StratusGateway"]),
         "LayoutTests": tests,
         "ReadmeTests": ["Testing", "FoundationEssentials", "Stratus"],
         "StratusGatewayTests": tests.union(["StratusGateway", "Stratus", "StratusFiles"]),

@@ -10,7 +10,7 @@ import Testing
 
     private static func build(at path: String) async throws {
         var run = ModelRun(seed: 7, try EngineDriver(ModelStore(seed: 7, at: path)))
-        run.prepare(RecordModel.Departure.known)
+        run.prepare()
         for _ in 0..<1500 {
             let found = try await run.step()
             if !found.isEmpty { Issue.record("\(found.joined(separator: "\n  "))") }

@@ -71,22 +71,38 @@ extension Database {
     }
 
     // C53.
-    @Test(arguments: [true, false])
-    func `a child whose parent fails in the same batch says why`(atomically: Bool) async throws {
+    @Test func `a child whose parent fails in the same batch says why`() async throws {
         let (_, database) = try await makeDatabase()
         try await database.save(note("typed", ["field": 1]))
         let records = [
             child("leaf", of: "c"), child("c", of: "p"), note("p", ["field": "text"]), note("a"),
         ]
-        let errors = try await database.outcome(saving: records, atomically: atomically)
+        let errors = try await database.outcome(saving: records, atomically: false)
         #expect(errors["p"]?.code == .invalidArguments)
         let ofChild = try #require(errors["c"])
         #expect(ofChild.code == .referenceViolation)
         #expect(ofChild.partialErrors[.record(noteID("p"))]?.code == .invalidArguments)
         let ofLeaf = try #require(errors["leaf"])
         #expect(ofLeaf.partialErrors[.record(noteID("c"))]?.code == .referenceViolation)
-        #expect(errors["a"]?.code == (atomically ? .batchRequestFailed : nil))
-        #expect(try await database.names() == (atomically ? ["typed"] : ["a", "typed"]))
+        #expect(ofLeaf.partialErrors[.record(noteID("p"))]?.code == .invalidArguments)
+        #expect(errors["a"] == nil)
+        #expect(try await database.names() == ["a", "typed"])
+    }
+
+    @Test func `a long line of children fails with the first, and each says where it began`()
+        async throws
+    {
+        let (_, database) = try await makeDatabase()
+        let count = 2000
+        var records = (1...count).reversed().map { child("r\($0)", of: "r\($0 - 1)") }
+        records.append(note("r0", type: "no type"))
+        let errors = try await database.outcome(saving: records, atomically: false)
+        #expect(errors.count == count + 1)
+        let last = try #require(errors["r\(count)"])
+        #expect(last.code == .referenceViolation)
+        #expect(last.partialErrors[.record(noteID("r0"))]?.code == .invalidArguments)
+        #expect(last.partialErrors.count == 2)
+        #expect(try await database.names().isEmpty)
     }
 
     @Test(arguments: [SavePolicy.changedKeys, .allKeys])

@@ -170,4 +170,26 @@ import Testing
             try await database.recordZoneChanges(inZoneWith: notes, since: token).modifiedNames
                 == ["b"])
     }
+
+    @Test func `a deletion that failed for its tag is told the same again, with the record`()
+        async throws
+    {
+        let (_, database) = try await makeDatabase()
+        let first = try await database.save(note("a"))
+        let second = try await database.save(note("a", ["x": 1]), savePolicy: .changedKeys)
+        for _ in 0..<2 {
+            // What changes nothing is not recorded.
+            let outcomes = try await database.modifyRecords(
+                [
+                    .save(note("b"), SaveRule(.ifServerRecordUnchanged)),
+                    .delete(noteID("a"), recordChangeTag: first.recordChangeTag),
+                ], atomically: false, operationID: "once")
+            #expect(try outcomes.first?.get()?.recordID == noteID("b"))
+            guard case .failure(let error)? = outcomes.last else {
+                Issue.record("it was deleted")
+                return
+            }
+            #expect(error.code == .serverRecordChanged && error.serverRecord == second)
+        }
+    }
 }

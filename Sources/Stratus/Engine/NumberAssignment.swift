@@ -100,10 +100,14 @@ struct NumberAssignment {
         return reading.schema.number(field)
     }
 
-    /// Checks the names of a record's type and of the fields that the caller touched.
-    func checkNames(of record: Record) throws(StoreError) {
+    /// Checks what a save says of type and fields, and assigns nothing.
+    func check(
+        _ record: Record, _ policy: SavePolicy, isInsert: Bool, of batch: RecordBatch
+    ) throws(StoreError) {
         guard NameRules.isTypeName(record.recordType) else { throw StoreError.badName }
         for edit in record.edits.all { _ = try known(edit.key) }
+        var (numbers, preparation) = (self, Preparation(reading))
+        try numbers.assign(record, policy, isInsert: isInsert, of: batch, &preparation)
     }
 
     /// Makes sure that a field may hold a value of `kind`: the first save fixes it.
@@ -144,16 +148,14 @@ struct NumberAssignment {
     ) throws(StoreError) {
         let before = (addition, newLength, newColumns)
         do throws(StoreError) {
-            let type = try name(record.recordType, in: &preparation) ?? 0
+            let type = try name(record.recordType, in: &preparation)
             let sent = record.sent(policy, isInsert: isInsert)
             for edit in sent.sorted(by: { $0.key < $1.key }) {
-                let key = edit.key
-                guard let value = edit.value, let field = try name(key, in: &preparation) else {
-                    continue
-                }
+                guard let value = edit.value else { continue }
+                let kind = try batch.kind(of: edit, value)
+                guard let field = try name(edit.key, in: &preparation), let type else { continue }
                 try fix(
-                    batch.kind(of: edit, value),
-                    of: Schema.Column(type: type, field: field), key, in: &preparation)
+                    kind, of: Schema.Column(type: type, field: field), edit.key, in: &preparation)
             }
         } catch {
             for name in addition.names.dropFirst(before.0.names.count) { newNumbers[name] = nil }

@@ -52,19 +52,29 @@ extension RecordBatch {
             case (.saved(let saved), .save(let record, _)):
                 results[index] = .saved(try self.record(record, saved, version, reading))
             case (.failed(let code, let reason, let server), let item):
-                var error = StoreError(StoreError.Code(rawValue: code), reason)
-                if case .save(let record, _) = item, server != 0 {
-                    error.clientRecord = record
-                    error.ancestorRecord = record.ancestor
-                    error.serverRecord = try self.record(
-                        record, Version(rawValue: server), reading)
-                }
-                results[index] = .failed(error.with(item.recordID))
+                results[index] = .failed(
+                    try failure(
+                        StoreError(StoreError.Code(rawValue: code), reason), of: item,
+                        Version(rawValue: server), reading))
             case (.gone, .delete): break
             default: throw StoreError(.damagedPayload(version.offset))
             }
         }
         return results
+    }
+
+    /// The error that an item was told, with the records of a conflict as far as they are kept.
+    private func failure(
+        _ told: StoreError, of item: Item, _ server: Version, _ reading: StoreReading
+    ) throws(StoreError) -> StoreError {
+        var error = told.with(item.recordID)
+        if server == .none { return error }
+        error.serverRecord = try record(named: item.recordID.recordName, server, reading)
+        if case .save(let record, _) = item {
+            error.clientRecord = record
+            error.ancestorRecord = record.ancestor
+        }
+        return error
     }
 
     /// What `record` was when it was saved; without the fields that others had given it where that
@@ -83,7 +93,9 @@ extension RecordBatch {
             offset = JournalOffset(rawValue: operation.offset.rawValue - units)
         }
         let version = Version(incarnation: operation.incarnation, offset: offset)
-        if let kept = try self.record(record, version, reading) { return kept }
+        if let kept = try self.record(named: record.recordID.recordName, version, reading) {
+            return kept
+        }
         return record.saved(
             as: ownID(of: record),
             Record.System(
@@ -91,12 +103,12 @@ extension RecordBatch {
                 creator: UserID(bits: saved.creator), modifier: caller))
     }
 
-    /// That version of `record`, where it is still kept.
+    /// That version of a record of the zone, where it is still kept.
     private func record(
-        _ record: Record, _ version: Version, _ reading: StoreReading
+        named name: String, _ version: Version, _ reading: StoreReading
     ) throws(StoreError) -> Record? {
         guard let entry = try reading.keptEntry(at: version.offset), entry.kind == .record,
-            entry.version == version, try entry.isRecord(named: record.recordID.recordName)
+            entry.version == version, try entry.isRecord(named: name)
         else { return nil }
         var users = UserNames(reading)
         return try reading.record(entry, in: zoneID, &users)

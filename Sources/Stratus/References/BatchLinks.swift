@@ -25,59 +25,11 @@ struct BatchLinks: Sendable {
     var isEmpty: Bool { saves.isEmpty && deletes.isEmpty }
 }
 
-/// The order in which the items of a batch are checked: parents before their children.
-struct ParentOrder {
-    /// Of the items; empty: as they stand.
-    private var order: [Int] = []
-    /// The saves of records that others of the batch name as parent.
-    private(set) var parents: [String: Int] = [:]
-
-    init(_ items: [RecordBatch.Item]) {
-        var names: Set<String> = []
-        for item in items { if let parent = item.parentName { names.insert(parent) } }
-        if names.isEmpty { return }
-        for (index, item) in items.enumerated() {
-            let name = item.recordID.recordName
-            if case .save = item, names.contains(name) { parents[name] = index }
-        }
-        if parents.isEmpty { return }
-        var isPlaced = [Bool](repeating: false, count: items.count)
-        for start in items.indices {
-            var path: [Int] = []
-            var next: Int? = start
-            while let index = next, !isPlaced[index] {
-                isPlaced[index] = true
-                path.append(index)
-                next = items[index].parentName.flatMap { parents[$0] }
-            }
-            order += path.reversed()
-        }
-    }
-
-    subscript(place: Int) -> Int { order.isEmpty ? place : order[place] }
-}
-
-extension RecordBatch.Item {
-    fileprivate var parentName: String? {
-        if case .save(let record, _) = self { record.parent?.recordID.recordName } else { nil }
-    }
-}
-
 extension StoreError {
-    /// A parent that is not there, because of `cause` where that is known.
-    static func parentMissing(
-        _ parent: Record.ID, because cause: StoreError? = nil
-    ) -> StoreError {
-        guard let cause else {
-            return StoreError(
-                .referenceViolation, "the parent is neither there nor saved in the same batch")
-        }
-        var error = StoreError(
-            .referenceViolation, "the parent could not be saved; the error says why")
-        error.partialErrors[.record(parent)] = cause
-        return error
-    }
-
+    static let parentMissing = StoreError(
+        .referenceViolation, "the parent is neither there nor saved in the same batch")
+    static let parentNotSaved = StoreError(
+        .referenceViolation, "the parent could not be saved; the error says why")
     static let parentOfOthers = StoreError(
         .referenceViolation, "it, or what goes with it, is the parent of records that stay")
     static let ownerGoes = StoreError(

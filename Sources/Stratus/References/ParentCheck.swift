@@ -3,60 +3,74 @@ internal import StratusIndex
 
 /// Checks that the parents that saves name are there.
 struct ParentCheck {
-    let order: ParentOrder
     private let batch: RecordBatch
     private let reading: StoreReading
     private let zone: UInt32
+    /// The saves of records that others of the batch name as parent.
+    private var saves: [String: Int] = [:]
     /// The parent that was found last: many records of a batch often have the same.
     private var lastFound: String?
-    /// The saves whose parents are there only if they are saved, too.
-    private var dependents: [(item: Int, parent: Int)] = []
+    /// The saves whose parent is there only if it is saved, too, by the save of the parent.
+    private var dependents: [Int: [Int]] = [:]
 
-    init(
-        _ batch: RecordBatch, _ order: ParentOrder, _ reading: StoreReading, zone: UInt32
-    ) {
+    init(_ batch: RecordBatch, _ reading: StoreReading, zone: UInt32) {
         self.batch = batch
-        self.order = order
         self.reading = reading
         self.zone = zone
+        var names: Set<String> = []
+        for item in batch.items { if let parent = item.parentName { names.insert(parent) } }
+        if names.isEmpty { return }
+        for (index, item) in batch.items.enumerated() {
+            let name = item.recordID.recordName
+            if case .save = item, names.contains(name) { saves[name] = index }
+        }
     }
 
     /// A parent must be there, or be saved in the same batch.
-    mutating func check(
-        _ record: Record, at item: Int, _ rule: SaveRule, isInsert: Bool,
+    mutating func failure(
+        of record: Record, at item: Int, _ rule: SaveRule, isInsert: Bool,
         _ preparation: inout Preparation
-    ) throws(StoreError) {
+    ) throws(StoreError) -> StoreError? {
         guard let parent = record.parent?.recordID,
             batch.sendsParent(of: record, rule, isInsert: isInsert),
             parent.recordName != lastFound
-        else { return }
+        else { return nil }
         let key = IndexKey.record(zone, reading.hash(parent.recordName))
         preparation.readSet.append(key)
         if let value = try reading.value(key), !EntryPlace(value).isDeleted {
             lastFound = parent.recordName
-            return
+        } else if let index = saves[parent.recordName] {
+            dependents[index, default: []].append(item)
+        } else {
+            return StoreError.parentMissing
         }
-        guard let index = order.parents[parent.recordName] else {
-            throw StoreError.parentMissing(parent)
-        }
-        if case .failed(let error) = preparation.results[index] {
-            throw StoreError.parentMissing(parent, because: error)
-        }
-        dependents.append((item, index))
+        return nil
     }
 
-    /// Fails the saves whose parents were to be saved and failed later, as in a circle.
+    /// Fails the saves whose parents were to be saved and failed. Each error says why its parent
+    /// failed, and where all of it began.
     func failDependents(of preparation: inout Preparation) {
-        var isSettled = false
-        while !isSettled {
-            isSettled = true
-            for (item, parent) in dependents where !preparation.results[item].hasFailed {
-                guard case .failed(let error) = preparation.results[parent] else { continue }
-                let missing = StoreError.parentMissing(
-                    batch.items[parent].recordID, because: error)
-                preparation.results[item] = .failed(missing.with(batch.items[item].recordID))
-                isSettled = false
+        for start in dependents.keys.sorted() {
+            guard case .failed(let cause) = preparation.results[start] else { continue }
+            let root = batch.items[start].recordID
+            var failed = [start]
+            while let parent = failed.popLast() {
+                guard case .failed(var reason) = preparation.results[parent] else { continue }
+                if parent != start { reason.partialErrors = [:] }
+                for item in dependents[parent] ?? [] where !preparation.results[item].hasFailed {
+                    var error = StoreError.parentNotSaved.with(batch.items[item].recordID)
+                    error.partialErrors[.record(root)] = cause
+                    error.partialErrors[.record(batch.items[parent].recordID)] = reason
+                    preparation.results[item] = .failed(error)
+                    failed.append(item)
+                }
             }
         }
+    }
+}
+
+extension RecordBatch.Item {
+    fileprivate var parentName: String? {
+        if case .save(let record, _) = self { record.parent?.recordID.recordName } else { nil }
     }
 }

@@ -3,8 +3,8 @@ internal import StratusJournal
 
 // What can be checked only once all items are encoded: the state that the batch leaves behind.
 extension RecordBatch {
-    /// Encodes the items and what goes along with them. What fails here is checked again as failed,
-    /// so that what depends on it says why.
+    /// Encodes the items and what goes along with them. What fails here fails an atomic batch; any
+    /// other is checked again with it as failed, so that what depends on it says why.
     func encode(
         _ encoder: inout RecordEncoder, _ preparation: inout Preparation, sink: PieceSink
     ) throws(StoreError) {
@@ -12,14 +12,16 @@ extension RecordBatch {
         if preparation.needsCommitter { return }
         if encoder.links.isEmpty { return encoder.finish(&preparation) }
         var late = encoder.failures
-        if late.isEmpty { late = try addCascade(&encoder, &preparation, sink: sink) }
+        if late.isEmpty || isAtomic {
+            late.merge(try addCascade(&encoder, &preparation, sink: sink)) { first, _ in first }
+        }
         if preparation.needsCommitter { return }
         var again = self
         for (index, error) in late {
             again.refused[index] = error.with(items[index].recordID)
             preparation.results[index] = .failed(error.with(items[index].recordID))
         }
-        if !late.isEmpty { preparation.again = again }
+        if !late.isEmpty, !isAtomic { preparation.again = again }
         encoder.finish(&preparation)
     }
 
@@ -35,23 +37,27 @@ extension RecordBatch {
             ownerLimit: limits?.profile.referencesPerTarget)
         if links.saves.contains(where: { !$0.validated.isEmpty }) {
             for (item, result) in zip(items, preparation.results) {
-                guard case .save(let record, _) = item, !result.hasFailed else { continue }
+                guard case .save(let record, _) = item, isAtomic || !result.hasFailed else {
+                    continue
+                }
                 check.saved.insert(reading.hash(record.recordID.recordName))
             }
         }
         try check.run()
         preparation.readSet += check.readSet
         preparation.readRanges += check.readRanges
-        if !check.failures.isEmpty { return check.failures }
         guard check.isLong else {
-            try encoder.encode(cascade: check.cascade, &preparation, sink: sink)
-            return [:]
+            if check.failures.isEmpty {
+                try encoder.encode(cascade: check.cascade, &preparation, sink: sink)
+            }
+            return check.failures
         }
         guard role.isCommitter else {
             preparation.needsCommitter = true
             return [:]
         }
-        return try addLongCascade(&encoder, &preparation, sink: sink)
+        let late = try addLongCascade(&encoder, &preparation, sink: sink)
+        return check.failures.merging(late) { first, _ in first }
     }
 
     private func addLongCascade(

@@ -27,9 +27,11 @@ struct ConvergenceTests {
                     ["mirrors brought up to date", "\(tally.followed)"],
                     ["pages read", "\(tally.pages)"], ["deletions", "\(tally.deletions)"],
                     ["zones dropped or begun anew", "\(tally.zonesDropped)"],
+                    ["records moved to another zone", "\(tally.moved)"],
                 ]))
         #expect(tally.followed >= Self.seeds * 60 * 59 / 2)
         #expect(tally.deletions > Self.seeds * 100 && tally.zonesDropped > Self.seeds * 20)
+        #expect(tally.moved > Self.seeds)
     }
 }
 
@@ -130,12 +132,14 @@ struct ConvergenceRun {
         var pages = 0
         var deletions = 0
         var zonesDropped = 0
+        var moved = 0
 
         static func + (left: Tally, right: Tally) -> Tally {
             Tally(
                 followed: left.followed + right.followed, pages: left.pages + right.pages,
                 deletions: left.deletions + right.deletions,
-                zonesDropped: left.zonesDropped + right.zonesDropped)
+                zonesDropped: left.zonesDropped + right.zonesDropped,
+                moved: left.moved + right.moved)
         }
     }
 
@@ -184,7 +188,23 @@ struct ConvergenceRun {
             let id = Record.ID(recordName: "r\(generator.below(30))", zoneID: zone)
             try await database.deleteRecord(withID: id)
             try await database.save(Record(recordType: "Again", recordID: id))
+        case 5: try await move(from: zone)
         default: try await modify(zone)
+        }
+    }
+
+    /// To a zone that may not be there, of records that may be bound to stay.
+    private mutating func move(from zone: RecordZone.ID) async throws {
+        let to = Self.zones[generator.below(Self.zones.count)]
+        let ids = try await database.records(inZoneWith: zone, resultsLimit: 3).records
+            .map(\.recordID)
+        do throws(StoreError) {
+            tally.moved += try await database.moveRecords(ids, to: to).count
+        } catch {
+            let expected: [StoreError.Code] = [
+                .zoneNotFound, .invalidArguments, .referenceViolation, .serverRecordChanged,
+            ]
+            guard expected.contains(error.code) else { throw error }
         }
     }
 
@@ -198,10 +218,17 @@ struct ConvergenceRun {
             var record =
                 (try? there[id]?.get()) ?? Record(recordType: "Note", recordID: id)
             record["step"] = .int64(Int64(step))
+            if generator.oneIn(3) {
+                let owner = Record.ID(recordName: "r\(generator.below(30))", zoneID: zone)
+                record["owner"] = .reference(Reference(recordID: owner, action: .deleteSelf))
+            }
             return record
         }
+        // What is saved may belong to what is deleted; then nothing is done.
         let result = try await database.modifyRecords(saving: saved, deleting: deleted)
-        if let failure = result.partialFailure { throw failure }
+        let refused: [StoreError.Code] = [.batchRequestFailed, .referenceViolation]
+        for case .failure(let error) in result.saveResults.values
+        where !refused.contains(error.code) { throw error }
     }
 
     private mutating func compare() async throws {

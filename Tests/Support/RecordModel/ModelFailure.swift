@@ -24,8 +24,6 @@ package struct ModelFailure: Error, Hashable, Sendable {
     /// be, and whether there must be one.
     package var base: ModelRecord?
     package var needsBase = false
-    /// The record to which the failure is due, where another's save failed first.
-    package var cause: ModelID?
 
     package init(_ code: ModelCode) { self.code = code }
 }

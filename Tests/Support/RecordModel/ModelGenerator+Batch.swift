@@ -28,7 +28,6 @@ extension ModelGenerator {
                 batch.saves.append(character.isWeb ? onTheWire(save) : save)
             }
         }
-        if character.avoidsCircles { batch.breakCircles() }
         return batch
     }
 
@@ -128,21 +127,5 @@ extension ModelGenerator {
     ) -> ModelReference {
         let zone = random.oneIn(80) ? "z0" : zone
         return ModelReference(ModelID(zone: zone, name: name()), action)
-    }
-}
-
-extension ModelBatch {
-    /// Leaves out saves that would be their own ancestors by this call alone.
-    fileprivate mutating func breakCircles() {
-        var parents: [ModelID: ModelID] = [:]
-        for save in saves { parents[save.copy.id] = save.copy.shownParent }
-        saves.removeAll { save in
-            let start = save.copy.id
-            var next = parents[start]
-            for _ in 0...parents.count where next != start { next = next.flatMap { parents[$0] } }
-            guard next == start else { return false }
-            parents[start] = nil
-            return true
-        }
     }
 }

@@ -15,8 +15,6 @@ package struct ModelGenerator: Sendable {
         package var keepsSystemFields = false
         /// Whether calls have names and are repeated.
         package var repeatsCalls = false
-        /// Whether the saves of a call never are each other's parents in a circle.
-        package var avoidsCircles = false
         /// Whether records move between zones.
         package var movesRecords = false
         init(_ random: inout SeededGenerator) {
@@ -132,7 +130,8 @@ package struct ModelGenerator: Sendable {
                 saving.append(name)
             }
         }
-        if random.oneIn(20) { saving.append(pick(["_bad", ""])) }
+        // The wire has no word for a zone without a name.
+        if random.oneIn(20) { saving.append(pick(["_bad", character.isWeb ? "_worse" : ""])) }
         if random.oneIn(20) {
             if random.oneIn(2) {
                 saving.append(ModelZone.defaultName)
@@ -140,6 +139,7 @@ package struct ModelGenerator: Sendable {
                 deleting.append(ModelZone.defaultName)
             }
         }
+        if saving.isEmpty, deleting.isEmpty { saving.append("z0") }
         let reason: ModelDatabase.Reason = random.oneIn(4) ? .purged : .deleted
         return .zones(saving: saving, deleting: deleting, reason: reason)
     }

@@ -147,11 +147,6 @@ extension ModelRun {
     ) {
         let id = call.database
         let token = place.map { tokens[$0].model }
-        if model.departures.contains(.lateDefaultZone), zone == ModelZone.defaultName,
-            case .refused(let failure) = seen, failure.code == ModelCode.zoneNotFound.rawValue
-        {
-            return
-        }
         let expected = model.changes(of: zone, since: token, in: id)
         counts["page", default: 0] += 1
         guard let (feed, page) = book.both(expected, seen.changes, seen) else { return }
@@ -171,15 +166,11 @@ extension ModelRun {
         let token = place.map { tokens[$0].model }
         let expected = model.databaseChanges(since: token, in: id)
         counts["page", default: 0] += 1
-        guard let (feed, found) = book.both(expected, seen.databaseChanges, seen) else { return }
-        var page = found
-        if model.departures.contains(.repeatedZoneDeletions) {
-            page.forgetRepeatedDeletions(feed, known: model.databases[id]?.changes ?? [:])
-        }
+        guard let (feed, page) = book.both(expected, seen.databaseChanges, seen) else { return }
         book.compare(page, feed, limit: limit)
         if page.moreComing { book.compareMoved(page.token, place.map { tokens[$0].text }) }
         let next = model.token(
-            after: token ?? model.beginning(of: nil, in: id),
+            after: token?.taken(as: id) ?? model.beginning(of: nil, in: id),
             naming: page.modified + page.deleted.map(\.zone), moreComing: page.moreComing)
         hold(next, page.token)
     }
@@ -192,18 +183,5 @@ extension SeenAnswer {
 
     fileprivate var databaseChanges: SeenDatabaseChanges? {
         if case .databaseChanges(let changes) = self { changes } else { nil }
-    }
-}
-
-extension SeenDatabaseChanges {
-    /// Leaves of the deletions of zones what the last one of each is.
-    fileprivate mutating func forgetRepeatedDeletions(
-        _ feed: ModelDatabaseFeed, known changes: [String: ModelDatabase.Change]
-    ) {
-        let expected = Set(feed.deleted.keys).union(feed.maybeDeleted.keys)
-        let gone = Set(deleted.map(\.zone)).filter {
-            expected.contains($0) || changes[$0]?.reason == nil
-        }
-        deleted = gone.sorted().map { ($0, changes[$0]?.reason?.rawValue ?? -1) }
     }
 }

@@ -11,11 +11,17 @@ struct ModelState {
     private(set) var takers: [String: String] = [:]
     /// What must be there in the end, by the record that says so.
     private var validated: [String: [String]] = [:]
+    /// What is saved in the same call, whatever becomes of it.
+    private let promised: Set<String>
     private let before: [String: ModelRecord]
     /// Before anything was deleted.
     private var whole: [String: ModelRecord] = [:]
 
-    init(_ zone: ModelZone, _ saves: [ModelSave], _ deletes: [ModelDelete], by caller: Int) {
+    init(
+        _ zone: ModelZone, _ saves: [ModelSave], _ deletes: [ModelDelete], by caller: Int,
+        promised: Set<String> = []
+    ) {
+        self.promised = promised
         before = zone.records
         records = zone.records
         for save in saves {
@@ -84,13 +90,15 @@ struct ModelState {
     }
 
     private func failure(of record: ModelRecord) -> ModelFailure? {
-        if let parent = record.parent, records[parent.name] == nil, takers[parent.name] == nil {
-            var failure = ModelFailure(.referenceViolation)
-            failure.cause = parent
-            return failure
+        if let parent = record.parent?.name, !isThere(parent), takers[parent] == nil {
+            return ModelFailure(.referenceViolation)
         }
-        let isDangling = validated[record.id.name, default: []].contains { records[$0] == nil }
+        let isDangling = validated[record.id.name, default: []].contains { !isThere($0) }
         return isDangling ? ModelFailure(.referenceViolation) : nil
+    }
+
+    private func isThere(_ name: String) -> Bool {
+        records[name] != nil || (promised.contains(name) && takers[name] == nil)
     }
 
     /// What was saved with another parent than before and is now its own ancestor.

@@ -4,24 +4,18 @@ struct ModelTransaction {
     let batch: ModelBatch
     let caller: Int
     let history: [Int: ModelRecord]
-    let departures: Set<RecordModel.Departure>
     private(set) var failures: [String: ModelFailure] = [:]
-    private var judged: Set<String> = []
-    private var failsLate: Set<String> = []
     /// The first moment that is free.
     private let start: Int
 
     init(
         _ zone: ModelZone, _ batch: ModelBatch, by caller: Int, at time: Int,
-        history: [Int: ModelRecord], departures: Set<RecordModel.Departure>
+        history: [Int: ModelRecord]
     ) {
         self.zone = zone
-        var batch = batch
-        for index in batch.saves.indices { batch.saves[index].depart(departures, zone) }
         self.batch = batch
         self.caller = caller
         self.history = history
-        self.departures = departures
         start = time + 1
     }
 
@@ -31,22 +25,17 @@ struct ModelTransaction {
 
     /// Finds out what fails.
     mutating func decide() {
-        let skips = departures.contains(.laterChecksSkipped) && isAtomic
-        for save in batch.saves { judge(save) }
+        for save in batch.saves { failures[save.copy.id.name] = failure(of: save) }
         for delete in batch.deletes { failures[delete.id.name] = failure(of: delete) }
-        if skips, !failures.isEmpty { return }
-        for save in batch.saves where failures[save.copy.id.name] == nil {
-            if departures.contains(.typeAfterTag) {
-                failures[save.copy.id.name] = referenceFailure(of: save)
-            }
-        }
-        if departures.contains(.childrenFailWithParents) { failChildren() }
-        if skips, !failures.isEmpty { return }
         if isAtomic {
-            // Nothing is stored if anything fails; each item is judged by the batch as asked.
-            let asked = ModelState(zone, batch.saves, batch.deletes, by: caller)
+            // Nothing is stored if anything fails. The semantics do not say in what state the rest
+            // is judged then; the model's reading: in the one that was asked for, so that nobody
+            // fails because another does. What says what cannot be, or changes what is not there,
+            // changes nothing in that state, but whoever needs it saved finds it so.
+            let asked = ModelState(
+                zone, batch.saves.filter(canBeDone), batch.deletes, by: caller,
+                promised: Set(batch.saves.map(\.copy.id.name)))
             failures.merge(asked.violations) { first, _ in first }
-            if departures.contains(.childrenFailWithParents) { failChildren() }
             return
         }
         // Each item for itself, but what relied on a failed one fails too.
@@ -54,50 +43,6 @@ struct ModelTransaction {
             let found = ModelState(zone, saves, deletes, by: caller).violations
             if found.isEmpty { return }
             failures.merge(found) { first, _ in first }
-            if departures.contains(.childrenFailWithParents) { failChildren() }
-        }
-    }
-
-    /// Judges a save, and before it the one of its parent if that matters.
-    private mutating func judge(_ save: ModelSave) {
-        guard judged.insert(save.copy.id.name).inserted else { return }
-        let isThere = zone.records[save.copy.id.name] != nil
-        let parent = sentParent(of: save, isThere: isThere)
-        if departures.contains(.childrenFailWithParents), let parent,
-            let other = batch.saves.first(where: { $0.copy.id.name == parent.name })
-        {
-            judge(other)
-        }
-        failures[save.copy.id.name] = failure(of: save)
-        // What is found after the parent was looked for.
-        let late: Set<ModelCode?> = [.unknownItem, .serverRecordChanged]
-        let isLate =
-            late.contains(failures[save.copy.id.name]?.code)
-            || typeFailure(of: save, zone.records[save.copy.id.name]) != nil
-        if isLate { failsLate.insert(save.copy.id.name) }
-    }
-
-    private func sentParent(of save: ModelSave, isThere: Bool) -> ModelID? {
-        if !isThere, departures.contains(.unsentParentsAreChecked) { return save.copy.shownParent }
-        return save.content(over: zone.records[save.copy.id.name]).parent?.value
-    }
-
-    /// Children whose new parent is refused.
-    private mutating func failChildren() {
-        while true {
-            let found = batch.saves.filter { save in
-                let name = save.copy.id.name
-                guard failures[name] == nil || failsLate.contains(name) else { return false }
-                let isThere = zone.records[save.copy.id.name] != nil
-                guard let parent = sentParent(of: save, isThere: isThere) else { return false }
-                return parent.name != name && zone.records[parent.name] == nil
-                    && failures[parent.name] != nil
-            }
-            if found.isEmpty { return }
-            for save in found {
-                failsLate.remove(save.copy.id.name)
-                failures[save.copy.id.name] = ModelFailure(.referenceViolation)
-            }
         }
     }
 
@@ -141,44 +86,36 @@ struct ModelTransaction {
 // The checks of one item: semantics 2.4, in that order.
 extension ModelTransaction {
     private func failure(of save: ModelSave) -> ModelFailure? {
-        let copy = save.copy
-        let existing = zone.records[copy.id.name]
-        guard RecordModel.isName(copy.id.name) else { return ModelFailure(.invalidArguments) }
-        let sent = save.content(over: existing)
-        if let parent = sent.parent?.value,
-            parent.zone != zone.name || !RecordModel.isName(parent.name)
-        {
-            return ModelFailure(.invalidArguments)
-        }
-        // 7, and semantics 16, row 7, and 3.4.
-        let isLate = departures.contains(.typeAfterTag)
-        if !isLate, let failure = typeFailure(of: save, existing) ?? referenceFailure(of: save) {
-            return failure
-        }
+        let existing = zone.records[save.copy.id.name]
+        if isMalformed(save) { return ModelFailure(.invalidArguments) }
         // 9.
-        if let parent = sentParent(of: save, isThere: existing != nil), !isStoredOrSaved(parent) {
+        if let parent = save.content(over: existing).parent?.value, !isStoredOrSaved(parent) {
             return ModelFailure(.referenceViolation)
         }
-        if let failure = tagFailure(of: save, existing) { return failure }
-        return isLate ? typeFailure(of: save, existing) : nil
+        return tagFailure(of: save, existing)
     }
 
-    private func typeFailure(of save: ModelSave, _ existing: ModelRecord?) -> ModelFailure? {
-        guard let existing, existing.type != save.copy.type else { return nil }
-        return ModelFailure(.invalidArguments)
+    /// Check 7, and semantics 16, row 7, and 3.4.
+    private func isMalformed(_ save: ModelSave) -> Bool {
+        let copy = save.copy
+        let existing = zone.records[copy.id.name]
+        if !RecordModel.isName(copy.id.name) { return true }
+        if let parent = save.content(over: existing).parent?.value,
+            parent.zone != zone.name || !RecordModel.isName(parent.name)
+        {
+            return true
+        }
+        if let existing, existing.type != copy.type { return true }
+        return save.sentReferences(over: existing).contains { $0.target.zone != zone.name }
     }
 
-    private func referenceFailure(of save: ModelSave) -> ModelFailure? {
-        let sent = save.sentReferences(over: zone.records[save.copy.id.name])
-        guard sent.contains(where: { $0.target.zone != zone.name }) else { return nil }
-        return ModelFailure(.invalidArguments)
+    private func canBeDone(_ save: ModelSave) -> Bool {
+        let existing = zone.records[save.copy.id.name]
+        return !isMalformed(save) && tagFailure(of: save, existing)?.code != .unknownItem
     }
 
     private func isStoredOrSaved(_ id: ModelID) -> Bool {
-        if zone.records[id.name] != nil { return true }
-        let isSaved = batch.saves.contains { $0.copy.id.name == id.name }
-        return isSaved
-            && !(departures.contains(.childrenFailWithParents) && failures[id.name] != nil)
+        zone.records[id.name] != nil || batch.saves.contains { $0.copy.id.name == id.name }
     }
 
     /// Check 11: semantics 2.2 and 12.4.
@@ -210,6 +147,7 @@ extension ModelTransaction {
         guard existing.revision == revision else {
             var failure = ModelFailure(.serverRecordChanged)
             failure.server = existing
+            failure.base = history[revision]
             return failure
         }
         return nil
@@ -217,20 +155,6 @@ extension ModelTransaction {
 }
 
 extension ModelSave {
-    /// As an engine takes it that departs from the semantics.
-    fileprivate mutating func depart(_ departures: Set<RecordModel.Departure>, _ zone: ModelZone) {
-        if departures.contains(.sameParentIsNotSent), copy.revision != nil,
-            let edit = copy.parentEdit, edit.value == copy.loadedParent
-        {
-            copy.parentEdit = nil
-        }
-        if departures.contains(.allKeysClearsParent), rule == .allKeys,
-            zone.records[copy.id.name] != nil, copy.shownParent == nil
-        {
-            copy.parentEdit = .removed
-        }
-    }
-
     /// What it says of fields and parent: the changed ones, or all that are here.
     func content(
         over existing: ModelRecord?

@@ -8,10 +8,17 @@ package struct ModelToken: Sendable {
     var base: Int
     /// and these changes after it, by the moments of them.
     var delivered: [String: Int] = [:]
-    /// Whether its database was never written to: it has seen nothing of any.
+    /// Whether the owner of its database never wrote anything: it has seen nothing of any.
     var isOfNothing = false
     /// Whether it began with no token, so that older deletions do not matter to it.
     var beganWithNothing = false
+}
+
+extension ModelToken {
+    /// The token as it goes on in a database, where that took one of nothing for its own.
+    func taken(as id: ModelDatabaseID) -> Self {
+        isOfNothing ? Self(database: id, zone: nil, incarnation: 0, base: 0) : self
+    }
 }
 
 /// What is in a feed since a token, in all its pages.
@@ -111,7 +118,7 @@ extension RecordModel {
             next = ModelToken(
                 database: token.database, zone: token.zone, incarnation: token.incarnation,
                 base: time)
-            next.isOfNothing = databases[token.database] == nil
+            if case .own(let user) = token.database { next.isOfNothing = !writers.contains(user) }
             return next
         }
         let database = database(token.database)

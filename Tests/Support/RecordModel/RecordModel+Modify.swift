@@ -50,14 +50,14 @@ extension RecordModel {
         guard let zone = database(id).zones[name] else {
             return ModelBatchAnswer(failing: batch, with: database(id).missing(name))
         }
-        var transaction = ModelTransaction(
-            zone, batch, by: caller, at: time, history: history, departures: departures)
+        var transaction = ModelTransaction(zone, batch, by: caller, at: time, history: history)
         transaction.decide()
         let isRefused = batch.isAtomic && zone.hasCapabilities && !transaction.failures.isEmpty
         guard !isRefused else { return transaction.refused }
         let (changed, answer) = transaction.applied
         guard changed.time > time else { return answer }
         time = changed.time
+        writers.insert(caller)
         databases[id, default: ModelDatabase()].zones[name] = changed.zone
         if zone.hasCapabilities {
             databases[id]?.changes[name] = ModelDatabase.Change(time: time)

@@ -26,6 +26,7 @@ extension RecordModel {
         let names = old.descendants(of: Set(ids.map(\.name)))
         let refusals = old.refusals(ofMoving: names, to: new)
         if !refusals.isEmpty { return .refused(refusals) }
+        writers.insert(caller)
         for name in names.sorted() {
             guard var record = old.records[name] else { continue }
             record.id.zone = destination

@@ -10,31 +10,6 @@ package struct RecordModel: Sendable {
         package init() {}
     }
 
-    /// Where the engine departs from the semantics, which whoever runs the model must say.
-    package enum Departure: Sendable {
-        /// Semantics 2.4 has types and zones of references (7) before tags (11).
-        case typeAfterTag
-        /// The default zone is there from the beginning (1.3), not from the first write on.
-        case lateDefaultZone
-        /// The feed of a database names a zone once (5.1), and not once for each time that it was
-        /// made and deleted.
-        case repeatedZoneDeletions
-        /// A parent that is saved in the same operation is there (2.4, check 9), and an innocent
-        /// child of an atomic batch is told so (2.6).
-        case childrenFailWithParents
-        /// allKeys keeps what the client does not have (2.2), the parent too.
-        case allKeysClearsParent
-        /// A parent that is set, or removed, is sent like a field (1.8), whatever it was before.
-        case sameParentIsNotSent
-        /// A parent that was not changed is not sent (2.2): a tagged record that is gone is
-        /// unknownItem (C5), whatever became of its parent.
-        case unsentParentsAreChecked
-        /// In a failed atomic batch each failing item has its own error (2.6), whatever the check:
-        /// also of references, and of the state that the batch would leave.
-        case laterChecksSkipped
-    }
-
-    package var departures: Set<Departure> = []
     package var limits = Limits()
     package internal(set) var databases: [ModelDatabaseID: ModelDatabase] = [:]
     /// Every record that ever was accepted, by its revision.
@@ -42,6 +17,8 @@ package struct RecordModel: Sendable {
     /// The revision or change before the next.
     package internal(set) var time = 0
 
+    /// The users who ever changed anything.
+    var writers: Set<Int> = []
     /// What became of calls that had a name.
     var operations: [ModelOperation.Name: ModelOperation] = [:]
 
@@ -70,9 +47,11 @@ extension RecordModel {
         guard Set(names).count == names.count else {
             return .failure(ModelFailure(.invalidArguments))
         }
+        let before = time
         var answer: ZoneAnswer = ([:], [:])
         for name in saving { answer.saves[name] = saveZone(name, in: id) }
         for name in deleting { answer.deletes[name] = deleteZone(name, reason, in: id) }
+        if let caller, time > before { writers.insert(caller) }
         return .success(answer)
     }
 
