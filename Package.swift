@@ -44,7 +44,9 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "Stratus",
-            dependencies: ["StratusIndex", "StratusJournal", "StratusFiles", "StratusBytes"],
+            dependencies: [
+                "StratusAssets", "StratusIndex", "StratusJournal", "StratusFiles", "StratusBytes",
+            ],
             swiftSettings: settings),
         .target(
             name: "StratusGateway", dependencies: ["Stratus", "StratusBytes"],

@@ -52,6 +52,7 @@ public final class Container: Sendable {
     let foundation: StoreFoundation
     /// Nil where nothing is limited.
     let limits: Limits?
+    let deduplication: Deduplication
 
     /// How many reads wait for the disk at once.
     package static let threadCount = 8
@@ -63,8 +64,9 @@ public final class Container: Sendable {
 
     private init(
         _ access: Access, _ report: StratusJournal.RecoveryReport, _ foundation: StoreFoundation,
-        _ limits: Limits?
+        _ limits: Limits?, _ deduplication: Deduplication = .perUser
     ) {
+        self.deduplication = deduplication
         self.access = access
         self.foundation = foundation
         self.limits = limits
@@ -80,6 +82,7 @@ public final class Container: Sendable {
     /// - Parameters:
     ///   - creating: makes the store where there is none.
     ///   - profile: what callers may do.
+    ///   - deduplication: whose assets are stored once where they are the same.
     ///   - memoryLimit: what the caches and the newest part of the index may take together, in
     ///     bytes, whatever the size of the store; at least 1 MiB.
     /// - Throws: ``StoreError`` with `badContainer` where there is no store, `serviceUnavailable`
@@ -87,7 +90,8 @@ public final class Container: Sendable {
     ///   `damaged` and the place where bytes are not what was written.
     public nonisolated(nonsending) static func open(
         at path: String, creating: Bool = false, durability: Durability = .full,
-        profile: Profile = .unlimited, memoryLimit: Int = 64 << 20
+        profile: Profile = .unlimited, deduplication: Deduplication = .perUser,
+        memoryLimit: Int = 64 << 20
     ) async throws(StoreError) -> Container {
         let threads = IOThreads(count: threadCount)
         return try await threads.run {
@@ -95,7 +99,7 @@ public final class Container: Sendable {
             return try Container(
                 writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
                 creating: creating, durability: durability, profile: profile,
-                options: JournalOptions(), driver: .thread)
+                deduplication: deduplication, options: JournalOptions(), driver: .thread)
         }
     }
 
@@ -118,15 +122,15 @@ public final class Container: Sendable {
 
     /// A store in memory, gone with the container.
     public static func inMemory(
-        profile: Profile = .unlimited
+        profile: Profile = .unlimited, deduplication: Deduplication = .perUser
     ) throws(StoreError) -> Container {
         do {
             let threads = IOThreads(count: threadCount)
             return try Container(
                 writing: StoreFoundation(
                     MemoryStorage(), memoryLimit: MemoryBudget.usual, threads: threads),
-                creating: true, durability: .none, profile: profile, options: JournalOptions(),
-                driver: .thread)
+                creating: true, durability: .none, profile: profile, deduplication: deduplication,
+                options: JournalOptions(), driver: .thread)
         } catch {
             throw StoreError(translating: error)
         }
@@ -134,19 +138,22 @@ public final class Container: Sendable {
 
     package convenience init(
         writing storage: any Storage, creating: Bool, durability: Durability,
-        profile: Profile = .unlimited, options: JournalOptions, steppedByCaller: Bool,
+        profile: Profile = .unlimited, deduplication: Deduplication = .perUser,
+        options: JournalOptions, steppedByCaller: Bool,
         memoryLimit: Int = 64 << 20, threadCount: Int = 1
     ) throws {
         try self.init(
             writing: StoreFoundation(
                 storage, memoryLimit: memoryLimit, threads: IOThreads(count: threadCount)),
-            creating: creating, durability: durability, profile: profile, options: options,
+            creating: creating, durability: durability, profile: profile,
+            deduplication: deduplication, options: options,
             driver: steppedByCaller ? .caller : .thread)
     }
 
     convenience init(
         writing foundation: StoreFoundation, creating: Bool, durability: Durability,
-        profile: Profile = .unlimited, options: JournalOptions, driver: EngineDriver,
+        profile: Profile = .unlimited, deduplication: Deduplication = .perUser,
+        options: JournalOptions, driver: EngineDriver,
         rebuilding: Rebuilding? = nil
     ) throws {
         let storage = foundation.storage
@@ -169,8 +176,11 @@ public final class Container: Sendable {
             let engine = try Engine(
                 opened, foundation, opened.writer.manifest.checkpoint == nil ? nil : resumed,
                 durability: StratusJournal.Durability(durability), driver: driver)
+            foundation.assets.attach(
+                engine.published, StoreIdentity(opened.writer.manifest), options)
             self.init(
-                .writing(engine), opened.report, foundation, Limits(profile, options.clock))
+                .writing(engine), opened.report, foundation, Limits(profile, options.clock),
+                deduplication)
         } catch {
             storage.close()
             throw error

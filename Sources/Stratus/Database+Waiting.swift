@@ -16,9 +16,10 @@ extension Database {
     ) throws(StoreError) -> Record {
         let operation = RecordOperation.save(record, SaveRule(savePolicy))
         if container.limits != nil { try admit([operation]) }
+        let call = try uploadAndWait([operation])
         let results = try commitAndWait(
-            [operation], in: record.recordID.zoneID, isAtomic: false)
-        return try results[0].get() ?? record
+            call.operations, in: record.recordID.zoneID, isAtomic: false, call.assets)
+        return try call.outcomes(results, of: [operation])[0].get() ?? record
     }
 
     /// Saves and deletes records as ``modifyRecords(saving:deleting:savePolicy:atomically:)``
@@ -35,22 +36,25 @@ extension Database {
     ) throws(StoreError) -> ModifyRecordsResult {
         let operations = Self.operations(saving: records, deleting: recordIDs, savePolicy)
         try admit(operations)
-        var call = try CallByZone(operations, of: self)
+        let uploaded = try uploadAndWait(operations)
+        var call = try CallByZone(uploaded.operations, of: self)
         for zone in call.zones {
             do {
                 call.put(
-                    try commitAndWait(zone.items, in: zone.id, isAtomic: atomically), of: zone)
+                    try commitAndWait(
+                        zone.items, in: zone.id, isAtomic: atomically, uploaded.assets), of: zone)
             } catch {
                 call.fail(zone, error)
             }
         }
-        return ModifyRecordsResult(operations, call.results)
+        return ModifyRecordsResult(operations, uploaded.outcomes(call.results, of: operations))
     }
 
     private func commitAndWait(
-        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, isAtomic: Bool
+        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, isAtomic: Bool,
+        _ assets: SealedAssets?
     ) throws(StoreError) -> [Result<Record?, StoreError>] {
-        let batch = try batch(items, in: zoneID, isAtomic: isAtomic)
+        let batch = try batch(items, in: zoneID, isAtomic: isAtomic, nil, assets)
         try batch.limits?.enter(scope, zoneID)
         defer { batch.limits?.leave(scope, zoneID) }
         let committed = try container.engine().commitBlocking(batch)

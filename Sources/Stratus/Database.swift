@@ -14,20 +14,23 @@ public struct Database: Sendable {
 
     /// Saves one record and returns it as it is in the store now.
     ///
+    /// - Parameter progress: is told how far the record's assets were read.
     /// - Throws: ``StoreError`` with `serverRecordChanged` and the three records where somebody
     ///   else saved it since, `zoneNotFound`, `unknownItem` where it was deleted since,
-    ///   `invalidArguments`.
+    ///   `invalidArguments`, `assetFileNotFound` and `assetFileModified` where the file of an asset
+    ///   cannot be read or was changed meanwhile.
     @discardableResult
     public nonisolated(nonsending) func save(
         _ record: Record, savePolicy: SavePolicy = .ifServerRecordUnchanged,
-        operationID: String? = nil
+        operationID: String? = nil, progress: UploadProgress? = nil
     ) async throws(StoreError) -> Record {
         let items = [RecordOperation.save(record, SaveRule(savePolicy))]
         if container.limits != nil { try admit(items) }
-        let operation = try operation(operationID, nil, items, savePolicy, false)
+        let call = try await upload(items, progress)
+        let operation = try operation(operationID, nil, call.operations, savePolicy, false)
         let results = try await commit(
-            items, in: record.recordID.zoneID, isAtomic: false, operation)
-        return try results[0].get() ?? record
+            call.operations, in: record.recordID.zoneID, isAtomic: false, operation, call.assets)
+        return try call.outcomes(results, of: items)[0].get() ?? record
     }
 
     /// Deletes one record. That it is not there is no error.
@@ -54,20 +57,22 @@ public struct Database: Sendable {
     ///     where it changed anything.
     ///   - clientChangeTokenData: at most 4096 bytes, given to this device with the next changes
     ///     of each zone: by them it knows that the call has arrived.
+    ///   - progress: is told how far the assets of each record were read.
     /// - Returns: for each record what became of it.
     /// - Throws: ``StoreError`` with `notAuthenticated`, `limitExceeded`, or `invalidArguments`
     ///   where a record is named twice or another call had that operationID.
     public nonisolated(nonsending) func modifyRecords(
         saving records: [Record], deleting recordIDs: [Record.ID] = [],
         savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
-        operationID: String? = nil, clientChangeTokenData: Data? = nil
+        operationID: String? = nil, clientChangeTokenData: Data? = nil,
+        progress: UploadProgress? = nil
     ) async throws(StoreError) -> ModifyRecordsResult {
         let operations = Self.operations(saving: records, deleting: recordIDs, savePolicy)
         return ModifyRecordsResult(
             operations,
             try await modifyRecords(
                 operations, savePolicy, atomically: atomically, operationID: operationID,
-                clientChangeTokenData: clientChangeTokenData))
+                clientChangeTokenData: clientChangeTokenData, progress: progress))
     }
 
     static func operations(
@@ -179,9 +184,9 @@ public struct Database: Sendable {
 
     nonisolated(nonsending) func commit(
         _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, isAtomic: Bool,
-        _ operation: OperationRequest?
+        _ operation: OperationRequest?, _ assets: SealedAssets? = nil
     ) async throws(StoreError) -> [Result<Record?, StoreError>] {
-        let batch = try batch(items, in: zoneID, isAtomic: isAtomic, operation)
+        let batch = try batch(items, in: zoneID, isAtomic: isAtomic, operation, assets)
         try batch.limits?.enter(scope, zoneID)
         defer { batch.limits?.leave(scope, zoneID) }
         let committed = try await container.engine().commit(batch)
@@ -198,14 +203,14 @@ public struct Database: Sendable {
 
     func batch(
         _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, isAtomic: Bool,
-        _ operation: OperationRequest? = nil
+        _ operation: OperationRequest? = nil, _ assets: SealedAssets? = nil
     ) throws(StoreError) -> RecordBatch {
         let user = try writer()
         try current.check(zoneID)
         return RecordBatch(
             scope: scope, caller: user, zoneID: zoneID, items: items,
             isAtomic: isAtomic && canBeAtomic(zoneID), limits: container.limits,
-            operation: operation)
+            operation: operation, assets: assets)
     }
 
     /// The default zone and the public database do what they can: `Formats/README.md`, "Batches".

@@ -8,50 +8,38 @@ package struct ChunkDomain: Hashable, Sendable {
     package init(_ bits: Hash128) { self.bits = bits }
 }
 
-/// What a chunk is known by: the SHA-256 of its domain and its bytes.
+/// What a chunk is known by: the SHA-256 of its domain and the SHA-256 of its bytes.
 ///
 /// `Formats/Assets.md`, "Addresses".
 package struct ChunkAddress: Hashable, Sendable {
-    static let length = 32
+    package static let length = DigestWords.length
 
-    /// Most significant first.
-    private var words: (UInt64, UInt64, UInt64, UInt64)
+    private let words: DigestWords
 
-    /// The address of `bytes` in a domain.
-    package init(of bytes: Span<UInt8>, in domain: ChunkDomain) {
-        var writer = ByteWriter(capacity: 16)
+    /// The address in a domain of the chunk whose bytes have that digest.
+    init(of content: ContentDigest, in domain: ChunkDomain) {
+        var writer = ByteWriter(capacity: 48)
         writer.hash(domain.bits)
-        var hash = SHA256()
-        hash.update(writer.bytes.span)
-        hash.update(bytes)
-        self.init(hash.finish().span, at: 0)
+        content.write(to: &writer)
+        words = DigestWords(SHA256.hash(writer.bytes).span)
     }
 
-    /// The 32 bytes from `place` on.
-    init(_ bytes: Span<UInt8>, at place: Int) {
-        words = (
-            bytes.uint64(at: place).byteSwapped, bytes.uint64(at: place + 8).byteSwapped,
-            bytes.uint64(at: place + 16).byteSwapped, bytes.uint64(at: place + 24).byteSwapped
-        )
-    }
+    /// The 32 bytes from `place` on, which must be there.
+    package init(_ bytes: Span<UInt8>, at place: Int) { words = DigestWords(bytes, at: place) }
 
-    func write(to writer: inout ByteWriter) {
-        for word in [words.0, words.1, words.2, words.3] { writer.uint64(word.byteSwapped) }
-    }
+    package func write(to writer: inout ByteWriter) { words.write(to: &writer) }
 
-    package static func == (left: ChunkAddress, right: ChunkAddress) -> Bool {
-        left.words == right.words
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(words.0)
-        hasher.combine(words.1)
-    }
+    /// The first sixteen bytes.
+    package var high: Hash128 { words.high }
+    /// The last sixteen.
+    package var low: Hash128 { words.low }
 }
 
 extension ChunkAddress: CustomStringConvertible {
     /// 64 hexadecimal digits.
     package var description: String {
-        [words.0, words.1, words.2, words.3].map { Hex.encode($0) }.joined()
+        var writer = ByteWriter()
+        write(to: &writer)
+        return Hex.encode(writer.bytes)
     }
 }

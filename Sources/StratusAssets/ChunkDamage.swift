@@ -10,6 +10,10 @@ package struct ChunkDamage: Error, Equatable, Sendable {
         /// Another chunk stands where this one should.
         case otherChunk
         case newerFormat(UInt16)
+        /// There is no such segment.
+        case missing
+        /// A list of pieces is not one of the asset that names it, or a chunk of another length.
+        case list
 
         package static func == (left: Kind, right: Kind) -> Bool {
             left.identifier == right.identifier
@@ -22,6 +26,8 @@ package struct ChunkDamage: Error, Equatable, Sendable {
             case .frame(let field): "chunk.\(field)"
             case .otherChunk: "chunk.other"
             case .newerFormat: "chunk segment.newer format"
+            case .missing: "chunk segment.missing"
+            case .list: "chunk.list"
             }
         }
     }
@@ -31,7 +37,7 @@ package struct ChunkDamage: Error, Equatable, Sendable {
     /// From the start of the file.
     package var byte: Int
 
-    init(_ kind: Kind, file: String, byte: Int) {
+    package init(_ kind: Kind, file: String, byte: Int) {
         self.kind = kind
         self.file = file
         self.byte = byte
@@ -42,4 +48,6 @@ package struct ChunkDamage: Error, Equatable, Sendable {
 package enum ChunkError: Error, Equatable, Sendable {
     case damaged(ChunkDamage)
     case storage(StorageError)
+    /// Whoever was asked where a chunk lies gave no answer, and knows why.
+    case refused
 }

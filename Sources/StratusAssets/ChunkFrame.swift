@@ -100,7 +100,7 @@ struct ChunkFrame: Equatable, Sendable {
             }
             content = bytes
         }
-        guard ChunkAddress(of: content.span, in: domain) == address else {
+        guard ChunkAddress(of: ContentDigest(of: content.span), in: domain) == address else {
             throw .frame("address")
         }
         return content
@@ -120,7 +120,8 @@ package struct EncodedChunk: Sendable {
 
     /// The chunk of `bytes`, which are at least 1 and at most ``Chunker/most``.
     package init(_ bytes: [UInt8], in domain: ChunkDomain) {
-        self.init(bytes, address: ChunkAddress(of: bytes.span, in: domain), in: domain)
+        let address = ChunkAddress(of: ContentDigest(of: bytes.span), in: domain)
+        self.init(bytes, address: address, in: domain)
     }
 
     /// The same where the address is known.

@@ -2,27 +2,11 @@ internal import StratusBytes
 package import StratusFiles
 internal import Synchronization
 
-/// What a stream of bytes has become.
-package struct ChunkedContent: Equatable, Sendable {
-    package struct Piece: Equatable, Sendable {
-        package var address: ChunkAddress
-        /// Of the chunk's bytes.
-        package var length: Int
-    }
-
-    /// In the order of the stream.
-    package var pieces: [Piece] = []
-    /// What was not there before, and where it lies now; durable after the store's next sync.
-    package var added: [ChunkAddress: ChunkPlace] = [:]
-    /// In bytes.
-    package var length: Int { pieces.reduce(0) { $0 + $1.length } }
-}
-
-/// Turns a stream of bytes into chunks: cuts it, has the chunks hashed and compressed on several
+/// Turns streams of bytes into assets: cuts each, has the chunks hashed and compressed on several
 /// threads, and appends those that are not there yet in the order of the stream.
 ///
-/// What is in memory at a time is bounded by the number of threads, whatever the stream's length.
-/// Used by one thread.
+/// What is in memory at a time is bounded by the number of threads, whatever a stream's length,
+/// but for what was added and not taken. Used by one thread at a time.
 package final class ChunkIngest {
     /// Says where a chunk lies that is there already; asked on the threads.
     package typealias Lookup =
@@ -40,17 +24,24 @@ package final class ChunkIngest {
     private var start = 0
     private var jobs: [ChunkJob] = []
     private var firstJob = 0
-    private var content = ChunkedContent()
+    private var tree: PieceTree
+    private var length = 0
+    private var digest: SHA256? = SHA256()
+    private var added: [ChunkAddress: ChunkPlace] = [:]
 
+    /// - Parameters:
+    ///   - width: on how many threads chunks are to be on their way.
+    ///   - pieceLimit: how many pieces an asset has at most before their list goes into chunks.
     package init(
         into store: ChunkStore, domain: ChunkDomain, on threads: IOThreads, width: Int,
-        _ lookup: @escaping Lookup
+        pieceLimit: Int = AssetContent.pieceLimit, _ lookup: @escaping Lookup
     ) {
         self.store = store
         self.domain = domain
         self.threads = threads
         self.lookup = lookup
         window = max(1, width) * 4
+        tree = PieceTree(limit: pieceLimit)
     }
 
     /// The next bytes of the stream.
@@ -64,11 +55,28 @@ package final class ChunkIngest {
         while pending.count - start >= Chunker.most { try cut() }
     }
 
-    /// The stream ends here.
-    package func finish() throws(ChunkError) -> ChunkedContent {
+    /// The stream ends here; what is added next begins another asset.
+    package func finish() throws(ChunkError) -> AssetContent {
         while start < pending.count { try cut() }
         while firstJob < jobs.count { try takeFirst() }
+        let ended = digest.take() ?? SHA256()
+        digest = SHA256()
+        var content = AssetContent(digest: ContentDigest(ended.finish().span))
+        content.length = length
+        (content.depth, content.pieces) = try tree.finish { bytes throws(ChunkError) in
+            try append(list: bytes)
+        }
+        length = 0
         return content
+    }
+
+    /// How many chunks were added since they were last taken.
+    package var addedCount: Int { added.count }
+
+    /// What was not there before, and where it lies now; durable after the store's next sync.
+    package func takeAdded() -> [ChunkAddress: ChunkPlace] {
+        defer { added = [:] }
+        return added
     }
 
     private func cut() throws(ChunkError) {
@@ -90,16 +98,33 @@ package final class ChunkIngest {
             firstJob = 0
         }
         let result = try job.wait()
-        content.pieces.append(.init(address: result.address, length: result.length))
         // The same bytes may come twice in a stream.
-        guard let chunk = result.chunk, content.added[result.address] == nil else { return }
-        content.added[result.address] = try store.append(chunk)
+        if let chunk = result.chunk, added[result.address] == nil {
+            added[result.address] = try store.append(chunk)
+        }
+        length += result.length
+        var writer = ByteWriter(capacity: 40)
+        result.content.write(to: &writer)
+        writer.uint64(UInt64(result.length))
+        digest?.update(writer.bytes.span)
+        let piece = AssetContent.Piece(address: result.address, length: result.length)
+        try tree.add(piece) { bytes throws(ChunkError) in try append(list: bytes) }
+    }
+
+    private func append(list bytes: [UInt8]) throws(ChunkError) -> ChunkAddress {
+        let address = ChunkAddress(of: ContentDigest(of: bytes.span), in: domain)
+        if added[address] == nil, try lookup(address) == nil {
+            let chunk = EncodedChunk(bytes, address: address, in: domain)
+            added[address] = try store.append(chunk)
+        }
+        return address
     }
 }
 
 /// One chunk on its way through a thread.
 private final class ChunkJob: Sendable {
     struct Result: Sendable {
+        var content: ContentDigest
         var address: ChunkAddress
         var length: Int
         /// Nil where the chunk is there already.
@@ -121,10 +146,11 @@ private final class ChunkJob: Sendable {
     func run() {
         let bytes = bytes
         let done = Swift.Result { () throws(ChunkError) in
-            let address = ChunkAddress(of: bytes.span, in: domain)
+            let content = ContentDigest(of: bytes.span)
+            let address = ChunkAddress(of: content, in: domain)
             let isKnown = try lookup(address) != nil
             return Result(
-                address: address, length: bytes.count,
+                content: content, address: address, length: bytes.count,
                 chunk: isKnown ? nil : EncodedChunk(bytes, address: address, in: domain))
         }
         result.withLock { $0 = done }

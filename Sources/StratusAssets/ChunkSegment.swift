@@ -61,6 +61,26 @@ struct ChunkSegmentHeader: Equatable, Sendable {
     }
 }
 
+extension ChunkPlace {
+    /// Segments have lower numbers.
+    package static let numberLimit: UInt64 = 1 << 44
+    /// Frames begin before.
+    package static let byteLimit = 1 << 40
+
+    /// Whether there can be such a place.
+    package var isPossible: Bool {
+        number > 0 && number < Self.numberLimit && byte >= ChunkSegmentHeader.length
+            && byte < Self.byteLimit && byte % ChunkFrame.alignment == 0 && length > 0
+            && length <= Chunker.most && storedLength > 0 && storedLength <= length
+    }
+
+    /// The file that it is in.
+    package var file: String { ChunkSegmentHeader.fileName(number) }
+
+    /// What the chunk takes there, in bytes.
+    package var frameLength: Int { ChunkFrame.frameLength(storedLength: storedLength) }
+}
+
 /// Where a chunk lies: what the journal says of it.
 package struct ChunkPlace: Hashable, Sendable {
     /// The segment's.
@@ -69,10 +89,13 @@ package struct ChunkPlace: Hashable, Sendable {
     package var byte: Int
     /// As stored, without header and padding.
     package var storedLength: Int
+    /// Of the chunk's bytes.
+    package var length: Int
 
-    package init(number: UInt64, byte: Int, storedLength: Int) {
+    package init(number: UInt64, byte: Int, storedLength: Int, length: Int) {
         self.number = number
         self.byte = byte
         self.storedLength = storedLength
+        self.length = length
     }
 }

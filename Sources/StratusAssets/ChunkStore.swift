@@ -55,6 +55,11 @@ package final class ChunkStore: Sendable {
         }
     }
 
+    /// The segment that is being written, or would be begun next.
+    package var currentNumber: UInt64 {
+        state.withLock { $0.current?.header.number ?? $0.nextNumber }
+    }
+
     /// Appends a chunk; it is durable, and may be named, after the next ``sync()``.
     package func append(_ chunk: EncodedChunk) throws(ChunkError) -> ChunkPlace {
         try state.withLock { state throws(ChunkError) in try append(chunk, &state) }
@@ -93,7 +98,8 @@ package final class ChunkStore: Sendable {
         chunk.frame.append(
             chunk.stored.span, to: &state.buffer, at: place, salt: current.header.salt)
         return ChunkPlace(
-            number: current.header.number, byte: place, storedLength: chunk.stored.count)
+            number: current.header.number, byte: place, storedLength: chunk.stored.count,
+            length: chunk.frame.length)
     }
 
     private func begin(_ state: inout State) throws(ChunkError) -> Segment {
@@ -137,11 +143,11 @@ extension ChunkStore {
     package func read(
         _ address: ChunkAddress, at place: ChunkPlace, _ mode: ReadMode = .blocking
     ) throws(ChunkError) -> [UInt8] {
-        let name = ChunkSegmentHeader.fileName(place.number)
-        guard place.byte >= ChunkSegmentHeader.length, place.storedLength > 0,
-            place.storedLength <= Chunker.most, place.byte <= 1 << 40
-        else { throw .damaged(ChunkDamage(.otherChunk, file: name, byte: place.byte)) }
-        let length = ChunkFrame.frameLength(storedLength: place.storedLength)
+        let name = place.file
+        guard place.isPossible else {
+            throw .damaged(ChunkDamage(.otherChunk, file: name, byte: place.byte))
+        }
+        let length = place.frameLength
         let segment = try segment(place.number, name, mode)
         let bytes: [UInt8]
         do {
@@ -152,9 +158,9 @@ extension ChunkStore {
         do throws(ChunkDamage.Kind) {
             let frame = try ChunkFrame(
                 header: bytes.span, at: place.byte, salt: segment.header.salt)
-            guard frame.address == address, frame.storedLength == place.storedLength else {
-                throw .otherChunk
-            }
+            guard frame.address == address, frame.storedLength == place.storedLength,
+                frame.length == place.length
+            else { throw .otherChunk }
             return try frame.content(of: bytes.span.extracting(ChunkFrame.headerLength..<length))
         } catch {
             throw .damaged(ChunkDamage(error, file: name, byte: place.byte))

@@ -13,6 +13,7 @@ enum ValueBytes {
         case .bytes: (5, "bytes")
         case .location: (6, "location")
         case .reference: (7, "reference")
+        case .asset: (8, "asset")
         case .list: (0, "list")
         }
     }
@@ -50,6 +51,10 @@ enum ValueBytes {
         case .reference(let reference):
             writer.uint8(reference.action.rawValue)
             writer.text(reference.recordID.recordName)
+        case .asset(let asset):
+            // As it is hashed; how it is stored is the store's matter.
+            writer.varint(asset.size ?? 0)
+            writer.append(Hex.decode(asset.fileChecksum ?? "") ?? [])
         case .list(let values):
             writer.varint(values.count)
             for value in values {

@@ -134,6 +134,7 @@ struct StoreDump {
             ValueBytes.numbers(of: location).map { bits($0) }.joined(separator: ",")
         case .reference(let reference):
             "\(reference.action.rawValue):\(reference.recordID.recordName)"
+        case .asset(let asset): "\(asset.size ?? 0) bytes of \(asset.fileChecksum ?? "")"
         case .list(let values): "[" + values.map { text($0) }.joined(separator: " ") + "]"
         }
     }

@@ -16,7 +16,7 @@ private let reach: [String: Set<String>] = {
         "StratusJournal": files,
         "StratusIndex": files,
         "StratusAssets": files,
-        "Stratus": journal.union(["StratusIndex", "FoundationEssentials"]),
+        "Stratus": journal.union(["StratusIndex", "StratusAssets", "FoundationEssentials"]),
         "StratusGateway": bytes.union(["Stratus", "FoundationEssentials"]),
         "StratusTool": all.union(["StratusGateway"]),
         "Support": journal.union(tests),

@@ -40,6 +40,7 @@ extension ModelValue {
             case .reference(let reference): .reference(ModelReference(reference))
             case .list(let elements): .list(elements.map { ModelValue($0) })
             case .location: .text("a place, which the model has none of")
+            case .asset: .text("an asset, which the model has none of")
             }
     }
 }

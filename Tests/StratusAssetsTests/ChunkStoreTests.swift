@@ -24,29 +24,43 @@ import Testing
         return bytes
     }
 
+    struct Ingested {
+        var content: AssetContent
+        var added: [ChunkAddress: ChunkPlace]
+        var pieces: [AssetContent.Piece] { content.pieces }
+        var length: Int { content.length }
+    }
+
     static func ingest(
         _ bytes: [UInt8], into store: ChunkStore, domain: ChunkDomain = domain,
         known: [ChunkAddress: ChunkPlace] = [:], step: Int = 70_001
-    ) throws -> ChunkedContent {
+    ) throws -> Ingested {
         let ingest = ChunkIngest(
             into: store, domain: domain, on: IOThreads(count: 2), width: 2
         ) { address throws(ChunkError) in known[address] }
         for start in stride(from: 0, to: bytes.count, by: step) {
             try ingest.add(bytes.span.extracting(start..<min(start + step, bytes.count)))
         }
-        return try ingest.finish()
+        return Ingested(content: try ingest.finish(), added: ingest.takeAdded())
     }
 
     static func content(
-        of content: ChunkedContent, from store: ChunkStore,
-        known: [ChunkAddress: ChunkPlace] = [:]
+        of ingested: Ingested, from store: ChunkStore, _ range: Range<Int>? = nil
     ) throws -> [UInt8] {
-        try content.pieces.flatMap { piece in
-            let place = try #require(content.added[piece.address] ?? known[piece.address])
-            let bytes = try store.read(piece.address, at: place)
-            #expect(bytes.count == piece.length)
-            return bytes
+        var cursor = PieceCursor(ingested.content, range)
+        var content: [UInt8] = []
+        while let step = cursor.next() {
+            let place = try #require(ingested.added[step.address])
+            let bytes = try store.read(step.address, at: place)
+            #expect(step.fits(bytes.count))
+            if step.isList {
+                let isEntered = cursor.enter(step, bytes.span)
+                #expect(isEntered)
+            } else {
+                content += bytes[step.range]
+            }
         }
+        return content
     }
 
     @Test(arguments: [0, 1, 5000, 300_000, 5_000_000])
@@ -83,6 +97,7 @@ import Testing
             known: first.added)
         #expect(second.added.count == second.pieces.count)
         #expect(Set(second.added.keys).isDisjoint(with: first.added.keys))
+        #expect(first.content.digest == second.content.digest)
     }
 
     @Test func `bytes that do not shrink are stored as they are`() throws {

@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 from journal import DECODERS, Cursor, Damage, Journal, u
 from xxhash import xxh3_64_intdigest
 
-KINDS = [None, "string", "int64", "double", "date", "bytes", "location", "reference"]
+KINDS = [None, "string", "int64", "double", "date", "bytes", "location", "reference", "asset"]
 
 
 def owners(c):
@@ -26,7 +26,7 @@ def owners(c):
 
 def record(c):
     r, flags = {}, c.number(1)
-    if flags & ~127 or flags & 3 == 2 or flags & 48 and not flags & 2 or flags & 66 == 66:
+    if flags & 3 == 2 or flags & 48 and not flags & 2 or flags & 66 == 66:
         raise Damage("payload.content")
     r["type"], r["modifier"], r["modified"] = c.varint(32), c.varint(32), c.signed()
     r["creator"], r["created"] = r["modifier"], r["modified"]
@@ -41,6 +41,9 @@ def record(c):
     r["formerParent"] = c.text() if flags & 16 else None
     r["formerOwners"] = owners(c) if flags & 32 else None
     r["origin"] = (c.varint(32), c.varint()) if flags & 64 else None
+    r["assets"] = (c.varint(), c.varint()) if flags & 128 else (0, 0)
+    if flags & 128 and (r["assets"] == (0, 0) or r["assets"][1] and not flags & 2):
+        raise Damage("payload.content")
     table = [(c.varint(32), c.number(1), c.varint()) for _ in range(c.varint())]
     r["fields"] = [(number, kind, c.take(length)) for number, kind, length in table]
     c.end()
@@ -53,11 +56,12 @@ def tombstone(c):
     t["name"] = c.text()
     if c.left():
         flags = c.number(1)
-        if flags == 0 or flags & ~7:
+        if flags == 0 or flags & ~15:
             raise Damage("payload.content")
         t["parent"] = c.text() if flags & 1 else None
         t["owners"] = owners(c) if flags & 2 else []
         t["destination"] = c.varint(32) if flags & 4 else None
+        t["assets"] = c.varint() if flags & 8 else None
     c.end()
     return t
 
@@ -102,7 +106,35 @@ def value(kind, data):
         if len(data) > 64:
             return f"{len(data)} bytes of sha256 {hashlib.sha256(data).hexdigest()}"
         return "x" + data.hex()
+    if kind == 8:
+        c = Cursor(data)
+        return f"{c.varint()} bytes of {c.take(32).hex()}"
     return f"{data[0]}:{data[1:].decode()}"
+
+
+def hashed(kind, data):
+    """Of an asset, what does not say how it is stored."""
+    if kind & 31 != 8:
+        return data
+    c = Cursor(data)
+    if kind & 32:
+        parts = [hashed(8, c.take(c.varint())) for _ in range(c.varint())]
+        return varint(len(parts)) + b"".join(varint(len(part)) + part for part in parts)
+    return varint(c.varint()) + c.take(32)
+
+
+def chunks(c):
+    return [(c.take(32), c.varint(), c.varint(), c.varint(32), c.varint(32))
+            for _ in range(c.varint())]
+
+
+DECODERS[42] = lambda c: ended(c, chunks(c))
+DECODERS[43] = lambda c: [c.take(32) for _ in range(c.left() // 32)]
+
+
+def ended(c, decoded):
+    c.end()
+    return decoded
 
 
 def varint(n):
@@ -217,6 +249,7 @@ class Store:
             data += b"\0" if d["parent"] is None else b"\1" + text(d["parent"])
             data += varint(len(fields))
             for name, kind, bits in fields:
+                bits = hashed(kind, bits)
                 data += text(name) + bytes([kind]) + varint(len(bits)) + bits
             if system:
                 data += struct.pack("<Qqq", f["version"], d["created"], d["modified"])

@@ -42,7 +42,7 @@ final class Engine: Sendable {
         let published = PublishedState(
             StoreState(
                 fold: opened.fold.state, view: writer.view, head: writer.head,
-                identity: identity))
+                identity: identity, assets: foundation.assets))
         self.published = published
         payloadLimit = writer.payloadLimit
         pieceLimit = writer.groupLimit

@@ -1,3 +1,4 @@
+internal import StratusAssets
 internal import StratusBytes
 internal import StratusJournal
 
@@ -87,7 +88,7 @@ struct FieldEncoder {
         }
         sortByNumber()
         if let limit = batch.limits?.profile.bytesPerRecord,
-            fields.reduce(0, { $0 + $1.length }) > limit
+            fields.reduce(0, { $1.kind.element == .asset ? $0 : $0 + $1.length }) > limit
         {
             throw StoreError(
                 .limitExceeded, "the record is larger than the maximum of \(limit) bytes")
@@ -134,6 +135,29 @@ struct FieldEncoder {
             }
         }
         return (owners.count < 2 ? owners : OwnerLink.list(owners), validated)
+    }
+
+    /// How many bytes the assets of the record have together; nil where there are none. `bytes` are
+    /// those of the version that is replaced.
+    func assetBytes(from bytes: [UInt8]) throws(StoreError) -> Int? {
+        var total: Int?
+        for field in fields where field.kind.element == .asset {
+            let (bytes, range) =
+                switch field.source {
+                case .stored(let range): (bytes, range)
+                case .sent(let range): (values.bytes, range)
+                }
+            do throws(FormatError) {
+                let length = try AssetFields.length(bytes.span, in: range, field.kind)
+                total = (total ?? 0) + length
+            } catch {
+                throw StoreError(.internalError, "an asset of the record cannot be read")
+            }
+        }
+        guard total ?? 0 < AssetContent.lengthLimit else {
+            throw StoreError(.limitExceeded, "the assets of the record are too long")
+        }
+        return total
     }
 
     private mutating func number(

@@ -11,6 +11,7 @@ enum KeySpace: UInt8 {
     case types = 3
     case children = 4
     case references = 5
+    case assets = 6
     case clientTokens = 12
     // In zone 0.
     case zones = 16
@@ -21,6 +22,7 @@ enum KeySpace: UInt8 {
     case userNumbers = 21
     case marks = 22
     case usage = 23
+    case chunks = 24
     case operations = 28
     case operationTimes = 29
 

@@ -65,7 +65,8 @@ final class PublishedState: Sendable {
         let (old, woken) = content.withLock { content in
             let old = content.state
             content.state = StoreState(
-                fold: fold, view: view, head: head, identity: old.identity, pin: old.pin)
+                fold: fold, view: view, head: head, identity: old.identity, assets: old.assets,
+                pin: old.pin)
             return (old, content.takeWaiters(for: zones))
         }
         for waiter in woken { waiter.resume(returning: true) }

@@ -18,6 +18,8 @@ struct RecordBatch: CommitRequest {
     var refused: [Int: StoreError] = [:]
     /// What the caller says of the whole call.
     var operation: OperationRequest?
+    /// The assets of the whole call; nil where there are none.
+    var assets: SealedAssets?
 
     /// Checks and encodes the items.
     func prepareItems(

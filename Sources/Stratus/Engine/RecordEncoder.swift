@@ -43,6 +43,9 @@ struct RecordEncoder {
         // What a record usually takes, so that the buffer seldom grows.
         preparation.buffer = CommitBuffer(capacity: min(items.count * 448, role.pieceLimit))
         try fields.numbers.write(to: &preparation)
+        if let assets = batch.assets {
+            try preparation.buffer.add(assets.rows, limit: role.payloadLimit)
+        }
         for index in items.indices {
             guard case .planned(let plan) = preparation.results[index] else { continue }
             do throws(StoreError) {
@@ -67,7 +70,7 @@ struct RecordEncoder {
         for place in cascade.sorted(by: { $0.offset < $1.offset }) {
             let tombstone = try reading.entry(place).tombstone(by: user, now: role.now / 1000)
             try append(.tombstone, to: &preparation) { tombstone.write(to: &$0) }
-            quota?.count(0, replacing: tombstone.replacedLength)
+            quota?.count(0, replacing: tombstone.takenBytes)
             try turnPage(&preparation, sink)
             if preparation.needsCommitter { return }
         }
@@ -124,9 +127,10 @@ struct RecordEncoder {
         case (.save(let record, let rule), .insert(let previous)):
             let type = try fields.prepare(record, rule, over: nil, &preparation)
             let now = role.now / 1000
-            let head = RecordHead(
+            var head = RecordHead(
                 type: type, modified: now, modifier: user, created: now, creator: user,
                 previous: previous, isUpdate: false)
+            head.assetBytes = try fields.assetBytes(from: [])
             let parent = record.parent?.recordID.recordName
             try append(head, of: index, record, parent: parent, over: nil, to: &preparation)
         case (.save(let record, let rule), .update(let replaced, let held)):
@@ -139,6 +143,8 @@ struct RecordEncoder {
                 isUpdate: true)
             let former = Former(entry: entry, head: old, fields: cursor)
             head.replacedLength = entry.payloadRange.count
+            head.assetBytes = try fields.assetBytes(from: entry.bytes)
+            head.formerAssetBytes = old.assetBytes
             let parent =
                 batch.sendsParent(of: record, rule, isInsert: false)
                 ? record.parent?.recordID.recordName : try former.parent
@@ -146,7 +152,7 @@ struct RecordEncoder {
         case (.delete(let id, _), .delete(let replaced, let held)):
             let tombstone = try entry(replaced, held).tombstone(by: user, now: role.now / 1000)
             try append(.tombstone, to: &preparation) { tombstone.write(to: &$0) }
-            quota?.count(0, replacing: tombstone.replacedLength)
+            quota?.count(0, replacing: tombstone.takenBytes)
             links.deletes.append((index, reading.hash(id.recordName)))
         default:
             preconditionFailure("a plan fits its item")
@@ -200,13 +206,16 @@ struct RecordEncoder {
                 change.formerOwners = formerOwners.filter { !owners.contains($0) }
             }
         }
-        let allowed = quota?.payloadLimit(replacing: head.replacedLength) ?? .max
+        // What the assets take is no part of the payload, and of the quota it is.
+        let assets = head.assetBytes ?? 0
+        let replaced = head.replacedLength + (head.formerAssetBytes ?? 0)
+        let allowed = quota.map { $0.payloadLimit(replacing: replaced) - assets } ?? .max
         let length = try append(.record, upTo: allowed, to: &preparation) { writer in
             head.write(
                 name: record.recordID.recordName, parent: parent, links: change, to: &writer)
             fields.write(from: bytes, to: &writer)
         }
-        quota?.count(length, replacing: head.replacedLength)
+        quota?.count(length + assets, replacing: replaced)
         guard
             parent != nil || formerParent != nil || !owners.isEmpty || !formerOwners.isEmpty
                 || !validated.isEmpty
@@ -313,8 +322,10 @@ extension Preparation {
         _ reading: StoreReading
     ) throws(StoreError) -> Record {
         let version = Version(incarnation: zone?.incarnation ?? 0, offset: offset)
-        return try Record(payload, 0..<payload.count, version: version, as: id, schema: schema) {
-            number throws(StoreError) in
+        return try Record(
+            payload, 0..<payload.count, version: version, as: id, schema: schema,
+            assets: reading.assets
+        ) { number throws(StoreError) in
             number == user ? caller : try reading.user(number)
         }
     }
@@ -356,7 +367,18 @@ extension RecordBatch {
             throw StoreError(
                 .invalidArguments, "the target of a reference has a name of 1 to 255 bytes")
         }
+        for asset in value.assets { try check(asset) }
         return edit.isEncrypted ? try encrypted(kind) : kind
+    }
+
+    /// Whether the bytes of an asset are in the store, and stay there until this is committed.
+    private func check(_ asset: Asset) throws(StoreError) {
+        switch asset.source {
+        case .failed(let error): throw error
+        case .stored(let stored):
+            guard assets?.covers(stored.content) == true else { throw StoreError.assetGone }
+        case .file, .data, .stream: throw StoreError.assetGone
+        }
     }
 
     private func encrypted(_ kind: FieldKind) throws(StoreError) -> FieldKind {
@@ -364,7 +386,7 @@ extension RecordBatch {
             throw StoreError(.invalidArguments, "the public database has no encrypted fields")
         }
         guard let marked = kind.encrypted else {
-            throw StoreError(.invalidArguments, "a reference cannot be encrypted")
+            throw StoreError(.invalidArguments, "references and assets cannot be encrypted")
         }
         return marked
     }

@@ -105,6 +105,8 @@ struct StoreFold: JournalFold, Sendable {
             case .operation:
                 try operations.apply(
                     header, at: offset, payload, secret: secret, to: &state.index)
+            case .chunks: try state.index.applyChunks(payload, at: offset)
+            case .lostChunks: try state.index.applyLostChunks(payload, at: offset)
             case .clientToken:
                 try OperationFold.applyClientToken(
                     header, at: offset, payload, secret: secret, to: &state.index)
@@ -178,9 +180,13 @@ struct StoreFold: JournalFold, Sendable {
                 isFresh: isNew)
         }
         try state.index.link(head, name, header.zone, at: offset, payload, cursor, secret)
+        state.index.noteAssets(of: head, name, header.zone, place)
+        let assetBytes = (head.assetBytes ?? 0) - (head.formerAssetBytes ?? 0)
         touch(
             header,
-            Usage(recordCount: head.isUpdate ? 0 : 1, bytes: payload.count - head.replacedLength))
+            Usage(
+                recordCount: head.isUpdate ? 0 : 1,
+                bytes: payload.count - head.replacedLength + assetBytes))
     }
 
     private mutating func applyTombstone(
@@ -194,7 +200,10 @@ struct StoreFold: JournalFold, Sendable {
         state.index.set(.feed(header.zone, header.version), place, isFresh: true)
         state.index.remove(.type(header.zone, tombstone.type, name), at: offset.rawValue)
         state.index.unlink(tombstone, name, header.zone, at: offset, secret)
-        touch(header, Usage(recordCount: -1, bytes: -tombstone.replacedLength))
+        if tombstone.assetBytes != nil {
+            state.index.remove(.assets(header.zone, name), at: offset.rawValue)
+        }
+        touch(header, Usage(recordCount: -1, bytes: -tombstone.takenBytes))
     }
 
     private mutating func touch(_ header: FrameHeader, _ usage: Usage) {

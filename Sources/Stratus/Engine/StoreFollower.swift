@@ -21,7 +21,8 @@ final class StoreFollower: Sendable {
         var state = try Self.begin(foundation)
         try Self.read(&state, foundation)
         report = state.reader.report
-        published = PublishedState(state.current)
+        published = PublishedState(state.current(foundation))
+        foundation.assets.attach(published, StoreIdentity(state.reader.manifest))
         self.state = Mutex(state)
     }
 
@@ -38,7 +39,7 @@ final class StoreFollower: Sendable {
                 state.failure = StoreError(translating: error)
                 throw error
             }
-            published.publish(state.current)
+            published.publish(state.current(foundation))
         }
         return published.current.head != before
     }
@@ -117,9 +118,9 @@ final class StoreFollower: Sendable {
 
 extension StoreFollower.State {
     /// The state that was read. A commit that is only partly there is not part of it.
-    fileprivate var current: StoreState {
+    fileprivate func current(_ foundation: StoreFoundation) -> StoreState {
         StoreState(
             fold: reader.fold.committed, view: reader.view, head: reader.report.end,
-            identity: StoreIdentity(reader.manifest), pin: pin)
+            identity: StoreIdentity(reader.manifest), assets: foundation.assets, pin: pin)
     }
 }

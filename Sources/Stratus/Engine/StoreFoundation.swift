@@ -11,11 +11,13 @@ struct StoreFoundation: Sendable {
     let released = ReleasedFiles()
     /// For whatever waits for the disk.
     let threads: IOThreads
+    let assets: AssetStore
 
     init(_ storage: any Storage, memoryLimit: Int, threads: IOThreads) {
         Heap.mapLargeBlocks()
         self.storage = storage
         self.threads = threads
+        assets = AssetStore(storage, threads: threads)
         budget = MemoryBudget(limit: max(memoryLimit, MemoryBudget.least))
         cache = BlockCache(limit: budget.cache)
     }

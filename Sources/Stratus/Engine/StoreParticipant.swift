@@ -125,7 +125,7 @@ extension CommitStage<StoreParticipant> {
     fileprivate var reading: StoreReading {
         let state = StoreState(
             fold: fold.fold.state, view: writer.view, head: head, identity: fold.identity,
-            staged: group)
+            assets: fold.published.current.assets, staged: group)
         return StoreReading(state, .blocking)
     }
 }

@@ -14,11 +14,13 @@ final class StoreState: Sendable {
     let staged: GroupBuilder?
     /// Where another process writes: keeps it from deleting what this state reads.
     let pin: (any StoragePin)?
+    let assets: AssetStore?
 
     init(
         fold: StoreFold.State, view: JournalView, head: JournalOffset, identity: StoreIdentity,
-        staged: GroupBuilder? = nil, pin: (any StoragePin)? = nil
+        assets: AssetStore?, staged: GroupBuilder? = nil, pin: (any StoragePin)? = nil
     ) {
+        self.assets = assets
         self.pin = pin
         self.fold = fold
         self.view = view
@@ -52,6 +54,7 @@ struct StoreReading: Sendable {
     var head: JournalOffset { point }
     var view: JournalView { store.view }
     var identity: StoreIdentity { store.identity }
+    var assets: AssetStore? { store.assets }
     var schema: Schema { store.fold.schema }
     var zoneCount: UInt32 { store.fold.zoneCount }
     var userCount: UInt32 { store.fold.userCount }
@@ -173,7 +176,7 @@ struct StoreReading: Sendable {
         guard entry.kind == .record else { throw StoreError(JournalError.noEntry(entry.offset)) }
         return try Record(
             entry.bytes, entry.payloadRange, version: entry.version, expected: nil, in: zoneID,
-            schema: schema
+            schema: schema, assets: assets
         ) { number throws(StoreError) in try users.user(number) }
     }
 
@@ -195,7 +198,8 @@ struct StoreReading: Sendable {
         let entry = try entry(place)
         guard entry.kind == .record else { throw StoreError(JournalError.noEntry(entry.offset)) }
         return try Record(
-            entry.bytes, entry.payloadRange, version: entry.version, as: id, schema: schema
+            entry.bytes, entry.payloadRange, version: entry.version, as: id, schema: schema,
+            assets: assets
         ) { number throws(StoreError) in try user(number) }
     }
 }
@@ -241,21 +245,22 @@ extension Record {
     /// The record `recordID`, whose payload lies at `range` of `bytes`.
     init(
         _ bytes: [UInt8], _ range: Range<Int>, version: Version, as recordID: ID, schema: Schema,
-        user: (UInt32) throws(StoreError) -> UserID?
+        assets: AssetStore?, user: (UInt32) throws(StoreError) -> UserID?
     ) throws(StoreError) {
         try self.init(
             bytes, range, version: version, expected: recordID, in: recordID.zoneID,
-            schema: schema, user: user)
+            schema: schema, assets: assets, user: user)
     }
 
     /// The record whose payload lies at `range` of `bytes`: the one that is `expected`, where one
     /// is, or whichever it is in the zone.
     init(
         _ bytes: [UInt8], _ range: Range<Int>, version: Version, expected: ID?,
-        in zoneID: RecordZone.ID, schema: Schema, user: (UInt32) throws(StoreError) -> UserID?
+        in zoneID: RecordZone.ID, schema: Schema, assets: AssetStore?,
+        user: (UInt32) throws(StoreError) -> UserID?
     ) throws(StoreError) {
         let head: RecordHead
-        let fields: StoredFields
+        var fields: StoredFields
         let parent: String?
         let name: String?
         do throws(FormatError) {
@@ -270,6 +275,7 @@ extension Record {
                 name = try head.name(in: span)
             }
             fields = try StoredFields(bytes, at: cursor, end: range.upperBound, schema: schema)
+            if fields.hasAssets { fields.assets = assets }
         } catch {
             throw StoreError(.damagedPayload(version.offset))
         }

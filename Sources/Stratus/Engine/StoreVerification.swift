@@ -15,6 +15,9 @@ package struct StoreVerification: Sendable {
     package var tableBytes = 0
     /// Whether there is a checkpoint, be it of use or not.
     package var hasCheckpoint = false
+    /// Of assets, all that the journal knows.
+    package var chunkCount = 0
+    package var chunkBytes = 0
 
     /// Reads the store in the directory `path`, as far as its manifest can be read. `progress` is
     /// told how many bytes of the journal were read, and of how many.
@@ -41,7 +44,9 @@ package struct StoreVerification: Sendable {
         defer { withExtendedLifetime(pin) {} }
         var verifier = JournalVerifier(manifest, in: storage)
         let length = manifest.length
+        var hasAssets = false
         try verifier.run { entry in
+            hasAssets = hasAssets || entry.kind == .chunks
             progress(entry.offset.bytes(since: .zero), length)
             return Self.check(entry)
         }
@@ -54,6 +59,12 @@ package struct StoreVerification: Sendable {
         if let checkpoint = manifest.checkpoint {
             try verify(checkpoint, of: manifest, in: storage)
         }
+        // What the journal says of chunks can only be believed if it is whole itself.
+        guard hasAssets, findings.allSatisfy(Self.isOfIndex) else { return }
+        let assets = try AssetVerification(storage)
+        findings += assets.findings
+        chunkCount = assets.chunkCount
+        chunkBytes = assets.chunkBytes
     }
 
     /// Reads the tables of the index that a checkpoint names.
@@ -114,6 +125,8 @@ package struct StoreVerification: Sendable {
                 case .mark: _ = try MarkEntry(bytes)
                 case .operation: _ = try OperationEntry(bytes)
                 case .clientToken: _ = try ClientTokenEntry(bytes)
+                case .chunks: try ChunkEntry.forEach(bytes) { _, _ in }
+                case .lostChunks: try LostChunksEntry.forEach(bytes) { _ in }
                 case .trailer, .closingMark: break
                 default: return entry.kind.mayBeIgnored ? nil : "kind"
                 }

@@ -20,6 +20,9 @@ public struct StoreError: Error, Sendable, Equatable {
         public var offset: UInt64?
         /// What is wrong there, as a stable name.
         public var kind: String
+        /// The record that cannot be read whole because of it, and the field, where that is known.
+        public var record: Record.ID?
+        public var field: String?
     }
 
     /// What lies below an ``Code/internalError`` and some others.

@@ -112,11 +112,15 @@ extension Record {
     /// How many bytes of values a save sends under `policy`.
     func lengthSent(_ policy: SavePolicy) -> Int {
         var length = 0
-        for edit in edits.all { length += edit.value.map { ValueFormat.length(of: $0) } ?? 0 }
+        for edit in edits.all {
+            // The bytes of assets are not counted.
+            guard let value = edit.value, !value.hasAssets else { continue }
+            length += ValueFormat.length(of: value)
+        }
         guard policy == .allKeys else { return length }
         stored.forEach { field in
             let isEdited = stored.schema.name(field.number).map { edits.edit(of: $0) != nil }
-            if isEdited == false { length += field.range.count }
+            if isEdited == false, field.kind.element != .asset { length += field.range.count }
             return true
         }
         return length

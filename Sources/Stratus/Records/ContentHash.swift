@@ -113,8 +113,16 @@ extension Record {
         for (name, field) in fields {
             writer.countedText(name)
             writer.uint8(field.kind.rawValue)
-            writer.varint(field.range.count)
-            writer.append(stored.bytes.span.extracting(field.range))
+            let bytes = stored.bytes.span
+            if field.kind.element == .asset,
+                let value = try? AssetFields.canonical(bytes, in: field.range, field.kind)
+            {
+                writer.varint(value.count)
+                writer.append(value)
+            } else {
+                writer.varint(field.range.count)
+                writer.append(bytes.extracting(field.range))
+            }
         }
         if includingSystem, let system {
             writer.uint64(system.version)

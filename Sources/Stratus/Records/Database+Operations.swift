@@ -12,23 +12,27 @@ extension Database {
     ///   where a record is named twice or another call had that operationID.
     package nonisolated(nonsending) func modifyRecords(
         _ operations: [RecordOperation], _ policy: SavePolicy = .ifServerRecordUnchanged,
-        atomically: Bool, operationID: String? = nil, clientChangeTokenData: Data? = nil
+        atomically: Bool, operationID: String? = nil, clientChangeTokenData: Data? = nil,
+        progress: UploadProgress? = nil
     ) async throws(StoreError) -> [Result<Record?, StoreError>] {
         try admit(operations)
-        var call = try CallByZone(operations, of: self)
+        // Before anything is read for it.
+        _ = try CallByZone(operations, of: self)
+        let uploaded = try await upload(operations, progress)
+        var call = try CallByZone(uploaded.operations, of: self)
         let operation = try operation(
-            operationID, clientChangeTokenData, operations, policy, atomically)
+            operationID, clientChangeTokenData, uploaded.operations, policy, atomically)
         for zone in call.zones {
             do {
                 let results = try await commit(
-                    zone.items, in: zone.id, isAtomic: atomically, operation)
+                    zone.items, in: zone.id, isAtomic: atomically, operation, uploaded.assets)
                 call.put(results, of: zone)
             } catch {
                 if error == .reusedOperationID { throw error }
                 call.fail(zone, error)
             }
         }
-        return call.results
+        return uploaded.outcomes(call.results, of: operations)
     }
 }
 

@@ -10,6 +10,8 @@ struct FieldEdits: Sendable {
     }
 
     private(set) var all: [Edit] = []
+    /// Whether a value with assets was ever set.
+    private(set) var hasAssets = false
     /// Where each key stands; only kept once there are more than ``listLimit``.
     private var places: [String: Int] = [:]
 
@@ -19,6 +21,7 @@ struct FieldEdits: Sendable {
 
     /// Once marked as encrypted, a field stays so.
     mutating func set(_ key: String, _ value: RecordValue?, isEncrypted: Bool = false) {
+        if value?.hasAssets == true { hasAssets = true }
         if let place = place(of: key) {
             all[place].value = value
             if isEncrypted { all[place].isEncrypted = true }

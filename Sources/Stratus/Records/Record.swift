@@ -65,7 +65,9 @@ public struct Record: Sendable {
             guard let number = stored.schema.number(key), let field = stored.field(number) else {
                 return nil
             }
-            return stored.value(field, in: recordID.zoneID)
+            let value = stored.value(field, in: recordID.zoneID)
+            return field.kind.element == .asset
+                ? value?.found(in: key, of: recordID) : value
         }
     }
 

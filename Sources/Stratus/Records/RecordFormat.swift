@@ -1,3 +1,4 @@
+internal import StratusAssets
 internal import StratusBytes
 internal import StratusJournal
 
@@ -11,6 +12,8 @@ extension EntryKind {
     static let mark = EntryKind(rawValue: 37)
     static let operation = EntryKind(rawValue: 40)
     static let clientToken = EntryKind(rawValue: 41)
+    static let chunks = EntryKind(rawValue: 42)
+    static let lostChunks = EntryKind(rawValue: 43)
 }
 
 /// What stands before the fields in the entry of a record: `Formats/Record.md`, "Record".
@@ -23,7 +26,7 @@ struct RecordHead: Equatable, Sendable {
         static let formerParent: UInt8 = 16
         static let formerOwners: UInt8 = 32
         static let isMoved: UInt8 = 64
-        static let known: UInt8 = 127
+        static let hasAssets: UInt8 = 128
     }
 
     var type: UInt32
@@ -52,6 +55,10 @@ struct RecordHead: Equatable, Sendable {
     private(set) var formerOwners: Range<Int>?
     /// Where the record was before it was moved here.
     var origin: MoveOrigin?
+    /// How many bytes the assets have together; nil: there are none.
+    var assetBytes: Int?
+    /// The same of the version that this one replaces.
+    var formerAssetBytes: Int?
 
     init(
         type: UInt32, modified: Int64, modifier: UInt32, created: Int64, creator: UInt32,
@@ -78,6 +85,7 @@ struct RecordHead: Equatable, Sendable {
         if links.formerParent != nil { flags |= Flag.formerParent }
         if links.formerOwners != nil { flags |= Flag.formerOwners }
         if origin != nil { flags |= Flag.isMoved }
+        if assetBytes != nil || formerAssetBytes != nil { flags |= Flag.hasAssets }
         writer.uint8(flags)
         writer.varint(type)
         writer.varint(modifier)
@@ -96,13 +104,16 @@ struct RecordHead: Equatable, Sendable {
             writer.varint(origin.zone)
             writer.varint(origin.version.rawValue)
         }
+        if flags & Flag.hasAssets != 0 {
+            writer.varint(assetBytes.map { $0 + 1 } ?? 0)
+            writer.varint(formerAssetBytes.map { $0 + 1 } ?? 0)
+        }
     }
 
     /// Reads the head and leaves the cursor at the field table. Makes no texts: every save and
     /// every opening passes here.
     init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
         let flags = try cursor.uint8(bytes)
-        guard flags & ~Flag.known == 0 else { throw .value("flags") }
         type = try cursor.varint32(bytes)
         modifier = try cursor.varint32(bytes)
         modified = try cursor.signedVarint(bytes)
@@ -151,6 +162,18 @@ struct RecordHead: Equatable, Sendable {
             let zone = try cursor.varint32(bytes)
             origin = MoveOrigin(zone: zone, version: Version(rawValue: try cursor.varint(bytes)))
         }
+        if flags & Flag.hasAssets != 0 { try readAssets(bytes, &cursor) }
+    }
+
+    private mutating func readAssets(
+        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
+    ) throws(FormatError) {
+        let limit = AssetContent.lengthLimit
+        let own = try cursor.count(bytes, upTo: limit)
+        let former = try cursor.count(bytes, upTo: limit)
+        guard own + former > 0, former == 0 || isUpdate else { throw .value("assets") }
+        assetBytes = own == 0 ? nil : own - 1
+        formerAssetBytes = former == 0 ? nil : former - 1
     }
 
     /// The record name, out of the bytes that the head was read from.
@@ -172,76 +195,6 @@ struct RecordHead: Equatable, Sendable {
     }
 }
 
-/// The entry of a deleted record: `Formats/Record.md`, "Tombstone".
-struct Tombstone: Equatable, Sendable {
-    var type: UInt32
-    var name: String
-    /// The version that was deleted.
-    var previous: Version
-    /// Who deleted it, and when in milliseconds since 1970.
-    var deleter: UInt32
-    var deleted: Int64
-    /// How many bytes the payload had of the version that was deleted.
-    var replacedLength = 0
-    /// The links that the deleted version had.
-    var parent: String?
-    var owners: [OwnerLink] = []
-    /// The zone that the record was moved to.
-    var destination: UInt32?
-
-    private enum Flag {
-        static let hasParent: UInt8 = 1
-        static let hasOwners: UInt8 = 2
-        static let isMoved: UInt8 = 4
-        static let known: UInt8 = 7
-    }
-
-    func write(to writer: inout ByteWriter) {
-        writer.varint(type)
-        writer.varint(deleter)
-        writer.signedVarint(deleted)
-        writer.varint(previous.rawValue)
-        writer.varint(replacedLength)
-        writer.countedText(name)
-        var flags: UInt8 = 0
-        if parent != nil { flags |= Flag.hasParent }
-        if !owners.isEmpty { flags |= Flag.hasOwners }
-        if destination != nil { flags |= Flag.isMoved }
-        if flags == 0 { return }
-        writer.uint8(flags)
-        if let parent { writer.countedText(parent) }
-        if !owners.isEmpty { OwnerLink.write(owners, to: &writer) }
-        if let destination { writer.varint(destination) }
-    }
-
-    init(type: UInt32, name: String, previous: Version, deleter: UInt32, deleted: Int64) {
-        self.type = type
-        self.name = name
-        self.previous = previous
-        self.deleter = deleter
-        self.deleted = deleted
-    }
-
-    init(_ bytes: Span<UInt8>) throws(FormatError) {
-        var cursor = ByteCursor()
-        type = try cursor.varint32(bytes)
-        deleter = try cursor.varint32(bytes)
-        deleted = try cursor.signedVarint(bytes)
-        previous = Version(rawValue: try cursor.varint(bytes))
-        guard previous != .none else { throw .value("previous") }
-        replacedLength = Int(try cursor.varint32(bytes))
-        name = try cursor.text(bytes, upTo: 255)
-        if cursor.remaining(bytes) > 0 {
-            let flags = try cursor.uint8(bytes)
-            guard flags != 0, flags & ~Flag.known == 0 else { throw .value("flags") }
-            if flags & Flag.hasParent != 0 { parent = try cursor.text(bytes, upTo: 255) }
-            if flags & Flag.hasOwners != 0 { owners = try OwnerLink.read(bytes, &cursor) }
-            if flags & Flag.isMoved != 0 { destination = try cursor.varint32(bytes) }
-        }
-        try cursor.end(bytes)
-    }
-}
-
 /// The fields of a record as they lie in its entry, read one at a time.
 struct StoredFields: Sendable {
     /// The bytes of the entry, shared with it.
@@ -252,7 +205,11 @@ struct StoredFields: Sendable {
     let count: Int
     /// Whether any of the fields is marked as encrypted.
     let hasEncrypted: Bool
+    /// Whether any of them is an asset, or a list of assets.
+    let hasAssets: Bool
     let schema: Schema
+    /// Where the bytes of assets are read.
+    var assets: AssetStore?
     /// The fields that a fetch asked for; nil: all.
     var visible: Set<UInt32>?
 
@@ -264,6 +221,7 @@ struct StoredFields: Sendable {
         values = 0
         count = 0
         hasEncrypted = false
+        hasAssets = false
         schema = .empty
     }
 
@@ -280,17 +238,20 @@ struct StoredFields: Sendable {
         var length = 0
         var last: UInt32?
         var hasEncrypted = false
+        var hasAssets = false
         for _ in 0..<count {
             let column = try FieldTable.next(span, &cursor)
             guard last.map({ $0 < column.number }) ?? true else { throw .value("field order") }
             last = column.number
             if column.kind.isEncrypted { hasEncrypted = true }
+            if column.kind.element == .asset { hasAssets = true }
             length += column.length
             guard length <= end else { throw .truncated }
         }
         guard cursor.remaining(span) == length else { throw .value("length") }
         values = cursor.position
         self.hasEncrypted = hasEncrypted
+        self.hasAssets = hasAssets
     }
 
     /// One row of the field table, and where its value lies.
@@ -335,7 +296,8 @@ struct StoredFields: Sendable {
 
     /// Decodes a value; nil where the bytes are none, which the checksum makes our own mistake.
     func value(_ field: Field, in zone: RecordZone.ID) -> RecordValue? {
-        try? ValueFormat.value(bytes, in: field.range, kind: field.kind, zone: zone)
+        try? ValueFormat.value(
+            bytes, in: field.range, kind: field.kind, zone: zone, assets: assets)
     }
 }
 

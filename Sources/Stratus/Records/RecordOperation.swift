@@ -57,7 +57,8 @@ extension StoreReading {
             entry.version == version, (try? entry.isRecord(named: id.recordName)) == true
         else { return nil }
         return try Record(
-            entry.bytes, entry.payloadRange, version: entry.version, as: id, schema: schema
+            entry.bytes, entry.payloadRange, version: entry.version, as: id, schema: schema,
+            assets: assets
         ) { number throws(StoreError) in try user(number) }
     }
 }

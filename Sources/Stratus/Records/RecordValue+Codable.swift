@@ -3,7 +3,7 @@ internal import FoundationEssentials
 /// Elsewhere than in a record a value is a container with one key, which is its kind.
 extension RecordValue: Codable {
     private enum Kind: String, CodingKey {
-        case string, int64, double, date, bytes, location, reference, list
+        case string, int64, double, date, bytes, location, reference, asset, list
     }
 
     /// Reads what ``encode(to:)`` wrote.
@@ -22,6 +22,7 @@ extension RecordValue: Codable {
         case .bytes: self = .bytes(try container.decode(Data.self, forKey: kind))
         case .location: self = .location(try container.decode(Location.self, forKey: kind))
         case .reference: self = .reference(try container.decode(Reference.self, forKey: kind))
+        case .asset: self = .asset(try container.decode(Asset.self, forKey: kind))
         case .list: self = .list(try container.decode([RecordValue].self, forKey: kind))
         }
     }
@@ -37,6 +38,7 @@ extension RecordValue: Codable {
         case .bytes(let value): try container.encode(value, forKey: .bytes)
         case .location(let value): try container.encode(value, forKey: .location)
         case .reference(let value): try container.encode(value, forKey: .reference)
+        case .asset(let value): try container.encode(value, forKey: .asset)
         case .list(let value): try container.encode(value, forKey: .list)
         }
     }

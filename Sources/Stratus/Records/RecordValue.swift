@@ -16,6 +16,8 @@ public enum RecordValue: Hashable, Sendable {
     case location(Location)
     /// A pointer to another record of the zone.
     case reference(Reference)
+    /// Bytes that are too many for a record.
+    case asset(Asset)
     /// Values of one kind, none of them a list.
     case list([RecordValue])
 }
@@ -71,6 +73,11 @@ extension RecordValue {
     /// The reference, where it is one.
     public var referenceValue: Reference? {
         if case .reference(let value) = self { value } else { nil }
+    }
+
+    /// The asset, where it is one.
+    public var assetValue: Asset? {
+        if case .asset(let value) = self { value } else { nil }
     }
 
     /// The values, where it is a list.

@@ -18,6 +18,7 @@ enum RecordValueDecoder {
         case is URL.Type: read = value.stringValue.flatMap { URL(string: $0) }
         case is Location.Type: read = value.locationValue
         case is Reference.Type: read = value.referenceValue
+        case is Asset.Type: read = value.assetValue
         case let type as any (FixedWidthInteger & Sendable).Type:
             read = value.int64Value.flatMap { integer($0, as: type) }
         default:

@@ -32,6 +32,7 @@ enum RecordValueEncoder {
         case let value as URL: return .string(value.absoluteString)
         case let value as Location: return .location(value)
         case let value as Reference: return .reference(value)
+        case let value as Asset: return .asset(value)
         case let value as any FixedWidthInteger:
             guard let integer = Int64(exactly: value) else {
                 throw StoreError("an integer has at most 64 bits, one of them the sign", at: path)

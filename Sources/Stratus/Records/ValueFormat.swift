@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import StratusAssets
 internal import StratusBytes
 
 /// How values lie in an entry: `Formats/Record.md`, "Values".
@@ -28,6 +29,7 @@ enum ValueFormat {
         case .bytes: .bytes
         case .location: .location
         case .reference: .reference
+        case .asset: .asset
         case .list: throw .nestedList
         }
     }
@@ -41,6 +43,7 @@ enum ValueFormat {
         case .bytes(let data): data.count
         case .location: 64
         case .reference(let reference): 1 + reference.recordID.recordName.utf8.count
+        case .asset(let asset): asset.content?.encodedLength ?? 0
         case .list(let elements):
             elements.reduce(ByteWriter.varintLength(UInt64(elements.count))) { total, element in
                 let length = length(of: element)
@@ -60,6 +63,7 @@ enum ValueFormat {
         case .reference(let reference):
             writer.uint8(reference.action.rawValue)
             writer.text(reference.recordID.recordName)
+        case .asset(let asset): asset.content?.write(to: &writer)
         case .list(let elements):
             writer.varint(elements.count)
             for value in elements {
@@ -82,11 +86,12 @@ enum ValueFormat {
 
     /// Reads the value of `kind` that fills `range`.
     static func value(
-        _ bytes: [UInt8], in range: Range<Int>, kind: FieldKind, zone: RecordZone.ID
+        _ bytes: [UInt8], in range: Range<Int>, kind: FieldKind, zone: RecordZone.ID,
+        assets: AssetStore? = nil
     ) throws(FormatError) -> RecordValue {
         guard kind.isList else {
             guard let element = kind.element else { throw .value("field kind") }
-            return try value(bytes, in: range, kind: element, zone: zone)
+            return try value(bytes, in: range, kind: element, zone: zone, assets: assets)
         }
         let part = bytes.span.extracting(0..<range.upperBound)
         var cursor = ByteCursor(at: range.lowerBound)
@@ -100,14 +105,16 @@ enum ValueFormat {
         for _ in 0..<count {
             let length = try cursor.count(part, upTo: cursor.remaining(part))
             let place = try cursor.range(part, count: length)
-            elements.append(try value(bytes, in: place, kind: element, zone: zone))
+            elements.append(
+                try value(bytes, in: place, kind: element, zone: zone, assets: assets))
         }
         try cursor.end(part)
         return .list(elements)
     }
 
     private static func value(
-        _ bytes: [UInt8], in range: Range<Int>, kind: ValueKind, zone: RecordZone.ID
+        _ bytes: [UInt8], in range: Range<Int>, kind: ValueKind, zone: RecordZone.ID,
+        assets: AssetStore?
     ) throws(FormatError) -> RecordValue {
         let part = bytes.span.extracting(0..<range.upperBound)
         var cursor = ByteCursor(at: range.lowerBound)
@@ -134,6 +141,7 @@ enum ValueFormat {
             result = .reference(
                 Reference(
                     recordID: Record.ID(recordName: name, zoneID: zone), action: action))
+        case .asset: result = .asset(Asset(try AssetContent(part, &cursor), in: assets))
         }
         try cursor.end(part)
         return result

@@ -186,10 +186,11 @@ private struct Move {
         let (old, fields) = try entry.recordHead()
         var tombstone = try entry.tombstone(by: user, now: role.now / 1000)
         tombstone.destination = new.number
-        let head = RecordHead(
+        var head = RecordHead(
             type: old.type, modified: tombstone.deleted, modifier: user, created: old.created,
             creator: old.creator, previous: moved.previous, isUpdate: false,
             origin: MoveOrigin(zone: self.old.number, version: entry.version))
+        head.assetBytes = old.assetBytes
         let links = LinkChange(hasOwners: old.hasOwners)
         let content = entry.bytes.span.extracting(fields.position..<entry.payloadRange.upperBound)
         try preparation.buffer.add(.tombstone, in: self.old, limit: role.payloadLimit) {

@@ -139,6 +139,7 @@ extension JournalEntry {
                 type: head.type, name: try head.name(in: span), previous: version, deleter: user,
                 deleted: max(now, head.modified + 1))
             tombstone.replacedLength = payloadRange.count
+            tombstone.assetBytes = head.assetBytes
             tombstone.parent = try head.parent(in: span)
             if head.hasOwners { tombstone.owners = try owners(from: fields) }
             return tombstone

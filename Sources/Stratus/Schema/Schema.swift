@@ -9,6 +9,7 @@ enum ValueKind: UInt8, Sendable {
     case bytes = 5
     case location = 6
     case reference = 7
+    case asset = 8
 }
 
 /// The kind of value a field was given when it was first saved.
@@ -25,13 +26,14 @@ struct FieldKind: RawRepresentable, Hashable, Sendable {
         let bits = rawValue & ~(Self.listBit | Self.encryptedBit)
         let isList = rawValue & Self.listBit != 0
         guard ValueKind(rawValue: bits) != nil || (isList && bits == 0) else { return nil }
-        guard rawValue & Self.encryptedBit == 0 || bits != ValueKind.reference.rawValue else {
-            return nil
-        }
+        guard
+            rawValue & Self.encryptedBit == 0
+                || bits != ValueKind.reference.rawValue && bits != ValueKind.asset.rawValue
+        else { return nil }
         self.rawValue = rawValue
     }
 
-    /// The same with the mark; nil for a reference, which the store must be able to see.
+    /// The same with the mark; nil for references and assets, which the store must be able to see.
     var encrypted: FieldKind? { FieldKind(rawValue: rawValue | Self.encryptedBit) }
 
     init(_ kind: ValueKind, isList: Bool = false) {
@@ -58,6 +60,7 @@ struct FieldKind: RawRepresentable, Hashable, Sendable {
             case .bytes: "BYTES"
             case .location: "LOCATION"
             case .reference: "REFERENCE"
+            case .asset: "ASSET"
             case nil: "EMPTY"
             }
         return (isEncrypted ? "ENCRYPTED " : "") + element + (isList ? "_LIST" : "")

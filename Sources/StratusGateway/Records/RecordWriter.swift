@@ -86,6 +86,7 @@ extension RecordWriter {
         case .bytes(let data): .string(data.base64EncodedString())
         case .location(let location): .object(json(location))
         case .reference(let reference): .object(json(reference))
+        case .asset(let asset): .object(json(asset))
         case .list(let values): .array(values.map(bare))
         }
     }
@@ -126,6 +127,13 @@ extension RecordWriter {
             "timestamp": Self.integer(date.milliseconds),
         ]
         object.append("exact", date.exact.map(JSONValue.string))
+        return object
+    }
+
+    private func json(_ asset: Asset) -> JSONObject {
+        var object = JSONObject()
+        object.append("fileChecksum", asset.fileChecksum.map(JSONValue.string))
+        object.append("size", asset.size.map(Self.integer))
         return object
     }
 

@@ -93,6 +93,7 @@ extension ValueType {
         case .bytes: self = .bytes
         case .location: self = .location
         case .reference: self = .reference
+        case .asset: self = .asset
         // A list in a list is never stored.
         case .list: self = .string
         }

@@ -69,6 +69,13 @@ extension RecordValue {
                     "action": .string("\(reference.action)"),
                 ])
             ])
+        case .asset(let asset):
+            .object([
+                "$asset": .object([
+                    "size": .integer(asset.size ?? 0),
+                    "fileChecksum": .string(asset.fileChecksum ?? ""),
+                ])
+            ])
         case .list(let values): .array(values.map(\.json))
         }
     }
@@ -86,6 +93,7 @@ extension RecordValue {
             reference.action == .none
                 ? "-> \(reference.recordID.recordName)"
                 : "-> \(reference.recordID.recordName) (\(reference.action))"
+        case .asset(let asset): "asset of \(Quantities.size(UInt64(asset.size ?? 0)))"
         case .list(let values): "[" + values.map(\.text).joined(separator: ", ") + "]"
         }
     }

@@ -1,0 +1,183 @@
+public import FoundationEssentials
+internal import StratusAssets
+internal import StratusBytes
+internal import StratusFiles
+internal import Synchronization
+
+// What an asset holds: in pieces, in memory, or in a file.
+
+extension Asset {
+    /// All bytes, where there are no more than `limit`.
+    ///
+    /// - Throws: ``StoreError`` with `limitExceeded`, `assetNotAvailable` where the store has the
+    ///   bytes no longer, `internalError` with the cause `damaged`, the place, and the record where
+    ///   they are not what was written.
+    public nonisolated(nonsending) func data(limit: Int) async throws(StoreError) -> Data {
+        let size = try stored().content.length
+        guard size <= limit else {
+            throw StoreError(
+                .limitExceeded, "the asset has \(size) bytes, which is more than \(limit)")
+        }
+        return try await data(in: 0..<size)
+    }
+
+    /// The bytes in `range`, which is inside the asset.
+    public nonisolated(nonsending) func data(
+        in range: Range<Int>
+    ) async throws(StoreError) -> Data {
+        let asset = try stored(range)
+        guard let threads = asset.store?.threads else { throw .assetGone }
+        return try await threads.run {
+            var reader = AssetReader(asset, range)
+            var data = Data(capacity: range.count)
+            while let bytes = try reader.next() { data.append(contentsOf: bytes) }
+            return data
+        }
+    }
+
+    /// All bytes in pieces of at most 256 KiB, read as they are asked for.
+    public func chunks() throws(StoreError) -> AssetChunks { AssetChunks(try stored(), nil) }
+
+    /// The bytes in `range`, which is inside the asset, in pieces.
+    public func chunks(in range: Range<Int>) throws(StoreError) -> AssetChunks {
+        AssetChunks(try stored(range), range)
+    }
+
+    /// Writes all bytes to the file `path`, which must not exist: nobody else can read it, and it
+    /// is there whole and durable or not at all.
+    ///
+    /// - Parameter progress: is told how many bytes were written, and of how many, often, and from
+    ///   any thread.
+    public nonisolated(nonsending) func write(
+        to path: String, progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(StoreError) {
+        let asset = try stored()
+        guard let threads = asset.store?.uploads else { throw .assetGone }
+        let flag = CancelFlag()
+        let result = await withTaskCancellationHandler {
+            await threads.outcome {
+                try asset.write(to: path, flag, progress)
+            }
+        } onCancel: {
+            flag.set()
+        }
+        try result.get()
+    }
+
+    /// Writes all bytes to a fresh file under the directory for temporary files, and returns its
+    /// path. It is the caller's: no other fetch writes to it or takes it away.
+    public nonisolated(nonsending) func temporaryFile() async throws(StoreError) -> String {
+        let folder = FileManager.default.temporaryDirectory.path
+        let path = "\(folder)/stratus-asset-\(UUID().uuidString.lowercased())"
+        try await write(to: path)
+        return path
+    }
+
+    private func stored(_ range: Range<Int>? = nil) throws(StoreError) -> StoredAsset {
+        switch source {
+        case .stored(let asset):
+            guard let range else { return asset }
+            guard range.lowerBound >= 0, range.upperBound <= asset.content.length else {
+                throw StoreError(
+                    .invalidArguments,
+                    "the range is not inside the asset, which has "
+                        + "\(asset.content.length) bytes")
+            }
+            return asset
+        case .failed(let error): throw error
+        case .file, .data, .stream:
+            throw StoreError(.assetNotAvailable, "the asset was not saved yet")
+        }
+    }
+}
+
+/// The bytes of an asset, piece by piece.
+public struct AssetChunks: AsyncSequence, Sendable {
+    public typealias Element = Data
+    public typealias Failure = StoreError
+
+    private let asset: StoredAsset
+    private let range: Range<Int>?
+
+    init(_ asset: StoredAsset, _ range: Range<Int>?) {
+        self.asset = asset
+        self.range = range
+    }
+
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(reader: AssetReader(asset, range), threads: asset.store?.threads)
+    }
+
+    /// Reads one piece after the other.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate var reader: AssetReader
+        fileprivate let threads: IOThreads?
+
+        /// The next piece; nil at the end.
+        public mutating func next() async throws(StoreError) -> Data? {
+            guard let threads else { throw .assetGone }
+            let before = reader
+            let (bytes, after) = try await threads.run {
+                var reader = before
+                let bytes = try reader.next()
+                return (bytes, reader)
+            }
+            reader = after
+            return bytes.map { Data($0) }
+        }
+
+        /// The next piece; nil at the end.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(StoreError) -> Data? {
+            try await next()
+        }
+    }
+}
+
+/// Is set once, when somebody wants no more.
+final class CancelFlag: Sendable {
+    private let isSetNow = Atomic(false)
+
+    var isSet: Bool { isSetNow.load(ordering: .relaxed) }
+    func set() { isSetNow.store(true, ordering: .relaxed) }
+}
+
+extension StoredAsset {
+    fileprivate func write(
+        to path: String, _ flag: CancelFlag, _ progress: ((TransferProgress) -> Void)?
+    ) throws {
+        do {
+            let file = try FreshFile(path)
+            var reader = AssetReader(self)
+            var position = 0
+            while let bytes = try reader.next() {
+                if flag.isSet {
+                    throw StoreError(.operationCancelled, "cancelled while the asset was written")
+                }
+                try file.write(bytes.span, at: position)
+                position += bytes.count
+                progress?(
+                    TransferProgress(completedBytes: position, totalBytes: content.length))
+            }
+            try file.place()
+        } catch let error as SystemError {
+            var failure = StoreError(.internalError, "the file cannot be written")
+            failure.cause = .inputOutput("\(path) (\(error))")
+            throw failure
+        }
+    }
+}
+
+extension IOThreads {
+    /// The outcome of ``run(_:)`` as a value.
+    nonisolated(nonsending) func outcome(
+        _ body: @escaping @Sendable () throws -> Void
+    ) async -> Result<Void, StoreError> {
+        do throws(StoreError) {
+            return .success(try await run(body))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

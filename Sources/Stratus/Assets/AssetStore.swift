@@ -1,0 +1,162 @@
+internal import FoundationEssentials
+internal import StratusAssets
+internal import StratusBytes
+internal import StratusFiles
+internal import StratusJournal
+internal import Synchronization
+
+/// The chunks of an open store: where they lie the journal says, and so the newest state.
+final class AssetStore: Sendable {
+    private struct State {
+        var identity: StoreIdentity?
+        var randomness = Randomness.system
+        var segmentLength = AssetStore.usualSegment
+        /// Not its owner: every state refers to this.
+        weak var published: PublishedState?
+        var chunks: ChunkStore?
+    }
+
+    private let storage: any Storage
+    private let state = Mutex(State())
+    let holds = ChunkHolds()
+    /// For whatever waits for the disk and is short.
+    let threads: IOThreads
+    /// For what reads files and waits for ``workers``.
+    let uploads = IOThreads(count: 4)
+    /// Hash and compress.
+    let workers: IOThreads
+    /// How many cores there are.
+    let width: Int
+
+    static let usualSegment = 64 << 20
+
+    init(_ storage: any Storage, threads: IOThreads) {
+        self.storage = storage
+        self.threads = threads
+        width = max(1, min(ProcessInfo.processInfo.activeProcessorCount, 16))
+        workers = IOThreads(count: width)
+    }
+
+    /// Says what is read, once it is open.
+    func attach(
+        _ published: PublishedState, _ identity: StoreIdentity,
+        _ options: JournalOptions = JournalOptions()
+    ) {
+        state.withLock { state in
+            state.published = published
+            state.identity = identity
+            state.randomness = options.randomness
+            // Whoever wants small segments wants them everywhere.
+            if let length = options.segmentLength { state.segmentLength = length * 4 }
+        }
+    }
+
+    /// The segments, which are looked at only when the first asset is.
+    func chunks() throws(StoreError) -> ChunkStore {
+        try state.withLock { state throws(StoreError) in
+            if let chunks = state.chunks { return chunks }
+            guard let identity = state.identity else { throw .closed }
+            do throws(ChunkError) {
+                let chunks = try ChunkStore(
+                    in: storage, storeID: identity.idBits, randomness: state.randomness,
+                    segmentLength: state.segmentLength)
+                state.chunks = chunks
+                return chunks
+            } catch {
+                throw StoreError(error)
+            }
+        }
+    }
+
+    /// The newest state.
+    func reading() throws(StoreError) -> StoreReading {
+        guard let published = state.withLock({ $0.published }) else { throw .closed }
+        return StoreReading(published.current, .blocking)
+    }
+
+    /// Keeps what the newest state needs until it is released.
+    func holdPoint() -> HeldPoint? { state.withLock { $0.published }.map { HeldPoint($0) } }
+
+    func place(of address: ChunkAddress) throws(StoreError) -> ChunkPlace? {
+        try reading().value(.chunk(address)).flatMap { ChunkPlace($0) }
+    }
+
+    /// The bytes of a chunk, verified; nil where the store has none of that address.
+    func read(_ address: ChunkAddress) throws(StoreError) -> [UInt8]? {
+        let chunks = try chunks()
+        var last: ChunkPlace?
+        while let place = try place(of: address) {
+            do throws(ChunkError) {
+                return try chunks.read(address, at: place)
+            } catch .storage(let error) where error.kind == .notFound {
+                // It may have been moved since its place was looked up, but not without end.
+                guard place != last else {
+                    throw StoreError(
+                        .damaged(ChunkDamage(.missing, file: place.file, byte: place.byte)))
+                }
+                last = place
+            } catch {
+                throw StoreError(error)
+            }
+        }
+        return nil
+    }
+
+    /// The domain in which the assets of a user in a database are the same.
+    func domain(
+        _ scope: DatabaseScope, _ caller: UserID, _ deduplication: Container.Deduplication
+    ) throws(StoreError) -> ChunkDomain {
+        guard let identity = state.withLock({ $0.identity }) else { throw .closed }
+        var writer = ByteWriter(capacity: 40)
+        switch (deduplication, scope) {
+        case (.wholeStore, _): writer.uint8(0)
+        case (.perUser, .public):
+            writer.uint8(1)
+            writer.hash(caller.bits)
+        case (.perUser, .private(let owner)):
+            writer.uint8(2)
+            writer.hash(owner.bits)
+            writer.hash(caller.bits)
+        }
+        return ChunkDomain(Hash128(writer.bytes.span, seed: identity.secret))
+    }
+}
+
+/// A state that somebody reads from: what it needs stays until this is no longer referenced.
+final class HeldPoint: Sendable {
+    private let published: PublishedState
+    private let point: JournalOffset
+
+    init(_ published: PublishedState) {
+        self.published = published
+        point = published.hold()
+    }
+
+    deinit { published.release(point) }
+}
+
+extension Container {
+    /// Whose assets are stored once where they are the same.
+    public enum Deduplication: Hashable, Sendable {
+        /// Those of each user in each database: nobody learns from a save, its duration or what it
+        /// takes on the disk what others have stored. The default.
+        case perUser
+        /// All of the store, for those whose users trust each other: somebody who saves a file can
+        /// learn, by how long it takes, whether the store had it already.
+        case wholeStore
+    }
+}
+
+extension StoreError {
+    init(_ error: ChunkError) {
+        switch error {
+        case .storage(let error): self.init(error)
+        case .damaged(let damage):
+            self.init(.internalError, "an asset is damaged")
+            cause = .damaged
+            place = Place(
+                file: damage.file, byte: damage.byte, kind: damage.kind.identifier)
+        case .refused: self.init(.internalError, "the index gave no answer")
+        }
+    }
+}

@@ -1,0 +1,116 @@
+internal import StratusAssets
+internal import StratusBytes
+internal import StratusIndex
+internal import StratusJournal
+
+/// An asset that a record names.
+struct NamedAsset {
+    var content: AssetContent
+    var zone: ZonePlace
+    /// The entry of the record.
+    var entry: JournalEntry
+    /// The number of its name.
+    var field: UInt32
+}
+
+extension StoreReading {
+    /// Gives `body` the places of all records of living zones that have assets.
+    func forEachRecordWithAssets(
+        _ body: (ZonePlace, IndexKey, EntryPlace) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        var zones: [ZonePlace] = []
+        try scan(KeySpace.zoneNumbers.range()) { _, value throws(StoreError) in
+            if let zone = ZonePlace(value), zone.isAlive { zones.append(zone) }
+            return true
+        }
+        for zone in zones {
+            try scan(KeySpace.assets.range(zone: zone.number)) { key, value throws(StoreError) in
+                try body(zone, key, EntryPlace(value))
+                return true
+            }
+        }
+    }
+
+    /// Gives `body` all assets of living zones.
+    func forEachAsset(
+        _ body: (NamedAsset) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        var batch: [(zone: ZonePlace, place: EntryPlace)] = []
+        var length = 0
+        func take() throws(StoreError) {
+            let entries = try entries(batch.map(\.place))
+            for (index, entry) in entries.enumerated() {
+                try forEachAsset(of: entry, in: batch[index].zone, body)
+            }
+            batch.removeAll(keepingCapacity: true)
+            length = 0
+        }
+        try forEachRecordWithAssets { zone, _, place throws(StoreError) in
+            batch.append((zone, place))
+            length += place.frameLength
+            if batch.count == 512 || length > 1 << 20 { try take() }
+        }
+        try take()
+    }
+
+    /// Gives `body` the assets of the record that the entry holds.
+    func forEachAsset(
+        of entry: JournalEntry, in zone: ZonePlace, _ body: (NamedAsset) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        do {
+            let (_, cursor) = try entry.recordHead()
+            let fields = try StoredFields(
+                entry.bytes, at: cursor, end: entry.payloadRange.upperBound, schema: schema)
+            var found: [StoredFields.Field] = []
+            fields.forEach { field in
+                if field.kind.element == .asset { found.append(field) }
+                return true
+            }
+            for field in found {
+                var places: [Range<Int>] = []
+                try AssetFields.forEach(entry.bytes.span, in: field.range, field.kind) { place in
+                    places.append(place)
+                }
+                for place in places {
+                    let part = entry.bytes.span.extracting(0..<place.upperBound)
+                    var cursor = ByteCursor(at: place.lowerBound)
+                    try body(
+                        NamedAsset(
+                            content: try AssetContent(part, &cursor), zone: zone, entry: entry,
+                            field: field.number))
+                }
+            }
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw StoreError(.damagedPayload(entry.offset))
+        }
+    }
+
+    /// Which record an entry is about, for people: the zone is the one that its owner sees.
+    func recordID(of entry: JournalEntry, in zone: ZonePlace) throws(StoreError) -> Record.ID? {
+        let name = entry.withPayload { bytes -> String? in
+            var cursor = ByteCursor()
+            return try? RecordHead(bytes, &cursor).name(in: bytes)
+        }
+        guard let name else { return nil }
+        let owner = zone.database == 0 ? nil : try user(zone.database)?.recordName
+        let zoneID = RecordZone.ID(
+            zoneName: try zoneEntry(zone).name,
+            ownerName: owner ?? RecordZone.ID.currentUser)
+        return Record.ID(recordName: name, zoneID: zoneID)
+    }
+
+    /// Gives `body` all chunks that the journal knows, in the order of their addresses.
+    func forEachChunk(
+        _ body: (ChunkAddress, ChunkPlace) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        try scan(KeySpace.chunks.range()) { key, value throws(StoreError) in
+            guard let place = ChunkPlace(value) else {
+                throw StoreError(.internalError, "the index names an impossible place")
+            }
+            try body(key.chunkAddress, place)
+            return true
+        }
+    }
+}

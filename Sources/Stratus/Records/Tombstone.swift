@@ -1,0 +1,84 @@
+internal import StratusAssets
+internal import StratusBytes
+internal import StratusJournal
+
+/// The entry of a deleted record: `Formats/Record.md`, "Tombstone".
+struct Tombstone: Equatable, Sendable {
+    var type: UInt32
+    var name: String
+    /// The version that was deleted.
+    var previous: Version
+    /// Who deleted it, and when in milliseconds since 1970.
+    var deleter: UInt32
+    var deleted: Int64
+    /// How many bytes the payload had of the version that was deleted.
+    var replacedLength = 0
+    /// The links that the deleted version had.
+    var parent: String?
+    var owners: [OwnerLink] = []
+    /// The zone that the record was moved to.
+    var destination: UInt32?
+    /// How many bytes the assets of the deleted version had; nil: there were none.
+    var assetBytes: Int?
+
+    /// What the deleted version took, as quotas count it.
+    var takenBytes: Int { replacedLength + (assetBytes ?? 0) }
+
+    private enum Flag {
+        static let hasParent: UInt8 = 1
+        static let hasOwners: UInt8 = 2
+        static let isMoved: UInt8 = 4
+        static let hadAssets: UInt8 = 8
+        static let known: UInt8 = 15
+    }
+
+    func write(to writer: inout ByteWriter) {
+        writer.varint(type)
+        writer.varint(deleter)
+        writer.signedVarint(deleted)
+        writer.varint(previous.rawValue)
+        writer.varint(replacedLength)
+        writer.countedText(name)
+        var flags: UInt8 = 0
+        if parent != nil { flags |= Flag.hasParent }
+        if !owners.isEmpty { flags |= Flag.hasOwners }
+        if destination != nil { flags |= Flag.isMoved }
+        if assetBytes != nil { flags |= Flag.hadAssets }
+        if flags == 0 { return }
+        writer.uint8(flags)
+        if let parent { writer.countedText(parent) }
+        if !owners.isEmpty { OwnerLink.write(owners, to: &writer) }
+        if let destination { writer.varint(destination) }
+        if let assetBytes { writer.varint(assetBytes) }
+    }
+
+    init(type: UInt32, name: String, previous: Version, deleter: UInt32, deleted: Int64) {
+        self.type = type
+        self.name = name
+        self.previous = previous
+        self.deleter = deleter
+        self.deleted = deleted
+    }
+
+    init(_ bytes: Span<UInt8>) throws(FormatError) {
+        var cursor = ByteCursor()
+        type = try cursor.varint32(bytes)
+        deleter = try cursor.varint32(bytes)
+        deleted = try cursor.signedVarint(bytes)
+        previous = Version(rawValue: try cursor.varint(bytes))
+        guard previous != .none else { throw .value("previous") }
+        replacedLength = Int(try cursor.varint32(bytes))
+        name = try cursor.text(bytes, upTo: 255)
+        if cursor.remaining(bytes) > 0 {
+            let flags = try cursor.uint8(bytes)
+            guard flags != 0, flags & ~Flag.known == 0 else { throw .value("flags") }
+            if flags & Flag.hasParent != 0 { parent = try cursor.text(bytes, upTo: 255) }
+            if flags & Flag.hasOwners != 0 { owners = try OwnerLink.read(bytes, &cursor) }
+            if flags & Flag.isMoved != 0 { destination = try cursor.varint32(bytes) }
+            if flags & Flag.hadAssets != 0 {
+                assetBytes = try cursor.count(bytes, upTo: AssetContent.lengthLimit)
+            }
+        }
+        try cursor.end(bytes)
+    }
+}

@@ -1,0 +1,125 @@
+package import StratusBytes
+
+/// What an asset consists of: how long it is, what its bytes are known by, and its pieces.
+package struct AssetContent: Hashable, Sendable {
+    /// A chunk, and how many bytes of the asset it stands for.
+    package struct Piece: Hashable, Sendable {
+        package var address: ChunkAddress
+        package var length: Int
+    }
+
+    /// In bytes.
+    package var length = 0
+    /// Of the bytes alone: the same in every domain and every store.
+    package var digest: ContentDigest
+    /// 0: the pieces are the asset's own chunks; n: they are lists of pieces of depth n - 1.
+    package var depth = 0
+    /// In order; at most ``pieceLimit``.
+    package var pieces: [Piece] = []
+
+    /// A longer list lies in chunks of its own.
+    package static let pieceLimit = 1000
+    /// More than any asset needs.
+    static let depthLimit = 7
+    package static let lengthLimit = 1 << 60
+
+    init(digest: ContentDigest) { self.digest = digest }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
+}
+
+// How it lies in the entry of a record: `Formats/Record.md`, "Assets".
+extension AssetContent {
+    package func write(to writer: inout ByteWriter) {
+        writeSummary(to: &writer)
+        writer.uint8(UInt8(depth))
+        writer.varint(pieces.count)
+        for piece in pieces {
+            piece.address.write(to: &writer)
+            writer.varint(piece.length)
+        }
+    }
+
+    /// What does not depend on where and how the asset is stored: length and digest.
+    package func writeSummary(to writer: inout ByteWriter) {
+        writer.varint(length)
+        digest.write(to: &writer)
+    }
+
+    /// How many bytes ``write(to:)`` writes.
+    package var encodedLength: Int {
+        var total = ByteWriter.varintLength(UInt64(length)) + ContentDigest.length + 1
+        total += ByteWriter.varintLength(UInt64(pieces.count))
+        for piece in pieces {
+            total += ChunkAddress.length + ByteWriter.varintLength(UInt64(piece.length))
+        }
+        return total
+    }
+
+    package init(
+        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
+    ) throws(FormatError) {
+        self = try AssetContent(summary: bytes, &cursor)
+        depth = Int(try cursor.uint8(bytes))
+        guard depth <= Self.depthLimit else { throw .value("depth") }
+        let count = try cursor.count(bytes, upTo: Self.pieceLimit)
+        pieces.reserveCapacity(count)
+        var total = 0
+        for _ in 0..<count {
+            let place = try cursor.range(bytes, count: ChunkAddress.length).lowerBound
+            let covered = try cursor.count(bytes, upTo: length - total)
+            guard covered > 0, depth > 0 || covered <= Chunker.most else {
+                throw .value("piece length")
+            }
+            total += covered
+            pieces.append(Piece(address: ChunkAddress(bytes, at: place), length: covered))
+        }
+        guard total == length else { throw .value("asset length") }
+    }
+
+    /// The first part alone: length and digest, without the pieces.
+    package init(
+        summary bytes: Span<UInt8>, _ cursor: inout ByteCursor
+    ) throws(FormatError) {
+        let length = try cursor.count(bytes, upTo: Self.lengthLimit)
+        let place = try cursor.range(bytes, count: ContentDigest.length).lowerBound
+        self.init(digest: ContentDigest(bytes, at: place))
+        self.length = length
+    }
+}
+
+// How a list lies in a chunk: `Formats/Assets.md`, "Lists".
+extension AssetContent.Piece {
+    static let rowLength = ChunkAddress.length + 8
+
+    static func write(_ pieces: ArraySlice<AssetContent.Piece>) -> [UInt8] {
+        var writer = ByteWriter(capacity: pieces.count * rowLength)
+        for piece in pieces {
+            piece.address.write(to: &writer)
+            writer.uint64(UInt64(piece.length))
+        }
+        return writer.bytes
+    }
+
+    /// The pieces in a list of depth `depth`, which stand for `length` bytes together; nil where
+    /// they do not.
+    static func list(
+        _ bytes: Span<UInt8>, depth: Int, length: Int
+    ) -> [AssetContent.Piece]? {
+        guard !bytes.isEmpty, bytes.count % rowLength == 0 else { return nil }
+        var pieces: [AssetContent.Piece] = []
+        pieces.reserveCapacity(bytes.count / rowLength)
+        var rest = length
+        for place in stride(from: 0, to: bytes.count, by: rowLength) {
+            let covered = bytes.uint64(at: place + ChunkAddress.length)
+            guard covered > 0, covered <= UInt64(rest),
+                depth > 0 || covered <= UInt64(Chunker.most)
+            else { return nil }
+            rest -= Int(covered)
+            pieces.append(
+                AssetContent.Piece(
+                    address: ChunkAddress(bytes, at: place), length: Int(covered)))
+        }
+        return rest == 0 ? pieces : nil
+    }
+}

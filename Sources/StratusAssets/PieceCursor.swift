@@ -1,0 +1,76 @@
+/// A way through the pieces of an asset, or of a part of it, in order. A value: what it holds is a
+/// list for each depth.
+package struct PieceCursor: Sendable {
+    /// A chunk on the way.
+    package struct Step: Sendable {
+        package var address: ChunkAddress
+        /// Of the chunk's own bytes, those that belong to the asset's part; of a list, none.
+        package var range: Range<Int>
+        package var isList: Bool
+        /// How many bytes a chunk of the asset must have.
+        fileprivate var length: Int
+        fileprivate var depth: Int
+    }
+
+    private struct Level {
+        var pieces: [AssetContent.Piece]
+        var next = 0
+        var depth: Int
+    }
+
+    private var levels: [Level]
+    /// Bytes before the part, and bytes of it, that are still to come.
+    private var skipped: Int
+    private var rest: Int
+
+    /// Through the bytes `range` of the asset, which must be inside it.
+    package init(_ content: AssetContent, _ range: Range<Int>? = nil) {
+        let range = range ?? 0..<content.length
+        levels = [Level(pieces: content.pieces, depth: content.depth)]
+        skipped = range.lowerBound
+        rest = range.count
+    }
+
+    /// The next chunk that has to be read; nil at the end. Where it is a list, ``enter(_:_:)`` has
+    /// to follow.
+    package mutating func next() -> Step? {
+        while rest > 0, let level = levels.last {
+            guard level.next < level.pieces.count else {
+                levels.removeLast()
+                continue
+            }
+            let piece = level.pieces[level.next]
+            levels[levels.count - 1].next += 1
+            if skipped >= piece.length {
+                skipped -= piece.length
+                continue
+            }
+            guard level.depth == 0 else {
+                return Step(
+                    address: piece.address, range: 0..<0, isList: true, length: piece.length,
+                    depth: level.depth - 1)
+            }
+            let range = skipped..<min(piece.length, skipped + rest)
+            skipped = 0
+            rest -= range.count
+            return Step(
+                address: piece.address, range: range, isList: false, length: piece.length, depth: 0)
+        }
+        return nil
+    }
+
+    /// Goes on inside a list, whose bytes were read; false where they are none of that length.
+    package mutating func enter(_ list: Step, _ bytes: Span<UInt8>) -> Bool {
+        guard
+            let pieces = AssetContent.Piece.list(
+                bytes, depth: list.depth, length: list.length)
+        else { return false }
+        levels.append(Level(pieces: pieces, depth: list.depth))
+        return true
+    }
+}
+
+extension PieceCursor.Step {
+    /// Whether a chunk of that many bytes is what the asset says.
+    package func fits(_ count: Int) -> Bool { isList || count == length }
+}

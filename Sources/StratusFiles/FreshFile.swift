@@ -1,0 +1,80 @@
+internal import CLinux
+internal import Glibc
+
+/// A file that is made for a caller: private while it is written, and under its own name only once
+/// it is whole and durable. Given up, it leaves nothing.
+package final class FreshFile: Sendable {
+    private let directory: FileDescriptor
+    private let file: FileDescriptor
+    private let temporaryName: String
+    private let name: String
+    private let system = LinuxFileSystem()
+
+    /// Begins a file that is to be named `path`, which must not exist when it is placed.
+    package init(_ path: String, _ randomness: Randomness = .system) throws(SystemError) {
+        let parts = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        name = String(parts.map { path[path.utf8.index(after: $0)...] } ?? path[...])
+        guard !name.isEmpty, name != ".", name != ".." else {
+            throw SystemError(.notFound, in: "open")
+        }
+        let folder = parts.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        directory = try system.openDirectory(folder)
+        temporaryName = ".stratus-\(randomness.next())"
+        do {
+            file = try system.open(temporaryName, in: directory, .creatingExclusively)
+        } catch {
+            try? system.close(directory)
+            throw error
+        }
+    }
+
+    deinit {
+        // Where it was placed there is no such name any more.
+        try? system.unlink(temporaryName, in: directory)
+        try? system.close(file)
+        try? system.close(directory)
+    }
+
+    /// Writes `bytes` at `position`.
+    package func write(_ bytes: Span<UInt8>, at position: Int) throws(SystemError) {
+        var done = 0
+        while done < bytes.count {
+            let rest = bytes.extracting(done..<bytes.count)
+            do {
+                done += try system.write(file, rest, at: position + done)
+            } catch {
+                if error.code != .interrupted { throw error }
+            }
+        }
+    }
+
+    /// Gives the file what a file of a tree has besides its bytes.
+    package func set(mode: Int, modifiedNanoseconds: Int) throws(SystemError) {
+        guard fchmod(file.rawValue, mode_t(truncatingIfNeeded: mode) & 0o7777) == 0 else {
+            throw SystemError(number: errno, in: "fchmod")
+        }
+        let time = FileTimes.of(nanoseconds: modifiedNanoseconds)
+        // Safe: the array has the two times that are asked for.
+        guard unsafe futimens(file.rawValue, [time, time]) == 0 else {
+            throw SystemError(number: errno, in: "futimens")
+        }
+    }
+
+    /// Makes the file durable and gives it its name; fails with `.exists` where that is taken.
+    package func place() throws(SystemError) {
+        try retrying { () throws(SystemError) in try system.synchronize(file) }
+        try system.rename(temporaryName, to: name, in: directory)
+        try retrying { () throws(SystemError) in try system.synchronize(directory) }
+    }
+}
+
+/// Times as system calls take them.
+enum FileTimes {
+    /// Since 1970.
+    static func of(nanoseconds: Int) -> timespec {
+        let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        return rest < 0
+            ? timespec(tv_sec: seconds - 1, tv_nsec: rest + 1_000_000_000)
+            : timespec(tv_sec: seconds, tv_nsec: rest)
+    }
+}
