@@ -19,6 +19,14 @@ public final class Container: Sendable {
         case none
     }
 
+    /// What a save may bring. Each environment is a store of its own.
+    public enum Environment: Hashable, Sendable {
+        /// New types and fields. The default.
+        case development
+        /// What the schema of the store has already, and nothing else.
+        case production
+    }
+
     /// What an opening found and did.
     public struct RecoveryReport: Hashable, Sendable {
         /// The row of the recovery table of `Formats/Journal.md` that was decided on, A to K.
@@ -52,6 +60,8 @@ public final class Container: Sendable {
     let foundation: StoreFoundation
     /// Nil where nothing is limited.
     let limits: Limits?
+    /// What a save may bring.
+    public let environment: Environment
 
     /// How many reads wait for the disk at once.
     package static let threadCount = 8
@@ -63,8 +73,9 @@ public final class Container: Sendable {
 
     private init(
         _ access: Access, _ report: StratusJournal.RecoveryReport, _ foundation: StoreFoundation,
-        _ limits: Limits?
+        _ limits: Limits?, _ environment: Environment
     ) {
+        self.environment = environment
         self.access = access
         self.foundation = foundation
         self.limits = limits
@@ -80,6 +91,7 @@ public final class Container: Sendable {
     /// - Parameters:
     ///   - creating: makes the store where there is none.
     ///   - profile: what callers may do.
+    ///   - environment: what a save may bring.
     ///   - memoryLimit: what the caches and the newest part of the index may take together, in
     ///     bytes, whatever the size of the store; at least 1 MiB.
     /// - Throws: ``StoreError`` with `badContainer` where there is no store, `serviceUnavailable`
@@ -87,7 +99,8 @@ public final class Container: Sendable {
     ///   `damaged` and the place where bytes are not what was written.
     public nonisolated(nonsending) static func open(
         at path: String, creating: Bool = false, durability: Durability = .full,
-        profile: Profile = .unlimited, memoryLimit: Int = 64 << 20
+        profile: Profile = .unlimited, environment: Environment = .development,
+        memoryLimit: Int = 64 << 20
     ) async throws(StoreError) -> Container {
         let threads = IOThreads(count: threadCount)
         return try await threads.run {
@@ -95,7 +108,7 @@ public final class Container: Sendable {
             return try Container(
                 writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
                 creating: creating, durability: durability, profile: profile,
-                options: JournalOptions(), driver: .thread)
+                environment: environment, options: JournalOptions(), driver: .thread)
         }
     }
 
@@ -118,15 +131,15 @@ public final class Container: Sendable {
 
     /// A store in memory, gone with the container.
     public static func inMemory(
-        profile: Profile = .unlimited
+        profile: Profile = .unlimited, environment: Environment = .development
     ) throws(StoreError) -> Container {
         do {
             let threads = IOThreads(count: threadCount)
             return try Container(
                 writing: StoreFoundation(
                     MemoryStorage(), memoryLimit: MemoryBudget.usual, threads: threads),
-                creating: true, durability: .none, profile: profile, options: JournalOptions(),
-                driver: .thread)
+                creating: true, durability: .none, profile: profile, environment: environment,
+                options: JournalOptions(), driver: .thread)
         } catch {
             throw StoreError(translating: error)
         }
@@ -134,19 +147,21 @@ public final class Container: Sendable {
 
     package convenience init(
         writing storage: any Storage, creating: Bool, durability: Durability,
-        profile: Profile = .unlimited, options: JournalOptions, steppedByCaller: Bool,
+        profile: Profile = .unlimited, environment: Environment = .development,
+        options: JournalOptions, steppedByCaller: Bool,
         memoryLimit: Int = 64 << 20, threadCount: Int = 1
     ) throws {
         try self.init(
             writing: StoreFoundation(
                 storage, memoryLimit: memoryLimit, threads: IOThreads(count: threadCount)),
-            creating: creating, durability: durability, profile: profile, options: options,
-            driver: steppedByCaller ? .caller : .thread)
+            creating: creating, durability: durability, profile: profile,
+            environment: environment, options: options, driver: steppedByCaller ? .caller : .thread)
     }
 
     convenience init(
         writing foundation: StoreFoundation, creating: Bool, durability: Durability,
-        profile: Profile = .unlimited, options: JournalOptions, driver: EngineDriver,
+        profile: Profile = .unlimited, environment: Environment = .development,
+        options: JournalOptions, driver: EngineDriver,
         rebuilding: Rebuilding? = nil
     ) throws {
         let storage = foundation.storage
@@ -170,7 +185,8 @@ public final class Container: Sendable {
                 opened, foundation, opened.writer.manifest.checkpoint == nil ? nil : resumed,
                 durability: StratusJournal.Durability(durability), driver: driver)
             self.init(
-                .writing(engine), opened.report, foundation, Limits(profile, options.clock))
+                .writing(engine), opened.report, foundation, Limits(profile, options.clock),
+                environment)
         } catch {
             storage.close()
             throw error
@@ -189,7 +205,8 @@ public final class Container: Sendable {
         reading foundation: StoreFoundation, profile: Profile = .unlimited
     ) throws {
         let follower = try StoreFollower(foundation)
-        self.init(.reading(follower), follower.report, foundation, Limits(profile, .system))
+        self.init(
+            .reading(follower), follower.report, foundation, Limits(profile, .system), .development)
     }
 
     /// The database that everybody reads, asked by `user`; nil asks as nobody.

@@ -3,14 +3,15 @@ public import FoundationEssentials
 // Saving on a thread of one's own.
 
 extension Database {
-    /// Saves one record as ``save(_:savePolicy:operationID:)`` does, and blocks the calling thread until the
-    /// record is durable.
+    /// Saves one record as ``save(_:savePolicy:operationID:)`` does, and blocks the calling thread
+    /// until the record is durable.
     ///
     /// For threads that may block: where nobody else is saving, the calling thread does all the
     /// work, which takes little longer than the disk does. Never for tasks: the threads they share
     /// are as many as there are cores, and a blocked one is lost to all others.
     ///
-    /// - Throws: ``StoreError`` as ``save(_:savePolicy:operationID:)``, but for `operationCancelled`.
+    /// - Throws: ``StoreError`` as ``save(_:savePolicy:operationID:)``, but for
+    ///   `operationCancelled`.
     @available(*, noasync, message: "it blocks the thread; tasks call save")
     @discardableResult
     public func saveAndWait(

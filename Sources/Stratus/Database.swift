@@ -205,7 +205,7 @@ public struct Database: Sendable {
         return RecordBatch(
             scope: scope, caller: user, zoneID: zoneID, items: items,
             isAtomic: isAtomic && canBeAtomic(zoneID), limits: container.limits,
-            operation: operation)
+            environment: container.environment, operation: operation)
     }
 
     /// The default zone and the public database do what they can: `Formats/README.md`, "Batches".

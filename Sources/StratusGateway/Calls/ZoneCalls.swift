@@ -40,7 +40,7 @@ struct ModifyZones: Call {
 
     private struct Operation: JSONBody {
         enum Key: String { case operationType, zone }
-        enum Kind: String, JSONWord { case create, delete }
+        enum Kind: String, JSONWord { case create, delete, purge }
 
         let kind: Kind
         let id: RecordZone.ID
@@ -68,8 +68,9 @@ struct ModifyZones: Call {
                     try await database.save(RecordZone(zoneID: id))
                     let made = try await database.zoneWithToken(for: id)
                     items.append(writer.json(made.zone, made.token))
-                case .delete:
-                    try await database.deleteRecordZone(withID: id)
+                case .delete, .purge:
+                    try await database.deleteRecordZone(
+                        withID: id, reason: operation.kind == .purge ? .purged : .deleted)
                     items.append(["zoneID": writer.json(id), "deleted": true])
                 }
             } catch {
