@@ -176,9 +176,10 @@ extension OperationRequest {
         return found
     }
 
-    /// What a repeat that is on its way at the same time would write.
-    func key(of caller: UserID, in zone: UInt32, _ reading: StoreReading) -> IndexKey? {
-        id.map { key($0, of: caller, reading).appending(zone) }
+    /// What a repeat, or another call under the operationID, would write that is on its way at the
+    /// same time, in whatever zone.
+    func range(of caller: UserID, _ reading: StoreReading) -> Range<IndexKey>? {
+        id.map { key($0, of: caller, reading).asPrefix }
     }
 
     private func key(_ id: String, of caller: UserID, _ reading: StoreReading) -> IndexKey {

@@ -16,8 +16,8 @@ extension RecordBatch {
         }
         var preparation = try prepareItems(reading, role, sink: sink)
         if preparation.needsCommitter { return preparation }
-        if let zone, let key = operation.key(of: caller, in: zone, reading) {
-            preparation.readSet.append(key)
+        if let range = operation.range(of: caller, reading) {
+            preparation.readRanges.append(range)
         }
         try operation.append(to: &preparation, of: self, reading, role, sink: sink)
         return preparation
