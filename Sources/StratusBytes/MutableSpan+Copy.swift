@@ -15,6 +15,18 @@ extension MutableSpan<UInt8> {
         }
     }
 
+    /// Overwrites the bytes from `place` on with those in `range`, which may be partly the same.
+    @inlinable package mutating func move(_ range: Range<Int>, to place: Int) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count)
+        precondition(place >= 0 && place <= count - range.count)
+        // Safe: both ranges lie inside the span, and the buffer is not kept.
+        unsafe withUnsafeMutableBytes { buffer in
+            let source = unsafe UnsafeRawBufferPointer(rebasing: buffer[range])
+            unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[place...])
+                .copyMemory(from: source)
+        }
+    }
+
     /// Overwrites the eight bytes from `place` on with `value`, little-endian.
     @inlinable package mutating func set(_ value: UInt64, at place: Int) {
         precondition(place >= 0 && place <= count - 8)

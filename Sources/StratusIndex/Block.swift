@@ -1,10 +1,11 @@
 internal import StratusBytes
 
-/// A block of entries whose checksum holds. Layout: `Formats/Index.md`, "Layout".
+/// Where things stand in a block of entries whose checksum holds. Layout: `Formats/Index.md`,
+/// "Layout".
 ///
-/// What it says is believed no further: bytes that contradict themselves are damage, not a crash.
-struct Block: Sendable {
-    let bytes: [UInt8]
+/// What the block says is believed no further: bytes that contradict themselves are damage, not a
+/// crash. All calls take the bytes that the layout was made for.
+struct BlockLayout: Sendable {
     private let base: UInt64
     /// Where the entries end.
     private let end: Int
@@ -17,26 +18,26 @@ struct Block: Sendable {
         var byte: Int
     }
 
-    init(_ bytes: [UInt8]) throws(Fault) {
-        self.bytes = bytes
-        let span = bytes.span
+    init(_ bytes: Span<UInt8>) throws(Fault) {
         let last = bytes.count - TableFormat.checksumLength - 2
         guard last >= 8, bytes.count <= TableFormat.blockLimit else {
             throw Fault(rule: .restarts, byte: 0)
         }
-        base = span.uint64(at: 0)
-        intervalCount = Int(span.uint16(at: last))
+        base = bytes.uint64(at: 0)
+        intervalCount = Int(bytes.uint16(at: last))
         end = last - intervalCount * 2
-        guard intervalCount > 0, end > 8, span.uint16(at: end) == 8,
+        guard intervalCount > 0, end > 8, bytes.uint16(at: end) == 8,
             base < IndexEntry.stampLimit
         else { throw Fault(rule: .restarts, byte: 0) }
     }
 
     /// Where an interval begins and ends.
-    private func range(_ interval: Int) throws(Fault) -> Range<Int> {
-        let start = Int(bytes.span.uint16(at: end + interval * 2))
+    private func range(
+        _ interval: Int, _ bytes: Span<UInt8>
+    ) throws(Fault) -> Range<Int> {
+        let start = Int(bytes.uint16(at: end + interval * 2))
         let next = interval + 1
-        let stop = next == intervalCount ? end : Int(bytes.span.uint16(at: end + next * 2))
+        let stop = next == intervalCount ? end : Int(bytes.uint16(at: end + next * 2))
         guard start >= 8, start < stop, stop <= end else {
             throw Fault(rule: .restarts, byte: 0)
         }
@@ -44,27 +45,30 @@ struct Block: Sendable {
     }
 
     /// Where the last interval stands that begins before `position`, or the first.
-    func interval(of position: borrowing IndexPosition) throws(Fault) -> Int {
+    func interval(
+        of position: borrowing IndexPosition, _ bytes: Span<UInt8>
+    ) throws(Fault) -> Int {
         var low = 1
         var high = intervalCount
         while low < high {
             let middle = (low + high) / 2
-            var scan = BlockScan(bytes.span, at: try range(middle).lowerBound, end: end, base: base)
-            if try scan.precedes(bytes.span, position) { low = middle + 1 } else { high = middle }
+            let start = try range(middle, bytes).lowerBound
+            var scan = BlockScan(bytes, at: start, end: end, base: base)
+            if try scan.precedes(bytes, position) { low = middle + 1 } else { high = middle }
         }
         return low - 1
     }
 
     /// What the first entry at or behind `position` says, and whether it is of the same key.
     func value(
-        from position: borrowing IndexPosition
+        from position: borrowing IndexPosition, _ bytes: Span<UInt8>
     ) throws(Fault) -> (value: IndexValue, flags: IndexEntry.Flags, isOfKey: Bool)? {
-        let start = try range(try interval(of: position)).lowerBound
+        let start = try range(try interval(of: position, bytes), bytes).lowerBound
         // Behind the interval stands the next one, whose first entry has its whole key.
-        var scan = BlockScan(bytes.span, at: start, end: end, base: base)
+        var scan = BlockScan(bytes, at: start, end: end, base: base)
         while !scan.isAtEnd {
-            if try !scan.precedes(bytes.span, position) {
-                return (try scan.value(bytes.span), scan.flags, scan.isOfKey)
+            if try !scan.precedes(bytes, position) {
+                return (try scan.value(bytes), scan.flags, scan.isOfKey)
             }
             scan.advance()
         }
@@ -72,41 +76,64 @@ struct Block: Sendable {
     }
 
     /// What the last entry before `position` says.
-    func value(before position: borrowing IndexPosition) throws(Fault) -> IndexValue? {
-        let start = try range(try interval(of: position)).lowerBound
-        var scan = BlockScan(bytes.span, at: start, end: end, base: base)
+    func value(
+        before position: borrowing IndexPosition, _ bytes: Span<UInt8>
+    ) throws(Fault) -> IndexValue? {
+        let start = try range(try interval(of: position, bytes), bytes).lowerBound
+        var scan = BlockScan(bytes, at: start, end: end, base: base)
         var found: BlockScan?
-        while !scan.isAtEnd, try scan.precedes(bytes.span, position) {
+        while !scan.isAtEnd, try scan.precedes(bytes, position) {
             found = scan
             scan.advance()
         }
-        return try found?.value(bytes.span)
+        return try found?.value(bytes)
     }
 
     /// The entries of an interval.
-    func entries(_ interval: Int) throws(Fault) -> [IndexEntry] {
-        let range = try range(interval)
+    func entries(_ interval: Int, _ bytes: Span<UInt8>) throws(Fault) -> [IndexEntry] {
+        let range = try range(interval, bytes)
         var entries: [IndexEntry] = []
         entries.reserveCapacity(TableFormat.entriesPerRestart)
         var reader = EntryReader()
         var place = range.lowerBound
         while place < range.upperBound {
-            try reader.read(bytes.span, &place, end: range.upperBound, base: base)
+            try reader.read(bytes, &place, end: range.upperBound, base: base)
             entries.append(reader.entry)
         }
         return entries
     }
 
     /// The first entry at or behind `position`.
-    func ceiling(_ position: IndexPosition) throws(Fault) -> IndexEntry? {
-        var place = try range(try interval(of: position)).lowerBound
+    func ceiling(
+        _ position: IndexPosition, _ bytes: Span<UInt8>
+    ) throws(Fault) -> IndexEntry? {
+        var place = try range(try interval(of: position, bytes), bytes).lowerBound
         var reader = EntryReader()
         // Behind the interval stands the next one, whose first entry has its whole key.
         while place < end {
-            try reader.read(bytes.span, &place, end: end, base: base)
+            try reader.read(bytes, &place, end: end, base: base)
             if !reader.entry.precedes(position) { return reader.entry }
         }
         return nil
+    }
+}
+
+/// A block of entries that somebody keeps.
+struct Block: Sendable {
+    let bytes: [UInt8]
+    let layout: BlockLayout
+
+    init(_ bytes: [UInt8]) throws(BlockLayout.Fault) {
+        layout = try BlockLayout(bytes.span)
+        self.bytes = bytes
+    }
+
+    func interval(of position: IndexPosition) throws(BlockLayout.Fault) -> Int {
+        try layout.interval(of: position, bytes.span)
+    }
+
+    func entries(_ interval: Int) throws(BlockLayout.Fault) -> [IndexEntry] {
+        try layout.entries(interval, bytes.span)
     }
 }
 
@@ -122,7 +149,7 @@ struct EntryReader {
     @inline(__always)
     mutating func read(
         _ bytes: Span<UInt8>, _ place: inout Int, end: Int, base: UInt64
-    ) throws(Block.Fault) {
+    ) throws(BlockLayout.Fault) {
         let start = place
         // Behind the entries stand a restart, their number and the checksum.
         let word = bytes.uint64(at: start)
@@ -140,13 +167,13 @@ struct EntryReader {
         let sizes = rest + head.valueLength
         guard head.isValid, shared <= old, rest >= 0, shared + rest <= IndexKey.limit,
             shared + rest > 0, sizes <= end - place
-        else { throw Block.Fault(rule: .entry, byte: start) }
+        else { throw BlockLayout.Fault(rule: .entry, byte: start) }
         entry.key.replace(from: shared, with: rest, of: bytes, at: place)
         place += rest
         entry.value = head.value(bytes, &place, base: base)
         entry.flags = head.flags
         guard entry.value.stamp < IndexEntry.stampLimit else {
-            throw Block.Fault(rule: .entry, byte: start)
+            throw BlockLayout.Fault(rule: .entry, byte: start)
         }
     }
 }

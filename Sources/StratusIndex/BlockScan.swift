@@ -36,7 +36,7 @@ struct BlockScan {
     @inline(__always)
     mutating func precedes(
         _ bytes: Span<UInt8>, _ position: borrowing IndexPosition
-    ) throws(Block.Fault) -> Bool {
+    ) throws(BlockLayout.Fault) -> Bool {
         let word = bytes.uint64(at: place)
         head = EntryHead(bits: UInt16(truncatingIfNeeded: word))
         let shared = Int(word >> 16 & 0xff)
@@ -46,7 +46,7 @@ struct BlockScan {
         next = keyEnd + head.valueLength
         guard head.isValid, shared <= keyCount, rest >= 0, shared + rest <= IndexKey.limit,
             shared + rest > 0, next <= end
-        else { throw Block.Fault(rule: .entry, byte: place) }
+        else { throw BlockLayout.Fault(rule: .entry, byte: place) }
         keyCount = shared + rest
         if shared > matched { return true }
         let order = position.key.order(of: bytes, at: start, count: rest, behind: shared)
@@ -57,11 +57,11 @@ struct BlockScan {
     }
 
     /// What the entry at hand says.
-    func value(_ bytes: Span<UInt8>) throws(Block.Fault) -> IndexValue {
+    func value(_ bytes: Span<UInt8>) throws(BlockLayout.Fault) -> IndexValue {
         var place = keyEnd
         let value = head.value(bytes, &place, base: base)
         guard value.stamp < IndexEntry.stampLimit else {
-            throw Block.Fault(rule: .entry, byte: self.place)
+            throw BlockLayout.Fault(rule: .entry, byte: self.place)
         }
         return value
     }

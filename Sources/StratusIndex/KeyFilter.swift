@@ -36,12 +36,11 @@ enum KeyFilter {
     }
 
     /// Whether a key with this hash may be in the table; `block` is the one that holds its cell.
-    static func mayHold(_ hash: UInt64, cell: Int, in block: [UInt8]) -> Bool {
+    static func mayHold(_ hash: UInt64, cell: Int, in block: Span<UInt8>) -> Bool {
         let start = cell % cellsPerBlock * cellLength
-        let span = block.span
         var missing: UInt32 = 0
         for word in 0..<8 {
-            missing |= bit(hash, word) & ~span.uint32(at: start + word * 4)
+            missing |= bit(hash, word) & ~block.uint32(at: start + word * 4)
         }
         return missing == 0
     }

@@ -34,7 +34,9 @@ struct RunCursor {
 
     /// What is wanted of the next interval of the block; nil where it has no more.
     private mutating func interval() throws(IndexError) -> [IndexEntry]? {
-        guard let current, 0..<current.block.intervalCount ~= current.interval else { return nil }
+        guard let current, 0..<current.block.layout.intervalCount ~= current.interval else {
+            return nil
+        }
         let place = current.place
         var entries: [IndexEntry]
         do {
@@ -87,7 +89,7 @@ struct RunCursor {
             throw next.table.disorder(at: next.range)
         }
         let block = try next.table.data(next.range, reading)
-        let interval = direction == .forward ? 0 : block.intervalCount - 1
+        let interval = direction == .forward ? 0 : block.layout.intervalCount - 1
         current = Current(place: next, block: block, interval: interval)
         return true
     }

@@ -1,3 +1,4 @@
+internal import StratusBytes
 internal import StratusFiles
 
 // Finding blocks, and entries in them.
@@ -7,8 +8,7 @@ extension Table {
         beginningBefore position: IndexPosition, _ reading: Reading
     ) throws(IndexError) -> Range<Int>? {
         guard let leaf = try leaf(beginningBefore: position, reading),
-            let found = try value(
-                before: position, in: try index(leaf, reading), at: leaf.lowerBound)
+            let found = try value(before: position, in: leaf, reading)
         else { return nil }
         return try target(found, in: dataPart, namedAt: leaf.lowerBound)
     }
@@ -22,8 +22,7 @@ extension Table {
         {
             return found
         }
-        let top = try index(topRange, reading)
-        guard let next = try ceiling(position, in: top, at: topRange.lowerBound) else {
+        guard let next = try ceiling(position, in: topRange, preferred: true, reading) else {
             return nil
         }
         let leaf = try target(next.value, in: indexPart, namedAt: topRange.lowerBound)
@@ -33,8 +32,9 @@ extension Table {
     private func block(
         beginningFrom position: IndexPosition, inLeaf leaf: Range<Int>, _ reading: Reading
     ) throws(IndexError) -> (range: Range<Int>, first: IndexPosition)? {
-        let block = try index(leaf, reading)
-        guard let found = try ceiling(position, in: block, at: leaf.lowerBound) else { return nil }
+        guard let found = try ceiling(position, in: leaf, preferred: true, reading) else {
+            return nil
+        }
         let range = try target(found.value, in: dataPart, namedAt: leaf.lowerBound)
         return (range, found.position)
     }
@@ -42,10 +42,7 @@ extension Table {
     private func leaf(
         beginningBefore position: IndexPosition, _ reading: Reading
     ) throws(IndexError) -> Range<Int>? {
-        let top = try index(topRange, reading)
-        guard let found = try value(before: position, in: top, at: topRange.lowerBound) else {
-            return nil
-        }
+        guard let found = try value(before: position, in: topRange, reading) else { return nil }
         return try target(found, in: indexPart, namedAt: topRange.lowerBound)
     }
 
@@ -54,54 +51,53 @@ extension Table {
         at position: IndexPosition, _ reading: Reading
     ) throws(IndexError) -> IndexEntry? {
         if let range = try block(beginningBefore: position.next, reading) {
-            let block = try data(range, reading)
-            do {
-                if let found = try block.value(from: position) {
-                    guard found.isOfKey else { return nil }
-                    return IndexEntry(
-                        key: position.key, value: found.value, flags: found.flags)
-                }
-            } catch {
-                throw damage(error, inBlockAt: range.lowerBound)
+            let found = try withBlock(range, reading, preferred: false) {
+                layout, bytes throws(BlockLayout.Fault) in
+                try layout.value(from: position, bytes)
+            }
+            if let found {
+                guard found.isOfKey else { return nil }
+                return IndexEntry(key: position.key, value: found.value, flags: found.flags)
             }
         }
         // The first of the next block, which is looked at only if it is of the key.
         guard let next = try block(beginningFrom: position, reading),
             next.first.key == position.key
         else { return nil }
-        return try ceiling(
-            position, in: try data(next.range, reading), at: next.range.lowerBound)
+        return try ceiling(position, in: next.range, preferred: false, reading)
     }
 
+    /// A data block that the caller keeps.
     func data(_ range: Range<Int>, _ reading: Reading) throws(IndexError) -> Block {
-        try block(range, reading, preferred: false)
+        let bytes = try withBytes(range, reading, preferred: false) { $0.array }
+        do {
+            return try Block(bytes)
+        } catch {
+            throw damage(error, inBlockAt: range.lowerBound)
+        }
     }
 
     var dataPart: Range<Int> { TableFormat.headerLength..<info.footer.filterPlace }
     var indexPart: Range<Int> { info.footer.indexPlace..<info.footer.topPlace }
     var topRange: Range<Int> { info.footer.topPlace..<info.footer.footerPlace }
 
-    func index(_ range: Range<Int>, _ reading: Reading) throws(IndexError) -> Block {
-        try block(range, reading, preferred: true)
-    }
-
+    /// The first entry at or behind `position` of the block in `range`.
     private func ceiling(
-        _ position: IndexPosition, in block: Block, at place: Int
+        _ position: IndexPosition, in range: Range<Int>, preferred: Bool, _ reading: Reading
     ) throws(IndexError) -> IndexEntry? {
-        do {
-            return try block.ceiling(position)
-        } catch {
-            throw damage(error, inBlockAt: place)
+        try withBlock(range, reading, preferred: preferred) {
+            layout, bytes throws(BlockLayout.Fault) in
+            try layout.ceiling(position, bytes)
         }
     }
 
+    /// What the last entry before `position` of the index block in `range` says.
     private func value(
-        before position: borrowing IndexPosition, in block: Block, at place: Int
+        before position: IndexPosition, in range: Range<Int>, _ reading: Reading
     ) throws(IndexError) -> IndexValue? {
-        do {
-            return try block.value(before: position)
-        } catch {
-            throw damage(error, inBlockAt: place)
+        try withBlock(range, reading, preferred: true) {
+            layout, bytes throws(BlockLayout.Fault) in
+            try layout.value(before: position, bytes)
         }
     }
 }

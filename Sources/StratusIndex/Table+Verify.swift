@@ -55,16 +55,16 @@ extension Table {
     private func entries(
         _ range: Range<Int>, _ reading: Reading
     ) throws(IndexError) -> [(entry: IndexEntry, size: Int)] {
-        let block = try block(range, reading, preferred: false)
+        let block = try data(range, reading)
         let base = block.bytes.span.uint64(at: 0)
         var builder = BlockBuilder(base: base)
         var found: [(entry: IndexEntry, size: Int)] = []
-        for interval in 0..<block.intervalCount {
-            do throws(Block.Fault) {
+        for interval in 0..<block.layout.intervalCount {
+            do throws(BlockLayout.Fault) {
                 for entry in try block.entries(interval) {
-                    guard !builder.isFull else { throw Block.Fault(rule: .entry, byte: 0) }
+                    guard !builder.isFull else { throw BlockLayout.Fault(rule: .entry, byte: 0) }
                     if let last = found.last?.entry, !(last.position < entry.position) {
-                        throw Block.Fault(rule: .order, byte: 0)
+                        throw BlockLayout.Fault(rule: .order, byte: 0)
                     }
                     found.append((entry, builder.append(entry)))
                 }
@@ -101,13 +101,14 @@ extension Table {
         var blocks: [[UInt8]] = []
         for cell in stride(from: 0, to: cells, by: KeyFilter.cellsPerBlock) {
             let length = KeyFilter.length(ofBlockWithCell: cell, of: cells)
-            blocks.append(try bytes(place..<place + length, reading, preferred: true))
+            blocks.append(
+                try withBytes(place..<place + length, reading, preferred: true) { $0.array })
             place += length
         }
         for hash in hashes {
             let cell = KeyFilter.cell(hash, of: cells)
             let block = blocks[cell / KeyFilter.cellsPerBlock]
-            guard KeyFilter.mayHold(hash, cell: cell, in: block) else {
+            guard KeyFilter.mayHold(hash, cell: cell, in: block.span) else {
                 throw damage(
                     .filter, at: info.footer.filterPlace + KeyFilter.place(ofCell: cell))
             }

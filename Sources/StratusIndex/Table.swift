@@ -96,37 +96,43 @@ final class Table: Sendable {
 
 // Blocks.
 extension Table {
-    /// The bytes in `range`, whose checksum holds, checksum included.
-    func bytes(
-        _ range: Range<Int>, _ reading: Reading, preferred: Bool
-    ) throws(IndexError) -> [UInt8] {
+    /// What `body` makes of the bytes in `range`, whose checksum holds, checksum included. Where
+    /// they are kept it runs in the cache: it is short.
+    func withBytes<Result>(
+        _ range: Range<Int>, _ reading: Reading, preferred: Bool,
+        _ body: (Span<UInt8>) throws(IndexError) -> Result
+    ) throws(IndexError) -> Result {
         let name = TableStore.cacheFile(info.number)
         let place = UInt64(range.lowerBound)
-        if let bytes = reading.cache?.block(name, place) {
+        let kept = try reading.cache?.withBlock(name, place) { bytes throws(IndexError) in
             guard bytes.count == range.count else { throw damage(.place, at: range.lowerBound) }
-            return bytes
+            return try body(bytes)
         }
+        if let kept { return kept }
         let bytes = try read(try open(reading.mode), range, reading.mode)
         let end = bytes.count - TableFormat.checksumLength
         let seed = TableFormat.seed(info.number, at: range.lowerBound)
         guard Checksum.xxh3(bytes.span, in: 0..<end, seed: seed) == bytes.span.uint64(at: end)
         else { throw damage(.checksum, at: range.lowerBound) }
-        reading.cache?.insert(name, place, bytes, preferred: preferred)
-        return bytes
+        reading.cache?.insert(name, place, bytes.span, preferred: preferred)
+        return try body(bytes.span)
     }
 
-    func block(
-        _ range: Range<Int>, _ reading: Reading, preferred: Bool
-    ) throws(IndexError) -> Block {
-        let bytes = try bytes(range, reading, preferred: preferred)
-        do {
-            return try Block(bytes)
-        } catch {
-            throw damage(error, inBlockAt: range.lowerBound)
+    /// What `body` finds in the block in `range`; it runs as ``withBytes(_:_:preferred:_:)`` says.
+    func withBlock<Result>(
+        _ range: Range<Int>, _ reading: Reading, preferred: Bool,
+        _ body: (BlockLayout, Span<UInt8>) throws(BlockLayout.Fault) -> Result
+    ) throws(IndexError) -> Result {
+        try withBytes(range, reading, preferred: preferred) { bytes throws(IndexError) in
+            do throws(BlockLayout.Fault) {
+                return try body(try BlockLayout(bytes), bytes)
+            } catch {
+                throw damage(error, inBlockAt: range.lowerBound)
+            }
         }
     }
 
-    func damage(_ fault: Block.Fault, inBlockAt place: Int) -> IndexError {
+    func damage(_ fault: BlockLayout.Fault, inBlockAt place: Int) -> IndexError {
         damage(fault.rule, at: place + fault.byte)
     }
 
@@ -136,8 +142,9 @@ extension Table {
         let cell = KeyFilter.cell(hash, of: cells)
         let start = info.footer.filterPlace + KeyFilter.place(ofCell: cell)
         let length = KeyFilter.length(ofBlockWithCell: cell, of: cells)
-        let block = try bytes(start..<start + length, reading, preferred: true)
-        return KeyFilter.mayHold(hash, cell: cell, in: block)
+        return try withBytes(start..<start + length, reading, preferred: true) { block in
+            KeyFilter.mayHold(hash, cell: cell, in: block)
+        }
     }
 
     /// The range of the block that the value in an index block names, inside `part` of the file.

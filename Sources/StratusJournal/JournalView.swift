@@ -68,7 +68,7 @@ package struct JournalView: Sendable {
         let bytes = try read(place..<place + length, of: segment, mode)
         let entry = try entry(at: offset, bytes, 0..<length, in: segment)
         if length <= Self.longestKept {
-            cache?.insert(Self.cacheFile, offset.rawValue, bytes, preferred: false)
+            cache?.insert(Self.cacheFile, offset.rawValue, bytes.span, preferred: false)
         }
         return entry
     }

@@ -19,7 +19,7 @@ import Testing
             switch generator.below(10) {
             case 0..<4:
                 let bytes = block(step, count: generator.below(3000))
-                cache.insert(file, place, bytes, preferred: generator.oneIn(4))
+                cache.insert(file, place, bytes.span, preferred: generator.oneIn(4))
                 model[[file, place]] = bytes
             case 4 where generator.oneIn(100):
                 cache.remove(file: file)
@@ -27,7 +27,8 @@ import Testing
             default:
                 guard let bytes = cache.block(file, place) else { break }
                 found += 1
-                #expect(bytes == model[[file, place]])
+                let isLast = bytes == model[[file, place]]
+                #expect(isLast)
             }
             #expect(cache.statistics.bytes <= cache.limit)
         }
@@ -35,24 +36,26 @@ import Testing
         #expect(cache.statistics.hits == found)
         for file in UInt64(0)..<5 { cache.remove(file: file) }
         #expect(cache.statistics.bytes == 0)
-        for key in model.keys { #expect(cache.block(key[0], key[1]) == nil) }
+        #expect(model.keys.allSatisfy { cache.block($0[0], $0[1]) == nil })
     }
 
     @Test func `what fits stays`() {
         let cache = BlockCache(limit: 1 << 20)
-        for place in UInt64(0)..<200 { cache.insert(1, place, block(Int(place)), preferred: false) }
+        for place in UInt64(0)..<200 {
+            cache.insert(1, place, block(Int(place)).span, preferred: false)
+        }
         for place in UInt64(0)..<200 { #expect(cache.block(1, place) == block(Int(place))) }
         #expect(cache.block(2, 0) == nil)
         let statistics = cache.statistics
         #expect(statistics.hits == 200 && statistics.misses == 1)
-        #expect(statistics.bytes == 200 * 1064)
+        #expect(statistics.bytes == 200 * 1024)
     }
 
     @Test func `a block larger than its share is not kept, and pushes nothing out`() {
-        let cache = BlockCache(limit: 16 * 2_000)
-        cache.insert(1, 0, block(1), preferred: false)
+        let cache = BlockCache(limit: 2_000)
+        cache.insert(1, 0, block(1).span, preferred: false)
         for place in UInt64(1)..<100 {
-            cache.insert(1, place, block(2, count: 2_000), preferred: true)
+            cache.insert(1, place, block(2, count: 2_000).span, preferred: true)
             #expect(cache.block(1, place) == nil)
         }
         #expect(cache.block(1, 0) == block(1))
@@ -60,8 +63,8 @@ import Testing
 
     @Test func `what is preferred outlives what is used once`() {
         let cache = BlockCache(limit: 1 << 20)
-        for place in UInt64(0)..<100 { cache.insert(1, place, block(1), preferred: true) }
-        for place in UInt64(0)..<3000 { cache.insert(2, place, block(2), preferred: false) }
+        for place in UInt64(0)..<100 { cache.insert(1, place, block(1).span, preferred: true) }
+        for place in UInt64(0)..<3000 { cache.insert(2, place, block(2).span, preferred: false) }
         #expect((UInt64(0)..<100).allSatisfy { cache.block(1, $0) != nil })
         #expect((UInt64(0)..<1000).count { cache.block(2, $0) != nil } < 100)
     }
@@ -69,7 +72,7 @@ import Testing
     @Test func `what is asked for outlives what is not`() {
         let cache = BlockCache(limit: 1 << 20)
         for place in UInt64(0)..<3000 {
-            cache.insert(1, place, block(1), preferred: false)
+            cache.insert(1, place, block(1).span, preferred: false)
             // Few enough that every shard has room for its part.
             for used in 0..<min(place, 50) { _ = cache.block(1, used) }
         }
