@@ -14,29 +14,36 @@ struct FuzzTests {
         ProcessInfo.processInfo.environment["SEED"].flatMap { UInt64($0) } ?? 1
 
     private static let zone = #""zoneID":{"zoneName":"notes"}"#
-    private static let valid = [
+    private static let valid = text.map { Array($0.utf8) }
+    private static let text: [String] = [
         #"{"id":1,"as":"alice","call":"zones/list"}"#,
         #"{"id":2,"as":"alice","call":"zones/lookup","body":{"zones":[{"zoneName":"notes"}]}}"#,
-        #"{"id":3,"as":"bob","call":"zones/modify","body":{"operations":[{"operationType":"create","#
+        #"{"id":3,"as":"bob","call":"zones/modify","#
+            + #""body":{"operations":[{"operationType":"create","#
             + #""zone":{"zoneID":{"zoneName":"n","zoneType":"REGULAR_CUSTOM_ZONE"}}}]}}"#,
-        #"{"id":4,"as":"alice","device":"d","call":"records/modify","body":{\#(zone),"atomic":true,"#
+        #"{"id":4,"as":"alice","device":"d","call":"records/modify","body":{\#(zone),"#
+            + #""atomic":true,"#
             + #""operationID":"o","clientChangeTokenData":"AAEC","operations":[{"operationType":"#
-            + #""forceReplace","record":{"recordName":"r","recordType":"T","parent":null,"fields":{"#
-            + #""a":{"value":[1.5,-2e10],"type":"DOUBLE_LIST"},"b":{"value":"\u00e4ü\ud83d\ude00"},"#
+            + #""forceReplace","record":{"recordName":"r","recordType":"T","parent":null,"#
+            + #""fields":{"#
+            + #""a":{"value":[1.5,-2e10],"type":"DOUBLE_LIST"},"#
+            + #""b":{"value":"\u00e4ü\ud83d\ude00"},"#
             + #""c":{"value":1700000000000,"type":"TIMESTAMP","exact":"1700000000.0001"},"#
             + #""d":{"value":{"latitude":1,"longitude":2,"timestamp":3}},"#
             + #""e":{"value":{"recordName":"r","action":"DELETE_SELF"}},"#
             + #""f":{"value":"AAEC","type":"BYTES"},"g":{"value":"s","isEncrypted":true}}}}]}}"#,
         #"{"id":5,"as":"alice","call":"records/lookup","body":{\#(zone),"desiredKeys":["a"],"#
             + #""records":[{"recordName":"r"},{"recordName":"x"}]}}"#,
-        #"{"id":6,"as":"alice","call":"changes/zone","body":{"zones":[{\#(zone),"resultsLimit":5}]}}"#,
+        #"{"id":6,"as":"alice","call":"changes/zone","body":{"zones":[{\#(zone),"#
+            + #""resultsLimit":5}]}}"#,
         #"{"id":7,"as":"alice","call":"changes/database","body":{"resultsLimit":5}}"#,
-        #"{"id":8,"as":"alice","call":"records/move","body":{\#(zone),"toZoneID":{"zoneName":"to"},"#
+        #"{"id":8,"as":"alice","call":"records/move","body":{\#(zone),"#
+            + #""toZoneID":{"zoneName":"to"},"#
             + #""records":[{"recordName":"r"}],"operationID":"m"}}"#,
         #"{"id":9,"as":"alice","call":"users/discover","body":{"lookupInfos":[{"userRecordName":"#
             + #""bob"}]}}"#,
         #"{"id":10,"database":"public","call":"store/info"}"#,
-    ].map { Array($0.utf8) }
+    ]
 
     /// What hostile clients like to send.
     private static let pieces =
