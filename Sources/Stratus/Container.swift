@@ -19,6 +19,14 @@ public final class Container: Sendable {
         case none
     }
 
+    /// What a save may bring. Each environment is a store of its own.
+    public enum Environment: Hashable, Sendable {
+        /// New types and fields. The default.
+        case development
+        /// What the schema of the store has already, and nothing else.
+        case production
+    }
+
     /// What an opening found and did.
     public struct RecoveryReport: Hashable, Sendable {
         /// The row of the recovery table of `Formats/Journal.md` that was decided on, A to K.
@@ -53,6 +61,8 @@ public final class Container: Sendable {
     /// Nil where nothing is limited.
     let limits: Limits?
     let deduplication: Deduplication
+    /// What a save may bring.
+    public let environment: Environment
 
     /// How many reads wait for the disk at once.
     package static let threadCount = 8
@@ -64,8 +74,10 @@ public final class Container: Sendable {
 
     private init(
         _ access: Access, _ report: StratusJournal.RecoveryReport, _ foundation: StoreFoundation,
-        _ limits: Limits?, _ deduplication: Deduplication = .perUser
+        _ limits: Limits?, _ environment: Environment = .development,
+        _ deduplication: Deduplication = .perUser
     ) {
+        self.environment = environment
         self.deduplication = deduplication
         self.access = access
         self.foundation = foundation
@@ -82,6 +94,7 @@ public final class Container: Sendable {
     /// - Parameters:
     ///   - creating: makes the store where there is none.
     ///   - profile: what callers may do.
+    ///   - environment: what a save may bring.
     ///   - deduplication: whose assets are stored once where they are the same.
     ///   - memoryLimit: what the caches and the newest part of the index may take together, in
     ///     bytes, whatever the size of the store; at least 1 MiB.
@@ -90,7 +103,8 @@ public final class Container: Sendable {
     ///   `damaged` and the place where bytes are not what was written.
     public nonisolated(nonsending) static func open(
         at path: String, creating: Bool = false, durability: Durability = .full,
-        profile: Profile = .unlimited, deduplication: Deduplication = .perUser,
+        profile: Profile = .unlimited, environment: Environment = .development,
+        deduplication: Deduplication = .perUser,
         memoryLimit: Int = 64 << 20
     ) async throws(StoreError) -> Container {
         let threads = IOThreads(count: threadCount)
@@ -99,7 +113,8 @@ public final class Container: Sendable {
             return try Container(
                 writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
                 creating: creating, durability: durability, profile: profile,
-                deduplication: deduplication, options: JournalOptions(), driver: .thread)
+                environment: environment, deduplication: deduplication,
+                options: JournalOptions(), driver: .thread)
         }
     }
 
@@ -122,14 +137,16 @@ public final class Container: Sendable {
 
     /// A store in memory, gone with the container.
     public static func inMemory(
-        profile: Profile = .unlimited, deduplication: Deduplication = .perUser
+        profile: Profile = .unlimited, environment: Environment = .development,
+        deduplication: Deduplication = .perUser
     ) throws(StoreError) -> Container {
         do {
             let threads = IOThreads(count: threadCount)
             return try Container(
                 writing: StoreFoundation(
                     MemoryStorage(), memoryLimit: MemoryBudget.usual, threads: threads),
-                creating: true, durability: .none, profile: profile, deduplication: deduplication,
+                creating: true, durability: .none, profile: profile, environment: environment,
+                deduplication: deduplication,
                 options: JournalOptions(), driver: .thread)
         } catch {
             throw StoreError(translating: error)
@@ -138,7 +155,8 @@ public final class Container: Sendable {
 
     package convenience init(
         writing storage: any Storage, creating: Bool, durability: Durability,
-        profile: Profile = .unlimited, deduplication: Deduplication = .perUser,
+        profile: Profile = .unlimited, environment: Environment = .development,
+        deduplication: Deduplication = .perUser,
         options: JournalOptions, steppedByCaller: Bool,
         memoryLimit: Int = 64 << 20, threadCount: Int = 1
     ) throws {
@@ -146,13 +164,14 @@ public final class Container: Sendable {
             writing: StoreFoundation(
                 storage, memoryLimit: memoryLimit, threads: IOThreads(count: threadCount)),
             creating: creating, durability: durability, profile: profile,
-            deduplication: deduplication, options: options,
+            environment: environment, deduplication: deduplication, options: options,
             driver: steppedByCaller ? .caller : .thread)
     }
 
     convenience init(
         writing foundation: StoreFoundation, creating: Bool, durability: Durability,
-        profile: Profile = .unlimited, deduplication: Deduplication = .perUser,
+        profile: Profile = .unlimited, environment: Environment = .development,
+        deduplication: Deduplication = .perUser,
         options: JournalOptions, driver: EngineDriver,
         rebuilding: Rebuilding? = nil
     ) throws {
@@ -180,7 +199,7 @@ public final class Container: Sendable {
                 engine.published, StoreIdentity(opened.writer.manifest), options)
             self.init(
                 .writing(engine), opened.report, foundation, Limits(profile, options.clock),
-                deduplication)
+                environment, deduplication)
         } catch {
             storage.close()
             throw error
@@ -199,7 +218,8 @@ public final class Container: Sendable {
         reading foundation: StoreFoundation, profile: Profile = .unlimited
     ) throws {
         let follower = try StoreFollower(foundation)
-        self.init(.reading(follower), follower.report, foundation, Limits(profile, .system))
+        self.init(
+            .reading(follower), follower.report, foundation, Limits(profile, .system), .development)
     }
 
     /// The database that everybody reads, asked by `user`; nil asks as nobody.

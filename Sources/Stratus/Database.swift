@@ -210,7 +210,7 @@ public struct Database: Sendable {
         return RecordBatch(
             scope: scope, caller: user, zoneID: zoneID, items: items,
             isAtomic: isAtomic && canBeAtomic(zoneID), limits: container.limits,
-            operation: operation, assets: assets)
+            environment: container.environment, operation: operation, assets: assets)
     }
 
     /// The default zone and the public database do what they can: `Formats/README.md`, "Batches".

@@ -18,8 +18,8 @@ extension SampleMaker {
         return record
     }
 
-    /// Parents and owners set, changed and taken away; a cascade, and records moved to another
-    /// zone and back; closed.
+    /// Parents and owners set, changed and taken away; a cascade, records moved to another zone and
+    /// back, one under an operationID, and a user's record with a field; closed.
     static func links() async throws -> StoreFiles {
         let maker = SampleMaker(seed: 60)
         let container = try maker.open()
@@ -49,9 +49,16 @@ extension SampleMaker {
         try await database.save(child)
         try await database.deleteRecord(withID: Record.ID(recordName: "owner", zoneID: zone))
         let id = Record.ID(recordName: "child", zoneID: zone)
-        try await database.moveRecords([id], to: archive)
+        var moved = try await database.moveRecords([id], to: archive)[0]
+        moved["title"] = "moved, and changed since"
+        try await database.save(moved)
         try await database.moveRecords([Record.ID(recordName: "top", zoneID: zone)], to: archive)
-        try await database.moveRecords([Record.ID(recordName: "top", zoneID: archive)], to: zone)
+        try await database.moveRecords(
+            [Record.ID(recordName: "top", zoneID: archive)], to: zone, operationID: "back")
+        let shared = container.publicDatabase(as: "alice")
+        var user = try await shared.record(for: container.userRecordID(for: "alice"))
+        user["name"] = "Alice"
+        try await shared.save(user)
         try await container.close()
         return maker.files
     }

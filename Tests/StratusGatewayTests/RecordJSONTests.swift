@@ -44,6 +44,15 @@ struct RecordJSONTests {
         (#"{"value":["a","b"]}"#, #"{"value":["a","b"],"type":"STRING_LIST"}"#),
         (#"{"value":[1,2.5]}"#, #"{"value":[1.0,2.5],"type":"DOUBLE_LIST"}"#),
         (#"{"value":[]}"#, #"{"value":[],"type":"EMPTY_LIST"}"#),
+        (
+            #"{"value":"s","isEncrypted":true}"#,
+            #"{"value":"s","type":"STRING","isEncrypted":true}"#
+        ),
+        (
+            #"{"value":[1],"type":"INT64_LIST","isEncrypted":true}"#,
+            #"{"value":[1],"type":"INT64_LIST","isEncrypted":true}"#
+        ),
+        (#"{"value":"s","isEncrypted":false}"#, #"{"value":"s","type":"STRING"}"#),
         (#"{"value":[],"type":"STRING_LIST"}"#, #"{"value":[],"type":"EMPTY_LIST"}"#),
         (
             #"{"value":[0,1],"type":"TIMESTAMP_LIST","exact":[null,"0.0012"]}"#,

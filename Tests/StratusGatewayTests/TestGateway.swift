@@ -10,19 +10,23 @@ struct TestGateway {
 
     /// With the zone `notes` of alice.
     init(grants: Set<Gateway.Grant> = []) async throws {
-        container = try Container.inMemory()
+        try await self.init(Container.inMemory(), grants: grants)
+    }
+
+    init(_ container: Container, grants: Set<Gateway.Grant> = []) async throws {
+        self.container = container
         gateway = Gateway(container: container, grants: grants)
         _ = try await container.privateDatabase(for: "alice").save(RecordZone(zoneName: "notes"))
     }
 
     /// The answer to a call of alice, whose body is JSON.
     func call(
-        _ call: String, _ body: String = "{}", as user: String? = "alice",
+        _ call: String, _ body: String = "{}", as user: String? = "alice", on device: String? = nil,
         database: GatewayRequest.Database = .private
     ) async throws -> Answer {
         let object = try JSONObject(reading: body)
         let request = GatewayRequest(
-            id: 1, as: user, database: database, call: call, body: object)
+            id: 1, as: user, device: device, database: database, call: call, body: object)
         return Answer(await gateway.respond(to: request))
     }
 

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Stratus
 import StratusFiles
 import StratusJournal
@@ -52,6 +53,40 @@ import Testing
             }
         }
         #expect(try await database.allRecords().map(\.recordID) == [noteID("b")])
+        try await container.close()
+    }
+
+    @Test func `a thread that waits may ask again, and is answered as it was`() async throws {
+        let container = try open()
+        let database = container.privateDatabase(for: "alice", device: "phone")
+        try await database.save(RecordZone(zoneID: notes))
+        try await onThreads(1) { _ in
+            do {
+                let first = try database.saveAndWait(note("a"), operationID: "one")
+                #expect(try database.saveAndWait(note("a"), operationID: "one") == first)
+                let modify = { (names: [String]) throws(StoreError) in
+                    try database.modifyRecordsAndWait(
+                        saving: names.map { note($0) }, deleting: [noteID("a")],
+                        operationID: "two", clientChangeTokenData: Data([7]))
+                }
+                let saved = try modify(["b", "c"])
+                let again = try modify(["b", "c"])
+                for id in [noteID("b"), noteID("c")] {
+                    #expect(try again.saveResults[id]?.get() == saved.saveResults[id]?.get())
+                }
+                let error = #expect(throws: StoreError.self) { try modify(["b"]) }
+                #expect(error?.code == .invalidArguments)
+                let other = #expect(throws: StoreError.self) {
+                    try database.saveAndWait(note("d"), operationID: "one")
+                }
+                #expect(other?.code == .invalidArguments)
+            } catch {
+                Issue.record(error)
+            }
+        }
+        #expect(try await database.names() == ["b", "c"])
+        let page = try await database.recordZoneChanges(inZoneWith: notes)
+        #expect(page.clientChangeTokenData == Data([7]))
         try await container.close()
     }
 

@@ -97,15 +97,6 @@ struct ErrorTests {
         #expect(error.recordID == nil && error.zoneID == notes)
     }
 
-    // C53
-    @Test func `an error that follows from another carries it`() {
-        let full = StoreError(.quotaExceeded, "full")
-        var error = StoreError(.referenceViolation, "the parent was not saved")
-        error.cause = .failure(full)
-        #expect(error.cause == .failure(full))
-        #expect(error.remedy == .includeReferences)
-    }
-
     // C22, C56
     @Test func `the errors of a call are found by record and by zone`() {
         var error = StoreError(.partialFailure, "some")

@@ -158,6 +158,51 @@ import Testing
         #expect(try await again.contentHash(includingSystem: true) == hash)
     }
 
+    /// Under a tag, and without anything else of the record.
+    private func conflict(
+        _ database: Database, under tag: String?, in zone: RecordZone.ID
+    ) async throws -> StoreError {
+        let id = noteID("a", in: zone)
+        var record = Record(recordType: "Note", recordID: id, recordChangeTag: tag)
+        record["n"] = 9
+        return await failure { [record] in try await database.save(record) }
+    }
+
+    @Test func `a conflict after a move carries the ancestor from before it`() async throws {
+        let (_, database) = try await makeZones()
+        let third = RecordZone.ID(zoneName: "third")
+        try await database.save(RecordZone(zoneID: third))
+        let other = try await database.save(note("a", ["n": 0], in: third))
+        try await database.deleteRecord(withID: other.recordID)
+        let first = try await database.save(note("a", ["n": 1]))
+        let second = try await database.save(first.with("n", 2))
+        let moved = try await database.moveRecords([noteID("a")], to: Self.archive)
+        var last = try await database.save(moved[0].with("n", 3))
+        for base in [first, second] {
+            let error = try await conflict(database, under: base.recordChangeTag, in: Self.archive)
+            #expect(error.code == .serverRecordChanged && error.serverRecord == last)
+            #expect(error.ancestorRecord?.recordChangeTag == base.recordChangeTag)
+            #expect(error.ancestorRecord?["n"] == base["n"])
+            #expect(error.ancestorRecord?.recordID == last.recordID)
+        }
+        // Over two moves, and never to what bore the name before.
+        last = try await database.moveRecords([last.recordID], to: third)[0]
+        last = try await database.save(last.with("n", 4))
+        for base in [first, second, moved[0]] {
+            let error = try await conflict(database, under: base.recordChangeTag, in: third)
+            #expect(error.ancestorRecord?["n"] == base["n"])
+        }
+        try await database.moveRecords([last.recordID], to: notes)
+        let stranger = try await conflict(database, under: other.recordChangeTag, in: notes)
+        #expect(stranger.code == .serverRecordChanged && stranger.ancestorRecord == nil)
+        // Nobody may read what a zone held that is gone.
+        try await database.deleteRecordZone(withID: Self.archive)
+        let gone = try await conflict(database, under: moved[0].recordChangeTag, in: notes)
+        #expect(gone.code == .serverRecordChanged && gone.ancestorRecord == nil)
+        let kept = try await conflict(database, under: second.recordChangeTag, in: notes)
+        #expect(kept.ancestorRecord?["n"] == 2)
+    }
+
     @Test func `a move longer than a piece is one commit, wherever it is cut`() async throws {
         var store = DiskStore()
         store.steppedByCaller = true

@@ -10,6 +10,7 @@ struct RacePair: Sendable, CustomTestStringConvertible {
         @Sendable (Database, _ leftFailed: Bool, _ rightFailed: Bool) async throws -> Void
 
     let testDescription: String
+    var profile = Profile.unlimited
     /// What is there before; the calls hold what it returns.
     var prepare: @Sendable (Database) async throws -> [Record] = { _ in [] }
     let left: Call
@@ -40,10 +41,10 @@ struct Race {
     private let container: Container
     private let database: Database
 
-    init() async throws {
+    init(_ profile: Profile) async throws {
         container = try Container(
-            writing: storage, creating: true, durability: .full, options: JournalOptions(),
-            steppedByCaller: false)
+            writing: storage, creating: true, durability: .full, profile: profile,
+            options: JournalOptions(), steppedByCaller: false)
         database = container.privateDatabase(for: "alice")
         try await database.save(RecordZone(zoneID: notes))
     }

@@ -8,12 +8,12 @@ import Testing
     func `of two calls that exclude each other one loses`(
         pair: RacePair, meeting: Meeting
     ) async throws {
-        for _ in 0..<meeting.rounds { try await Race().run(pair, meeting) }
+        for _ in 0..<meeting.rounds { try await Race(pair.profile).run(pair, meeting) }
     }
 }
 
 extension RacePair {
-    static let all = tags + kinds + zones + links
+    static let all = tags + kinds + zones + links + moves + limits + operations
 
     /// Check 11.
     private static let tags = [
@@ -56,6 +56,21 @@ extension RacePair {
                 let records = try await database.allRecords()
                 #expect(records.count == (leftFailed ? 1 : 2))
             }),
+        RacePair(
+            testDescription: "a deletion with a tag, and a save",
+            prepare: { [try await $0.save(note("a", ["field": 0]))] },
+            left: { database, held in
+                let tag = held[0].recordChangeTag
+                let results = try await database.modifyRecords(
+                    [.delete(noteID("a"), recordChangeTag: tag)], atomically: false)
+                _ = try results[0].get()
+            },
+            right: { try await $0.save($1[0].with("field", 2)) },
+            codes: (.serverRecordChanged, .unknownItem),
+            settled: { database, leftFailed, _ in
+                let fields = try await database.allRecords().map { $0["field"] }
+                #expect(fields == (leftFailed ? [2] : []))
+            }),
     ]
 
     /// Check 7.
@@ -68,7 +83,33 @@ extension RacePair {
             settled: { database, leftFailed, _ in
                 let names = try await database.allRecords().map(\.recordID.recordName)
                 #expect(names == [leftFailed ? "b" : "a"])
-            })
+            }),
+        RacePair(
+            testDescription: "a new field, marked and not",
+            left: { database, _ in
+                var record = note("a")
+                record.encryptedValues["new"] = 1
+                try await database.save(record)
+            },
+            right: { database, _ in try await database.save(note("b", ["new": 1])) },
+            codes: (.invalidArguments, .invalidArguments),
+            settled: { database, leftFailed, _ in
+                let names = try await database.allRecords().map(\.recordID.recordName)
+                #expect(names == [leftFailed ? "b" : "a"])
+            }),
+        RacePair(
+            testDescription: "a new field of two kinds, in batches of which the other half fits",
+            left: { database, _ in
+                try await database.saveAll([note("c"), note("a", ["new": ["list"]])])
+            },
+            right: { database, _ in
+                try await database.saveAll([note("b", ["new": "text"]), note("d")])
+            },
+            codes: (.partialFailure, .partialFailure),
+            settled: { database, leftFailed, _ in
+                let names = try await database.names()
+                #expect(names == (leftFailed ? ["b", "d"] : ["a", "c"]))
+            }),
     ]
 
     /// Check 4.
@@ -96,6 +137,21 @@ extension RacePair {
             right: { database, _ in try await database.deleteRecordZone(withID: notes) },
             codes: (.zoneNotFound, .zoneNotFound), settled: isGone),
         RacePair(
+            testDescription: "a save and the purge of its zone",
+            left: { database, _ in try await database.save(note("a")) },
+            right: { database, _ in
+                try await database.deleteRecordZone(withID: notes, reason: .purged)
+            },
+            codes: (.userDeletedZone, nil), settled: isPurged),
+        RacePair(
+            testDescription: "an atomic batch and the purge of its zone",
+            prepare: { [try await $0.save(note("a"))] },
+            left: { try await $0.saveAll([note("b"), $1[0]]) },
+            right: { database, _ in
+                try await database.deleteRecordZone(withID: notes, reason: .purged)
+            },
+            codes: (.partialFailure, nil), settled: isPurged),
+        RacePair(
             testDescription: "two savings of a zone",
             left: { database, _ in
                 try await database.save(RecordZone(zoneName: "new"))
@@ -113,10 +169,20 @@ extension RacePair {
             }),
     ]
 
-    /// The zone is gone, and nothing of it is in the one that comes after it.
     private static let isGone: Verdict = { database, _, _ in
+        try await expectGone(from: database, .zoneNotFound)
+    }
+
+    private static let isPurged: Verdict = { database, _, _ in
+        try await expectGone(from: database, .userDeletedZone)
+    }
+
+    /// The zone is gone, and nothing of it is in the one that comes after it.
+    private static func expectGone(
+        from database: Database, _ code: StoreError.Code
+    ) async throws {
         let error = await failure { try await database.record(for: noteID("a")) }
-        #expect(error.code == .zoneNotFound)
+        #expect(error.code == code)
         try await database.save(RecordZone(zoneID: notes))
         #expect(try await database.allRecords() == [])
         #expect(try await FollowedChanges(of: database).modified == [])

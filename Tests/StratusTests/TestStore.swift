@@ -90,15 +90,16 @@ struct DiskStore {
 
     /// Opens the store as a process of its own, or as `process`.
     func open(
-        creating: Bool = true, as process: SimulatedProcess? = nil
+        creating: Bool = true, environment: Container.Environment = .development,
+        as process: SimulatedProcess? = nil
     ) throws -> Container {
         let storage = try LocalStorage(
             at: "store", .writing(creating: creating), on: process ?? disk.process(),
             holder: "the other")
         return try Container(
             writing: storage, creating: creating, durability: durability, profile: profile,
-            options: options,
-            steppedByCaller: steppedByCaller, memoryLimit: memoryLimit)
+            environment: environment, options: options, steppedByCaller: steppedByCaller,
+            memoryLimit: memoryLimit)
     }
 
     /// The names of the index's files.
@@ -161,13 +162,13 @@ struct FollowedChanges {
 
     init(
         of database: Database, in zone: RecordZone.ID = notes, since token: ChangeToken? = nil,
-        resultsLimit: Int? = nil
+        asOf point: ChangeToken? = nil, resultsLimit: Int? = nil
     ) async throws {
         self.token = token
         var moreComing = true
         while moreComing {
             let page = try await database.recordZoneChanges(
-                inZoneWith: zone, since: self.token, resultsLimit: resultsLimit)
+                inZoneWith: zone, since: self.token, asOf: point, resultsLimit: resultsLimit)
             modified += page.modifications
             deleted += page.deletions
             self.token = page.changeToken

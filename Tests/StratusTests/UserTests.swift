@@ -1,4 +1,8 @@
 import Stratus
+import StratusFiles
+import StratusJournal
+import Support
+import Synchronization
 import Testing
 
 // Users, as far as records need them: semantics 1.2, 1.5, 1.7.
@@ -68,6 +72,34 @@ struct UserTests {
             #expect(error.code == .permissionFailure)
         }
         #expect(try await alices.record(for: id)["nickname"] == "Al")
+    }
+
+    @Test func `the first save of a user's fields leaves the creation date as it was`()
+        async throws
+    {
+        let clock = Mutex(Int64(1_767_225_600_000_000))
+        var store = DiskStore()
+        store.options.clock = Clock { clock.withLock { $0 } }
+        let container = try store.open()
+        let database = container.publicDatabase(as: "alice")
+        try await database.save(note("a", in: .default))
+        let before = try await database.record(for: container.userRecordID(for: "alice"))
+        // The clock goes back: the modification date rises all the same.
+        clock.withLock { $0 -= 1_000_000 }
+        var record = before
+        for value in 1...3 {
+            record["n"] = .int64(Int64(value))
+            record = try await database.save(record)
+            #expect(record.creationDate == before.creationDate)
+            #expect(record.creatorUserRecordID == before.creatorUserRecordID)
+            #expect(
+                try #require(record.modificationDate) > #require(before.modificationDate))
+        }
+        try await container.close()
+        try store.deleteIndex()
+        let again = try store.open(creating: false).publicDatabase(as: "bob")
+        #expect(try await again.record(for: before.recordID) == record)
+        #expect(try await again.usage().recordCount == 2)
     }
 
     @Test func `a user may fill in their record before anything else`() async throws {

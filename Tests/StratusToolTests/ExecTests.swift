@@ -89,6 +89,72 @@ import Testing
         #expect(answers[6].contains(#""status":400"#))
     }
 
+    /// Lines that are no requests, by what is wrong with them.
+    private static let hostileText: [(what: String, line: String)] = [
+        ("nonsense", "nonsense"),
+        ("half an object", #"{"id":1,"call":"zones/list""#),
+        ("nested lists", String(repeating: "[", count: 100_000)),
+        ("nested objects", String(repeating: #"{"a":"#, count: 100_000)),
+        ("a body nested deeper than 64", #"{"id":1,"call":"zones/list","body":\#(nested)}"#),
+        ("a number beyond a Double", #"{"id":1e999,"call":"zones/list"}"#),
+        ("a number of 100,000 digits", #"{"id":1,"call":"zones/list","as":\#(digits)}"#),
+        ("a number that is none", #"{"id":NaN,"call":"zones/list"}"#),
+        ("a wrong type", #"{"id":1,"call":"zones/list","as":7}"#),
+        ("a body that is no object", #"{"id":1,"call":"zones/list","body":[]}"#),
+        ("an unknown key of the envelope", #"{"id":1,"call":"zones/list","user":"a"}"#),
+        ("an unknown key of the body", #"{"id":1,"as":"a","call":"zones/list","body":{"x":0}}"#),
+        ("a key twice", #"{"id":1,"call":"zones/list","id":2}"#),
+        ("an unknown call", #"{"id":1,"as":"a","call":"zones/lists"}"#),
+        ("NUL in text", "{\"id\":1,\"call\":\"zones/list\u{0}\"}"),
+        ("half of a surrogate pair", #"{"id":1,"call":"\ud800"}"#),
+    ]
+    private static let nested =
+        String(repeating: #"{"a":"#, count: 70) + "1" + String(repeating: "}", count: 70)
+    private static let digits = String(repeating: "9", count: 100_000)
+
+    private static let hostile: [(what: String, line: [UInt8])] = {
+        var lines: [(what: String, line: [UInt8])] = hostileText.map {
+            ($0.what, Array($0.line.utf8))
+        }
+        let begun: [UInt8] = Array(#"{"id":1,"call":""#.utf8)
+        lines.append(("text that is not UTF-8", begun + [0xC3, 0x28, 0x22, 0x7D]))
+        lines.append(("a line of NUL", [UInt8](repeating: 0, count: 1000)))
+        let random = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 37) | 0x80 }
+        lines.append(("bytes at random", random))
+        return lines
+    }()
+
+    @Test(arguments: hostile.indices)
+    func `a hostile line is refused as a bad request, and the next one is served`(
+        number: Int
+    ) async throws {
+        let (what, line) = Self.hostile[number]
+        let next = Array(#"{"id":"next","as":"a","call":"zones/list"}"#.utf8)
+        // Without an end at the end of the input it is a line all the same.
+        for input in [line + [0x0A] + next, next + [0x0A] + line] {
+            let (code, answers) = try await exec(
+                "--create", input, in: try Place(), pieces: 4096)
+            #expect(code == .ok && answers.count == 2, "\(what)")
+            let refused = answers.filter { id($0) != "\"next\"" }
+            #expect(refused.count == 1, "\(what)")
+            #expect(refused.allSatisfy { $0.contains(#""status":400,"#) }, "\(what): \(refused)")
+            #expect(refused.allSatisfy { $0.contains(#""serverErrorCode":"BAD_REQUEST""#) })
+            #expect(answers.contains { $0.hasPrefix(#"{"id":"next","status":200,"#) }, "\(what)")
+        }
+    }
+
+    @Test func `a line of a hundred mebibytes is refused, and the next one is served`() {
+        var reader = LineReader(limit: 1 << 20)
+        let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 256 << 10)
+        for _ in 0..<400 {
+            reader.append(piece)
+            #expect(reader.next() == nil)
+        }
+        reader.append(Array("\nnext\n".utf8))
+        #expect(reader.next() == .tooLong(number: 1))
+        #expect(reader.next() == .line(Array("next".utf8), number: 2))
+    }
+
     @Test func `a line that is too long is passed over`() {
         var reader = LineReader(limit: 10)
         var lines: [LineReader.Line] = []

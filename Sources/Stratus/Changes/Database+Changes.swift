@@ -7,17 +7,21 @@ extension Database {
     /// What changed in a zone since `token`; without one, all that is in it. A caller's own changes
     /// come back.
     ///
-    /// - Parameter resultsLimit: the most changes in the page; the store may stop earlier.
-    /// - Throws: ``StoreError`` with `changeTokenExpired` where the token is not, or no longer, one
+    /// - Parameters:
+    ///   - point: a token of the zone; the page is what it would have been when everything up to
+    ///     it was there and nothing later. Takes the longer the more was changed since. Beyond
+    ///     CloudKit.
+    ///   - resultsLimit: the most changes in the page; the store may stop earlier.
+    /// - Throws: ``StoreError`` with `changeTokenExpired` where a token is not, or no longer, one
     ///   of this zone's history, `invalidArguments` where it is a database's, or the zone has no
     ///   feed, `zoneNotFound`.
     public nonisolated(nonsending) func recordZoneChanges(
         inZoneWith id: RecordZone.ID, since token: ChangeToken? = nil,
-        desiredKeys: [String]? = nil, resultsLimit: Int? = nil
+        asOf point: ChangeToken? = nil, desiredKeys: [String]? = nil, resultsLimit: Int? = nil
     ) async throws(StoreError) -> RecordZoneChanges {
         try await read { snapshot throws(StoreError) in
             try snapshot.recordZoneChanges(
-                inZoneWith: id, since: token, desiredKeys: desiredKeys,
+                inZoneWith: id, since: token, asOf: point, desiredKeys: desiredKeys,
                 resultsLimit: resultsLimit)
         }
     }
@@ -87,19 +91,24 @@ extension DatabaseSnapshot {
     /// What changed in a zone since `token`: as of ``Database``.
     public func recordZoneChanges(
         inZoneWith id: RecordZone.ID, since token: ChangeToken? = nil,
-        desiredKeys: [String]? = nil, resultsLimit: Int? = nil
+        asOf point: ChangeToken? = nil, desiredKeys: [String]? = nil, resultsLimit: Int? = nil
     ) throws(StoreError) -> RecordZoneChanges {
         let reading = reading
         guard let zone = try usedZone(id, reading), zone.capabilities.contains(.fetchChanges) else {
             throw StoreError(.invalidArguments, "this zone has no change feed").with(id)
         }
         if let token { try token.check(against: zone, reading) }
+        if let point { try point.check(against: zone, reading) }
         let since = token.map { Version(rawValue: $0.position) } ?? .none
         var changes = RecordZoneChanges(
             changeToken: token ?? ChangeToken(zone: zone, at: .none, of: reading.identity))
         changes.isFullSnapshot = token == nil
-        changes.clientChangeTokenData = try clientToken(in: zone, reading).map { Data($0) }
-        let page = try reading.feed(of: zone, since: since, Page(resultsLimit))
+        if point == nil {
+            changes.clientChangeTokenData = try clientToken(in: zone, reading).map { Data($0) }
+        }
+        let page = try reading.feed(
+            of: zone, since: since, asOf: point.map { Version(rawValue: $0.position) },
+            Page(resultsLimit))
         changes.moreComing = page.moreComing
         if let last = page.places.last { changes.changeToken.position = last.version.rawValue }
         // The nil token leaves deletions out.
@@ -185,15 +194,12 @@ struct Page {
 
 extension StoreReading {
     fileprivate func feed(
-        of zone: ZonePlace, since version: Version, _ page: Page
+        of zone: ZonePlace, since version: Version, asOf end: Version?, _ page: Page
     ) throws(StoreError) -> (places: [EntryPlace], moreComing: Bool) {
-        let all = KeySpace.feed.range(zone: zone.number)
-        let first = IndexKey.feed(zone.number, Version(rawValue: version.rawValue + 1))
         var places: [EntryPlace] = []
         var length = 0
         var moreComing = false
-        try scan(first..<all.upperBound) { _, value in
-            let place = EntryPlace(value)
+        func add(_ place: EntryPlace) -> Bool {
             length += place.frameLength
             guard places.count < page.limit, places.isEmpty || length <= Page.lengthLimit else {
                 moreComing = true
@@ -202,6 +208,15 @@ extension StoreReading {
             places.append(place)
             return true
         }
+        if let end {
+            let past = PastFeed(
+                reading: self, zone: zone, since: version, end: end, limit: page.limit)
+            for place in try past.places() where !add(place) { break }
+            return (places, moreComing)
+        }
+        let all = KeySpace.feed.range(zone: zone.number)
+        let first = IndexKey.feed(zone.number, Version(rawValue: version.rawValue + 1))
+        try scan(first..<all.upperBound) { _, value in add(EntryPlace(value)) }
         return (places, moreComing)
     }
 

@@ -164,7 +164,7 @@ struct FieldEncoder {
         ofType name: String, _ preparation: inout Preparation
     ) throws(StoreError) -> UInt32 {
         if let type, type.name == name { return type.number }
-        let number = try numbers.name(name, in: &preparation) ?? 0
+        let number = try numbers.type(name, in: &preparation) ?? 0
         type = (name, number)
         return number
     }
@@ -179,7 +179,7 @@ struct FieldEncoder {
         {
             return shape[index].number
         }
-        guard let number = try numbers.name(key, in: &preparation) else { return nil }
+        guard let number = try numbers.field(key, in: &preparation) else { return nil }
         try numbers.fix(
             kind, of: Schema.Column(type: type, field: number), key, in: &preparation)
         guard batch.items.count > 1 else { return number }

@@ -8,6 +8,7 @@ internal import StratusJournal
 struct NumberAssignment {
     private let reading: StoreReading
     private let role: PreparingRole
+    private let environment: Container.Environment
     private var newUsers: [UserEntry] = []
     private var newZone: ZoneEntry?
     private var addition: SchemaAddition
@@ -16,7 +17,11 @@ struct NumberAssignment {
     private var newLength = 0
     private var newColumns: [Schema.Column: FieldKind] = [:]
 
-    init(_ reading: StoreReading, _ role: PreparingRole) {
+    init(
+        _ reading: StoreReading, _ role: PreparingRole,
+        _ environment: Container.Environment = .development
+    ) {
+        self.environment = environment
         self.reading = reading
         self.role = role
         addition = SchemaAddition(firstNumber: UInt32(reading.schema.names.count))
@@ -69,8 +74,34 @@ struct NumberAssignment {
         return ZonePlace(zone, at: .zero)
     }
 
-    mutating func name(
+    mutating func type(
         _ name: String, in preparation: inout Preparation
+    ) throws(StoreError) -> UInt32? {
+        let known = reading.schema.number(name)
+        // Users are in every schema.
+        if environment == .production, name != Record.userRecordType,
+            known.map(reading.schema.mayBeType) != true
+        {
+            guard NameRules.isTypeName(name) else { throw StoreError.badName }
+            throw StoreError(
+                .invalidArguments, "cannot create new type '\(name)' in production schema")
+        }
+        if let known { return known }
+        return try number(of: name, in: &preparation)
+    }
+
+    mutating func field(
+        _ name: String, in preparation: inout Preparation
+    ) throws(StoreError) -> UInt32? {
+        if environment == .production, reading.schema.number(name) == nil {
+            guard NameRules.isTypeName(name) else { throw StoreError.badName }
+            throw StoreError.frozen(name)
+        }
+        return try number(of: name, in: &preparation)
+    }
+
+    private mutating func number(
+        of name: String, in preparation: inout Preparation
     ) throws(StoreError) -> UInt32? {
         if let number = reading.schema.number(name) ?? newNumbers[name] { return number }
         guard NameRules.isTypeName(name) else { throw StoreError.badName }
@@ -128,6 +159,7 @@ struct NumberAssignment {
             return
         }
         if NameRules.isReserved(name) { throw StoreError.reservedName }
+        if environment == .production { throw StoreError.frozen(name) }
         // An empty list does not say what its elements are.
         if kind.element == nil { return }
         guard role.isCommitter else {
@@ -148,12 +180,12 @@ struct NumberAssignment {
     ) throws(StoreError) {
         let before = (addition, newLength, newColumns)
         do throws(StoreError) {
-            let type = try name(record.recordType, in: &preparation)
+            let type = try type(record.recordType, in: &preparation)
             let sent = record.sent(policy, isInsert: isInsert)
             for edit in sent.sorted(by: { $0.key < $1.key }) {
                 guard let value = edit.value else { continue }
                 let kind = try batch.kind(of: edit, value)
-                guard let field = try name(edit.key, in: &preparation), let type else { continue }
+                guard let field = try field(edit.key, in: &preparation), let type else { continue }
                 try fix(
                     kind, of: Schema.Column(type: type, field: field), edit.key, in: &preparation)
             }
@@ -186,6 +218,11 @@ extension StoreError {
         "the name of a type or field is letters, digits and _, beginning with a letter")
     static let reservedName = StoreError(
         .invalidArguments, "a field cannot be named like a property of the record")
+
+    static func frozen(_ field: String) -> StoreError {
+        StoreError(
+            .invalidArguments, "cannot create or modify field '\(field)' in production schema")
+    }
 
     static func zoneNotFound(_ id: RecordZone.ID) -> StoreError {
         StoreError(.zoneNotFound, "there is no such zone").with(id)

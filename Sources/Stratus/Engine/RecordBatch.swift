@@ -14,6 +14,7 @@ struct RecordBatch: CommitRequest {
     let isAtomic: Bool
     /// Nil where nothing is limited.
     let limits: Limits?
+    let environment: Container.Environment
     /// The items that an earlier attempt found to fail, in a batch that is not atomic.
     var refused: [Int: StoreError] = [:]
     /// What the caller says of the whole call.
@@ -42,7 +43,7 @@ struct RecordBatch: CommitRequest {
             preparation.needsCommitter = true
             return preparation
         }
-        var numbers = NumberAssignment(reading, role)
+        var numbers = NumberAssignment(reading, role, environment)
         let (user, database) = try numbers.caller(caller, in: scope, &preparation)
         let zone = try numbers.zone(zoneID, in: database, &preparation)
         guard let user, let zone, !preparation.needsCommitter else { return preparation }

@@ -126,10 +126,7 @@ struct RecordEncoder {
         switch (batch.items[index], plan) {
         case (.save(let record, let rule), .insert(let previous)):
             let type = try fields.prepare(record, rule, over: nil, &preparation)
-            let now = role.now / 1000
-            var head = RecordHead(
-                type: type, modified: now, modifier: user, created: now, creator: user,
-                previous: previous, isUpdate: false)
+            var head = try newHead(of: record, type: type, previous: previous)
             head.assetBytes = try fields.assetBytes(from: [])
             let parent = record.parent?.recordID.recordName
             try append(head, of: index, record, parent: parent, over: nil, to: &preparation)
@@ -140,7 +137,7 @@ struct RecordEncoder {
             var head = RecordHead(
                 type: old.type, modified: max(role.now / 1000, old.modified + 1), modifier: user,
                 created: old.created, creator: old.creator, previous: replaced.version,
-                isUpdate: true)
+                isUpdate: true, origin: old.origin)
             let former = Former(entry: entry, head: old, fields: cursor)
             head.replacedLength = entry.payloadRange.count
             head.assetBytes = try fields.assetBytes(from: entry.bytes)
@@ -158,6 +155,22 @@ struct RecordEncoder {
             preconditionFailure("a plan fits its item")
         }
         return place
+    }
+
+    /// A user's record was made when the user was first used, though nobody saved it.
+    private func newHead(
+        of record: Record, type: UInt32, previous: Version
+    ) throws(StoreError) -> RecordHead {
+        let now = role.now / 1000
+        var head = RecordHead(
+            type: type, modified: now, modifier: user, created: now, creator: user,
+            previous: previous, isUpdate: false)
+        if record.recordType == Record.userRecordType, let known = try reading.known(batch.caller) {
+            head.created = known.created
+            head.modified = max(now, known.created + 1)
+            head.origin = MoveOrigin(zone: 0, version: known.version(in: reading.identity))
+        }
+        return head
     }
 
     private func entry(

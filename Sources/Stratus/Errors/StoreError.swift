@@ -41,8 +41,6 @@ public struct StoreError: Error, Sendable, Equatable {
         case notPermitted(String)
         /// The container was closed.
         case closed
-        /// Another item of the same call failed with this, and so this one had to.
-        case failure(StoreError)
         /// A change token is not one of the feed that was asked for.
         case changeToken(ChangeToken.Difference)
     }

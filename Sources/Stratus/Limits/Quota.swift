@@ -51,6 +51,9 @@ struct QuotaRoom: Sendable {
         charge.growth &+= length &- replaced
     }
 
+    /// Whether what was counted is more than there was room for.
+    var isExceeded: Bool { charge.growth > 0 && room < 0 }
+
     var error: StoreError {
         StoreError(.quotaExceeded, "the quota of \(charge.limit) bytes is used up")
     }

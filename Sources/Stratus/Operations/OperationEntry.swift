@@ -17,6 +17,18 @@ struct OperationEntry: Equatable, Sendable {
         var modified: Int64
         var created: Int64
         var creator: Hash128
+
+        /// Where it lies, told from the version of the entry of the operation.
+        func offset(from operation: Version) throws(StoreError) -> JournalOffset {
+            switch place {
+            case .at(let offset): return offset
+            case .before(let units):
+                guard units <= operation.offset.rawValue else {
+                    throw StoreError(.damagedPayload(operation.offset))
+                }
+                return JournalOffset(rawValue: operation.offset.rawValue - units)
+            }
+        }
     }
 
     /// What became of an item.

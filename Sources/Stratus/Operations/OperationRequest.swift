@@ -17,6 +17,22 @@ struct OperationRequest: Sendable {
         _ id: String?, token: Data?, device: String?, items: [RecordBatch.Item],
         _ policy: SavePolicy, atomically: Bool, in scope: DatabaseScope, secret: UInt64
     ) throws(StoreError) {
+        try self.init(id, token, device) {
+            Self.hash(items, policy, atomically, token, device ?? "", scope, secret: secret)
+        }
+    }
+
+    /// That of a move.
+    init(
+        _ id: String, moving ids: [Record.ID], to zone: RecordZone.ID, in scope: DatabaseScope,
+        secret: UInt64
+    ) throws(StoreError) {
+        try self.init(id, nil, nil) { Self.hash(ids, to: zone, scope, secret: secret) }
+    }
+
+    private init(
+        _ id: String?, _ token: Data?, _ device: String?, hash: () -> Hash128
+    ) throws(StoreError) {
         if let id, id.isEmpty || id.utf8.count > NameRules.limit {
             throw StoreError(.invalidArguments, "an operationID has 1 to 255 bytes")
         }
@@ -29,10 +45,20 @@ struct OperationRequest: Sendable {
         guard self.device.utf8.count <= NameRules.limit else {
             throw StoreError(.invalidArguments, "the name of a device has at most 255 bytes")
         }
-        hash =
-            id == nil
-            ? Hash128(high: 0, low: 0)
-            : Self.hash(items, policy, atomically, token, device ?? "", scope, secret: secret)
+        self.hash = id == nil ? Hash128(high: 0, low: 0) : hash()
+    }
+
+    private static func hash(
+        _ ids: [Record.ID], to zone: RecordZone.ID, _ scope: DatabaseScope, secret: UInt64
+    ) -> Hash128 {
+        var writer = ByteWriter()
+        // No policy: no call that saves or deletes begins like this.
+        writer.uint8(.max)
+        if case .private(let owner) = scope { writer.hash(owner.bits) }
+        writer.countedText(ids.first?.zoneID.zoneName ?? "")
+        writer.countedText(zone.zoneName)
+        for name in ids.map(\.recordName).sorted() { writer.countedText(name) }
+        return Hash128(writer.bytes.span, seed: secret)
     }
 
     /// A caller may keep what is to be saved in a set, so that it comes in another order.
@@ -99,6 +125,31 @@ extension RecordBatch.Item {
     }
 }
 
+/// A commit of which it is recorded what became of each of its items.
+protocol RecordedRequest: CommitRequest {
+    var caller: UserID { get }
+    /// Those of the items, in their order.
+    var recordNames: [String] { get }
+
+    /// Whether the record of an item is there when it is done.
+    func leavesRecord(at index: Int) -> Bool
+    /// Turns what was staged in a piece into records.
+    func resolve(
+        _ preparation: inout Preparation, in piece: CommitBuffer, from start: JournalOffset,
+        _ reading: StoreReading
+    ) throws(StoreError)
+}
+
+extension RecordedRequest {
+    /// The items in the order of their names, in which what became of them is recorded.
+    var byName: [Int] {
+        let names = recordNames
+        return names.indices.sorted {
+            names[$0].utf8.lexicographicallyPrecedes(names[$1].utf8)
+        }
+    }
+}
+
 extension OperationRequest {
     /// What the operation recorded in this zone when it was done; nil where it was not, or too
     /// long ago.
@@ -125,9 +176,10 @@ extension OperationRequest {
         return found
     }
 
-    /// What a repeat that is on its way at the same time would write.
-    func key(of caller: UserID, in zone: UInt32, _ reading: StoreReading) -> IndexKey? {
-        id.map { key($0, of: caller, reading).appending(zone) }
+    /// What a repeat, or another call under the operationID, would write that is on its way at the
+    /// same time, in whatever zone.
+    func range(of caller: UserID, _ reading: StoreReading) -> Range<IndexKey>? {
+        id.map { key($0, of: caller, reading).asPrefix }
     }
 
     private func key(_ id: String, of caller: UserID, _ reading: StoreReading) -> IndexKey {
@@ -138,7 +190,7 @@ extension OperationRequest {
 
     /// Adds what is to be known of the operation, and what the device said, behind the changes.
     func append(
-        to preparation: inout Preparation, of batch: RecordBatch, _ reading: StoreReading,
+        to preparation: inout Preparation, of batch: some RecordedRequest, _ reading: StoreReading,
         _ role: PreparingRole, sink: PieceSink
     ) throws(StoreError) {
         guard let zone = preparation.zone else { return }
@@ -179,7 +231,8 @@ extension OperationRequest {
 extension Preparation {
     /// Sends what there is as a piece, so that the operation stands alone in the last one.
     fileprivate mutating func sendPiece(
-        of batch: RecordBatch, _ reading: StoreReading, _ role: PreparingRole, _ sink: PieceSink
+        of batch: some RecordedRequest, _ reading: StoreReading, _ role: PreparingRole,
+        _ sink: PieceSink
     ) throws(StoreError) {
         guard role.isCommitter else {
             needsCommitter = true
@@ -188,12 +241,12 @@ extension Preparation {
         let piece = buffer
         buffer = CommitBuffer()
         let start = try sink(piece).start
-        try resolve(results.indices, of: batch, in: piece, from: start, reading)
+        try batch.resolve(&self, in: piece, from: start, reading)
     }
 
     /// What has become of the item of that number, told from `here` on in the buffer.
     fileprivate func outcome(
-        of index: Int, before here: Int, _ batch: RecordBatch, _ reading: StoreReading
+        of index: Int, before here: Int, _ batch: some RecordedRequest, _ reading: StoreReading
     ) throws(StoreError) -> OperationEntry.Outcome {
         switch results[index] {
         case .unchanged, .planned: return .gone
@@ -209,8 +262,9 @@ extension Preparation {
                     modified: system.modified, created: system.created,
                     creator: system.creator.bits))
         case .staged(let place):
-            guard case .save = batch.items[index], let payload = buffer.payload(at: place)
-            else { return .gone }
+            guard batch.leavesRecord(at: index), let payload = buffer.payload(at: place) else {
+                return .gone
+            }
             var cursor = ByteCursor()
             guard let head = try? RecordHead(payload.span, &cursor) else { return .gone }
             let creator = head.creator == user ? batch.caller : try reading.user(head.creator)

@@ -8,7 +8,7 @@ extension RecordBatch {
         _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
     ) throws(StoreError) -> Preparation {
         guard let operation else { return try prepareItems(reading, role, sink: sink) }
-        let zone = try self.zone(reading)
+        let zone = try reading.livingZone(zoneID, in: scope)
         if let done = try operation.recorded(by: caller, in: zone, reading, now: role.now) {
             var preparation = Preparation(reading)
             preparation.results = try results(of: done.operation, done.version, reading)
@@ -16,28 +16,11 @@ extension RecordBatch {
         }
         var preparation = try prepareItems(reading, role, sink: sink)
         if preparation.needsCommitter { return preparation }
-        if let zone, let key = operation.key(of: caller, in: zone, reading) {
-            preparation.readSet.append(key)
+        if let range = operation.range(of: caller, reading) {
+            preparation.readRanges.append(range)
         }
         try operation.append(to: &preparation, of: self, reading, role, sink: sink)
         return preparation
-    }
-
-    /// The number of the zone, where it is there already.
-    private func zone(_ reading: StoreReading) throws(StoreError) -> UInt32? {
-        guard let database = try reading.database(scope),
-            let value = try reading.value(.zone(database, reading.hash(zoneID.zoneName))),
-            let place = ZonePlace(value), place.isAlive
-        else { return nil }
-        return place.number
-    }
-
-    /// The items in the order of their names, in which what became of them is recorded.
-    var byName: [Int] {
-        items.indices.sorted {
-            items[$0].recordID.recordName.utf8.lexicographicallyPrecedes(
-                items[$1].recordID.recordName.utf8)
-        }
     }
 
     private func results(
@@ -83,19 +66,9 @@ extension RecordBatch {
         _ record: Record, _ saved: OperationEntry.Saved, _ operation: Version,
         _ reading: StoreReading
     ) throws(StoreError) -> Record {
-        let offset: JournalOffset
-        switch saved.place {
-        case .at(let place): offset = place
-        case .before(let units):
-            guard units <= operation.offset.rawValue else {
-                throw StoreError(.damagedPayload(operation.offset))
-            }
-            offset = JournalOffset(rawValue: operation.offset.rawValue - units)
-        }
-        let version = Version(incarnation: operation.incarnation, offset: offset)
-        if let kept = try self.record(named: record.recordID.recordName, version, reading) {
-            return kept
-        }
+        let version = Version(
+            incarnation: operation.incarnation, offset: try saved.offset(from: operation))
+        if let kept = try self.record(named: record.recordID.recordName, version, reading) { return kept }
         return record.saved(
             as: ownID(of: record),
             Record.System(
@@ -117,6 +90,34 @@ extension RecordBatch {
     /// The identity of a record as the batch names the zone.
     private func ownID(of record: Record) -> Record.ID {
         Record.ID(recordName: record.recordID.recordName, zoneID: zoneID)
+    }
+}
+
+extension RecordBatch: RecordedRequest {
+    var recordNames: [String] { items.map(\.recordID.recordName) }
+
+    func leavesRecord(at index: Int) -> Bool {
+        if case .save = items[index] { true } else { false }
+    }
+
+    func resolve(
+        _ preparation: inout Preparation, in piece: CommitBuffer, from start: JournalOffset,
+        _ reading: StoreReading
+    ) throws(StoreError) {
+        try preparation.resolve(items.indices, of: self, in: piece, from: start, reading)
+    }
+}
+
+extension StoreReading {
+    /// The number of a zone, where it is there already.
+    func livingZone(
+        _ id: RecordZone.ID, in scope: DatabaseScope
+    ) throws(StoreError) -> UInt32? {
+        guard let database = try database(scope),
+            let value = try value(.zone(database, hash(id.zoneName))),
+            let place = ZonePlace(value), place.isAlive
+        else { return nil }
+        return place.number
     }
 }
 

@@ -147,7 +147,7 @@ public struct Record: Sendable {
     }
 
     /// Whether a field is marked as encrypted.
-    func isEncrypted(_ key: String) -> Bool {
+    package func isEncrypted(_ key: String) -> Bool {
         edits.edit(of: key)?.isEncrypted ?? isStoredEncrypted(key)
     }
 

@@ -53,7 +53,7 @@ struct RecordHead: Equatable, Sendable {
     private(set) var hasOwners = false
     /// Where those of them are listed that this version has no more; nil: they are as before.
     private(set) var formerOwners: Range<Int>?
-    /// Where the record was before it was moved here.
+    /// Where the record was before its versions in this zone began.
     var origin: MoveOrigin?
     /// How many bytes the assets have together; nil: there are none.
     var assetBytes: Int?
@@ -146,9 +146,7 @@ struct RecordHead: Equatable, Sendable {
         _ flags: UInt8, _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
     ) throws(FormatError) {
         let changes = flags & (Flag.formerParent | Flag.formerOwners) != 0
-        guard !changes || isUpdate, flags & Flag.isMoved == 0 || !isUpdate else {
-            throw .value("flags")
-        }
+        guard !changes || isUpdate else { throw .value("flags") }
         hasOwners = flags & Flag.hasOwners != 0
         if flags & Flag.formerParent != 0 {
             formerParent = try cursor.range(bytes, count: cursor.count(bytes, upTo: 255))

@@ -40,11 +40,11 @@ extension StoreReading {
     /// longer, or never was one of this record.
     ///
     /// The number comes from outside: whatever lies there is believed only if it says of itself
-    /// that it is this record in this zone.
+    /// that it is this record, in this zone or in one that it was moved from.
     func record(
         at version: Version, of place: EntryPlace, as id: Record.ID
     ) throws(StoreError) -> Record? {
-        let zone = try entry(place).zone
+        let current = try entry(place)
         let entry: JournalEntry
         do {
             entry = try view.entry(at: version.offset, mode)
@@ -53,12 +53,39 @@ extension StoreReading {
             if error.mustWait { throw error }
             return nil
         }
-        guard version.offset < head, entry.kind == .record, entry.zone == zone,
-            entry.version == version, (try? entry.isRecord(named: id.recordName)) == true
+        guard version.offset < head, entry.kind == .record, entry.version == version,
+            (try? entry.isRecord(named: id.recordName)) == true
         else { return nil }
+        if entry.zone != current.zone, try !wasMoved(entry, to: current) { return nil }
         return try Record(
             entry.bytes, entry.payloadRange, version: entry.version, as: id, schema: schema,
             assets: assets
         ) { number throws(StoreError) in try user(number) }
+    }
+
+    /// Whether `former`, of the same name in another zone, is what `current` was before it was
+    /// moved, and the caller may read it there: who may read a record may read all zones of its
+    /// database that live.
+    private func wasMoved(
+        _ former: JournalEntry, to current: JournalEntry
+    ) throws(StoreError) -> Bool {
+        let first = try former.recordHead().head
+        let last = try current.recordHead().head
+        // What bore the name before is another record.
+        guard first.created == last.created, first.creator == last.creator else { return false }
+        let database = try zone(current.zone)?.database
+        var (offset, origin) = (current.offset, last.origin)
+        // A record may have been moved more than once since, each time to a later place.
+        while let step = origin, former.offset..<offset ~= step.version.offset {
+            if step.zone == former.zone {
+                let zone = try zone(step.zone)
+                return zone?.isAlive == true && zone?.database == database
+            }
+            guard let entry = try keptEntry(at: step.version.offset), entry.kind == .record else {
+                return false
+            }
+            (offset, origin) = (entry.offset, try entry.recordHead().head.origin)
+        }
+        return false
     }
 }

@@ -5,16 +5,19 @@ extension Database {
     /// In the old zone's feed they are deleted, in the new one's they are new. They keep fields,
     /// creation date and creator and get new tags. Rules: `Formats/README.md`, "Moving".
     ///
-    /// - Parameter ids: records of one zone.
+    /// - Parameters:
+    ///   - ids: records of one zone.
+    ///   - operationID: names the call, in 1 to 255 bytes. The same call under the same name within
+    ///     24 hours moves nothing, and gives the records as the first one did.
     /// - Returns: those records as they are now, in the order of `ids`.
     /// - Throws: ``StoreError`` that names the record: `unknownItem` where it is not there,
     ///   `serverRecordChanged` where its name is taken in the other zone, `referenceViolation`
     ///   where its parent, or what a reference with the action deleteSelf links it to, would stay
-    ///   behind; `zoneNotFound`; `invalidArguments` where the records lie in several zones, or in
-    ///   that one.
+    ///   behind; `zoneNotFound`; `quotaExceeded`; `invalidArguments` where the records lie in
+    ///   several zones, or in that one, or another call had that operationID.
     @discardableResult
     public nonisolated(nonsending) func moveRecords(
-        _ ids: [Record.ID], to zoneID: RecordZone.ID
+        _ ids: [Record.ID], to zoneID: RecordZone.ID, operationID: String? = nil
     ) async throws(StoreError) -> [Record] {
         let user = try writer()
         guard let first = ids.first else { return [] }
@@ -33,8 +36,14 @@ extension Database {
         try limits?.check(itemCount: ids.count)
         try limits?.enter(scope, destination)
         defer { limits?.leave(scope, destination) }
+        let operation = try operationID.map { id throws(StoreError) in
+            try OperationRequest(
+                id, moving: ids, to: destination, in: scope,
+                secret: container.reading.identity.secret)
+        }
         let batch = MoveBatch(
-            scope: scope, caller: user, ids: ids, source: source, destination: destination)
+            scope: scope, caller: user, ids: ids, source: source, destination: destination,
+            limits: limits, operation: operation)
         let committed = try await container.engine().commit(batch)
         let reading = container.reading
         do throws(StoreError) {

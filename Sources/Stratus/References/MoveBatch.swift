@@ -11,8 +11,31 @@ struct MoveBatch: CommitRequest {
     let ids: [Record.ID]
     let source: RecordZone.ID
     let destination: RecordZone.ID
+    /// Nil where nothing is limited.
+    let limits: Limits?
+    /// What the caller says of the call.
+    var operation: OperationRequest?
 
     func prepare(
+        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+    ) throws(StoreError) -> Preparation {
+        guard let operation else { return try prepareMove(reading, role, sink: sink) }
+        let zone = try reading.livingZone(destination, in: scope)
+        if let done = try operation.recorded(by: caller, in: zone, reading, now: role.now) {
+            var preparation = Preparation(reading)
+            preparation.results = try results(of: done.operation, done.version, reading)
+            return preparation
+        }
+        var preparation = try prepareMove(reading, role, sink: sink)
+        if preparation.needsCommitter { return preparation }
+        if let range = operation.range(of: caller, reading) {
+            preparation.readRanges.append(range)
+        }
+        try operation.append(to: &preparation, of: self, reading, role, sink: sink)
+        return preparation
+    }
+
+    private func prepareMove(
         _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
     ) throws(StoreError) -> Preparation {
         var preparation = Preparation(reading)
@@ -23,7 +46,7 @@ struct MoveBatch: CommitRequest {
         guard let user, let old, let new, !preparation.needsCommitter else { return preparation }
         preparation.user = user
         preparation.zone = new
-        var move = Move(self, from: old, to: new, by: user, reading, role)
+        var move = try Move(self, from: old, to: new, by: user, reading, role)
         try move.collect(limit: role.isCommitter ? .max : role.pieceLimit / 1024, &preparation)
         if preparation.needsCommitter { return preparation }
         try move.check(&preparation)
@@ -31,6 +54,31 @@ struct MoveBatch: CommitRequest {
         try numbers.write(to: &preparation)
         try move.encode(&preparation, sink)
         return preparation
+    }
+
+    /// The records that were moved, as they were then.
+    private func results(
+        of operation: OperationEntry, _ version: Version, _ reading: StoreReading
+    ) throws(StoreError) -> [ItemResult] {
+        guard operation.outcomes.count == ids.count else {
+            throw StoreError(.damagedPayload(version.offset))
+        }
+        var results = [ItemResult](repeating: .unchanged, count: ids.count)
+        var users = UserNames(reading)
+        for (index, outcome) in zip(byName, operation.outcomes) {
+            guard case .saved(let saved) = outcome else {
+                throw StoreError(.damagedPayload(version.offset))
+            }
+            let offset = try saved.offset(from: version)
+            guard let entry = try reading.keptEntry(at: offset), entry.kind == .record,
+                try entry.isRecord(named: ids[index].recordName)
+            else {
+                throw StoreError(.unknownItem, "what was moved then is not kept any more")
+                    .with(ids[index])
+            }
+            results[index] = .saved(try reading.record(entry, in: destination, &users))
+        }
+        return results
     }
 
     /// What became of the records that were named, once the commit was acknowledged.
@@ -54,6 +102,19 @@ struct MoveBatch: CommitRequest {
     }
 }
 
+extension MoveBatch: RecordedRequest {
+    var recordNames: [String] { ids.map(\.recordName) }
+
+    func leavesRecord(at index: Int) -> Bool { true }
+
+    func resolve(
+        _ preparation: inout Preparation, in piece: CommitBuffer, from start: JournalOffset,
+        _ reading: StoreReading
+    ) throws(StoreError) {
+        try preparation.resolve(ids.indices, of: self, in: piece, from: start, reading)
+    }
+}
+
 /// A move as it is prepared against one state.
 private struct Move {
     private struct Moved {
@@ -72,17 +133,20 @@ private struct Move {
     /// Those that were named first, in their order.
     private var moved: [Moved] = []
     private var names: Set<Hash128> = []
+    /// Nil where the database has no quota.
+    private var quota: QuotaRoom?
 
     init(
         _ batch: MoveBatch, from old: ZonePlace, to new: ZonePlace, by user: UInt32,
         _ reading: StoreReading, _ role: PreparingRole
-    ) {
+    ) throws(StoreError) {
         self.batch = batch
         self.old = old
         self.new = new
         self.user = user
         self.reading = reading
         self.role = role
+        quota = try QuotaRoom(batch.scope, new.database, batch.limits, reading, role)
     }
 
     /// Finds the records and their descendants.
@@ -158,7 +222,7 @@ private struct Move {
     }
 
     /// A tombstone in the old zone and a record in the new one for each.
-    func encode(_ preparation: inout Preparation, _ sink: PieceSink) throws(StoreError) {
+    mutating func encode(_ preparation: inout Preparation, _ sink: PieceSink) throws(StoreError) {
         var first = 0
         for index in moved.indices {
             // The last piece does not go through the sink.
@@ -177,9 +241,11 @@ private struct Move {
             let place = try encode(moved[index], &preparation)
             if index < batch.ids.count { preparation.results[index] = .staged(place: place) }
         }
+        if let quota, quota.isExceeded { throw quota.error }
+        preparation.charge = quota?.charge
     }
 
-    private func encode(
+    private mutating func encode(
         _ moved: Moved, _ preparation: inout Preparation
     ) throws(StoreError) -> Int {
         let entry = try reading.entry(moved.place)
@@ -197,10 +263,14 @@ private struct Move {
             tombstone.write(to: &$0)
         }
         let place = preparation.buffer.count
+        var length = 0
         try preparation.buffer.add(.record, in: new, limit: role.payloadLimit) { writer in
+            let start = writer.count
             head.write(name: tombstone.name, parent: tombstone.parent, links: links, to: &writer)
             writer.append(content)
+            length = writer.count - start
         }
+        quota?.count(length, replacing: tombstone.replacedLength)
         return place
     }
 

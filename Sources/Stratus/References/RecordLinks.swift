@@ -67,7 +67,8 @@ struct LinkChange: Sendable {
     var formerOwners: [OwnerLink]?
 }
 
-/// Where a record was before it was moved to another zone.
+/// Where a record was before it was moved to another zone; of a user's record the user's entry, in
+/// zone 0.
 struct MoveOrigin: Equatable, Sendable {
     var zone: UInt32
     var version: Version

@@ -129,6 +129,12 @@ final class Schema: Sendable {
         columnPlaces.place(column.hash) { columns[$0].column == column }.map { columns[$0].kind }
     }
 
+    /// Whether a name is that of a type: it has fields, or is the name of none.
+    func mayBeType(_ number: UInt32) -> Bool {
+        columns.contains { $0.column.type == number }
+            || !columns.contains { $0.column.field == number }
+    }
+
     /// Everything, as an addition to nothing.
     var whole: SchemaAddition {
         var addition = SchemaAddition(firstNumber: 0)

@@ -12,6 +12,10 @@ struct KnownUser: Sendable {
     /// Where it was: the first version of the user's record.
     var offset: JournalOffset
 
+    func version(in identity: StoreIdentity) -> Version {
+        Version(incarnation: identity.incarnation, offset: offset)
+    }
+
     init(_ value: IndexValue) {
         number = UInt32(truncatingIfNeeded: value.first)
         created = Int64(bitPattern: value.second)
@@ -38,12 +42,11 @@ extension DatabaseSnapshot {
     ) throws(StoreError) -> Record {
         if scope == .public, id.zoneID.isDefault, let user = UserID(recordName: id.recordName) {
             if let known = try reading.known(user) {
-                let version = Version(
-                    incarnation: reading.identity.incarnation, offset: known.offset)
                 return Record(
                     recordType: Record.userRecordType, recordID: id,
                     system: Record.System(
-                        version: version.rawValue, created: known.created,
+                        version: known.version(in: reading.identity).rawValue,
+                        created: known.created,
                         modified: known.created, creator: user, modifier: user),
                     parent: nil, stored: .none)
             }

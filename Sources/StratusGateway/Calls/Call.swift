@@ -45,6 +45,7 @@ enum CallTable {
         "changes/database": entry(DatabaseChangesCall.self),
         "changes/zone": entry(ZoneChangesCall.self),
         "users/caller": entry(UserCaller.self),
+        "users/discover": entry(DiscoverUsers.self),
         "users/lookup": entry(LookUpUsers.self),
         "store/info": entry(StoreInfo.self),
         "store/verify": entry(StoreVerify.self),
@@ -55,7 +56,7 @@ enum CallTable {
     static let announced: Set<String> = [
         "records/query", "records/resolve", "records/accept",
         "subscriptions/list", "subscriptions/lookup", "subscriptions/modify",
-        "notifications/changes", "notifications/read", "users/discover",
+        "notifications/changes", "notifications/read",
         "assets/upload", "assets/download",
         "schema/export", "schema/import", "schema/validate", "schema/deploy", "schema/reset",
         "store/compact", "store/backup", "store/restore",

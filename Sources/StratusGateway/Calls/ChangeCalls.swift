@@ -56,11 +56,12 @@ struct ZoneChangesCall: Call {
 
     private struct Zone: JSONBody {
         enum Key: String {
-            case zoneID, syncToken, desiredKeys, desiredRecordTypes, resultsLimit
+            case zoneID, syncToken, atToken, desiredKeys, desiredRecordTypes, resultsLimit
         }
 
         let id: RecordZone.ID
         let token: ChangeToken?
+        let point: ChangeToken?
         let desiredKeys: [String]?
         let types: [String]?
         let limit: Int?
@@ -68,6 +69,7 @@ struct ZoneChangesCall: Call {
         init(_ keys: JSONKeys<Key>) throws(Mismatch) {
             id = try keys.required(.zoneID, as: ZoneIDInput.self).id
             token = try keys.optional(.syncToken, as: TokenInput.self)?.token
+            point = try keys.optional(.atToken, as: TokenInput.self)?.token
             desiredKeys = try keys.optional(.desiredKeys)
             types = try keys.optional(.desiredRecordTypes)
             limit = try keys.optional(.resultsLimit, as: PageLimit.self)?.value
@@ -104,8 +106,8 @@ struct ZoneChangesCall: Call {
     ) async throws(StoreError) -> JSONObject {
         let writer = session.writer()
         let page = try await database.recordZoneChanges(
-            inZoneWith: zone.id, since: zone.token, desiredKeys: zone.desiredKeys ?? desiredKeys,
-            resultsLimit: zone.limit ?? limit)
+            inZoneWith: zone.id, since: zone.token, asOf: zone.point,
+            desiredKeys: zone.desiredKeys ?? desiredKeys, resultsLimit: zone.limit ?? limit)
         let changed = page.modifications.filter { zone.wants($0.recordType) }.map(writer.json)
         let gone = page.deletions.filter { zone.wants($0.recordType) }.map {
             writer.tombstone($0.recordID, type: $0.recordType)

@@ -13,7 +13,7 @@ struct RecordInput: JSONBody {
     let recordChangeTag: String?
     let zoneID: RecordZone.ID?
     /// What was sent, in order; nil is to be removed.
-    private let fields: [(name: String, value: RecordValue?)]
+    private let fields: [(name: String, input: FieldInput)]
     private let parent: ParentInput?
 
     private enum ParentInput {
@@ -42,11 +42,15 @@ struct RecordInput: JSONBody {
     /// The record under its name and type, with the edits that were sent.
     func record(as id: Record.ID, type: String, recordChangeTag: String?) -> Record {
         var record = Record(recordType: type, recordID: id, recordChangeTag: recordChangeTag)
-        for (name, value) in fields {
-            if let value {
-                record[name] = ReferenceInput.resolve(value, in: id.zoneID)
-            } else {
+        for (name, input) in fields {
+            guard let value = input.value else {
                 record.removeValue(forKey: name)
+                continue
+            }
+            if input.isEncrypted {
+                record.encryptedValues[name] = value
+            } else {
+                record[name] = ReferenceInput.resolve(value, in: id.zoneID)
             }
         }
         switch parent {
@@ -60,13 +64,13 @@ struct RecordInput: JSONBody {
 }
 
 private struct FieldsInput: JSONReadable {
-    let fields: [(name: String, value: RecordValue?)]
+    let fields: [(name: String, input: FieldInput)]
 
     init(_ json: JSONValue) throws(Mismatch) {
-        var fields: [(String, RecordValue?)] = []
+        var fields: [(String, FieldInput)] = []
         for member in try JSONObject(json).members {
             do throws(Mismatch) {
-                fields.append((member.name, try FieldInput(member.value).value))
+                fields.append((member.name, try FieldInput(member.value)))
             } catch {
                 throw error.under(member.name)
             }

@@ -32,7 +32,10 @@ struct RecordWriter {
         object.append("zoneID", json(record.recordID.zoneID))
         var fields = JSONObject()
         for key in record.allKeys where desiredKeys?.contains(where: key.isSame) ?? true {
-            fields.append(key, record[key].map { .object(json($0)) })
+            guard let value = record[key] else { continue }
+            var field = json(value)
+            if record.isEncrypted(key) { field.append("isEncrypted", true) }
+            fields.append(key, .object(field))
         }
         object.append("fields", .object(fields))
         object.append(

@@ -3,24 +3,26 @@ internal import Stratus
 
 /// The value of a field, as a request gives it: nil where the field is to be removed.
 struct FieldInput: JSONBody {
-    enum Key: String { case value, type, exact }
+    enum Key: String { case value, type, exact, isEncrypted }
 
     let value: RecordValue?
+    let isEncrypted: Bool
 
     init(_ json: JSONValue) throws(Mismatch) {
         if json == .null {
-            self.init(value: nil)
+            self.init(removed: ())
         } else {
             try self.init(JSONKeys(json))
         }
     }
 
-    private init(value: RecordValue?) { self.value = value }
+    private init(removed: Void) { (value, isEncrypted) = (nil, false) }
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {
         guard let json = keys.given(.value) else { try keys.refuse(.value, "is missing") }
         let type: FieldType? = try keys.optional(.type)
         let exact: JSONValue? = try keys.optional(.exact)
+        isEncrypted = try keys.optional(.isEncrypted) ?? false
         do throws(Mismatch) {
             value = json == .null ? nil : try Self.value(json, type, exact)
         } catch {

@@ -31,7 +31,7 @@ extension Command {
                 "profile", taking: .init("NAME", .oneOf(["unlimited", "cloudKit"])),
                 "the limits that hold (default: unlimited)"),
             Option(
-                "environment", taking: .init("NAME", .oneOf(["development"])),
+                "environment", taking: .init("NAME", .oneOf(["development", "production"])),
                 "whether a save may bring types and fields (default: development)"),
         ],
         examples: [

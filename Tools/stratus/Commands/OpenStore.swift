@@ -80,7 +80,8 @@ extension ToolError {
         case .damaged: "'stratus verify STORE' names every damaged place"
         case .tokenExpired: "begin anew without --since"
         case .newerFormat: "use the version of stratus that wrote the store, or a newer one"
-        case .noStore: "'stratus import DIR STORE --zone NAME' makes a store"
+        case .noStore:
+            "'stratus import DIR STORE --zone NAME' and 'stratus exec STORE --create' make one"
         default: nil
         }
     }

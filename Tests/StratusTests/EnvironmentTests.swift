@@ -1,0 +1,70 @@
+import Stratus
+import StratusJournal
+import Support
+import Testing
+
+/// What a save may bring, in a store whose schema is frozen.
+@Suite struct EnvironmentTests {
+    /// A store in which one record of the type `Note` has the fields `text`, `list` and `secret`,
+    /// and one of the type `Bare` none.
+    private func makeProduction() async throws -> Container {
+        let store = DiskStore()
+        let development = try store.open()
+        #expect(development.environment == .development)
+        let database = development.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        var record = note("a", ["text": "a", "list": [1]])
+        record.encryptedValues["secret"] = "s"
+        try await database.save(record)
+        try await database.save(note("bare", type: "Bare"))
+        try await development.close()
+        return try store.open(creating: false, environment: .production)
+    }
+
+    @Test func `in production a save with an unknown type or field has no effect`() async throws {
+        let container = try await makeProduction()
+        #expect(container.environment == .production)
+        let database = container.privateDatabase(for: "alice")
+        let names = container.information.nameCount
+        let refused = [
+            note("x", type: "Page"), note("x", ["new": 1]), note("x", ["new": []]),
+            // Names that are in use, for something else.
+            note("x", type: "text"), note("x", ["text": "a"], type: "Bare"),
+            note("x", ["Bare": 1]), note("x", ["text": 5]),
+        ]
+        for record in refused {
+            let error = await failure { try await database.save(record) }
+            #expect(error.code == .invalidArguments, "\(record.recordType) \(record.allKeys)")
+            let result = try await database.modifyRecords(
+                saving: [note("y", ["text": "b"]), record])
+            #expect(result.saveResults[noteID("x")]?.code == .invalidArguments)
+            #expect(result.saveResults[noteID("y")]?.code == .batchRequestFailed)
+        }
+        #expect(try await database.names() == ["a", "bare"])
+        #expect(container.information.nameCount == names)
+    }
+
+    @Test func `in production what the schema has is saved as ever`() async throws {
+        let container = try await makeProduction()
+        let database = container.privateDatabase(for: "alice")
+        var record = note("b", ["text": "b", "list": []])
+        record.encryptedValues["secret"] = "t"
+        record = try await database.save(record)
+        // What is removed needs no field.
+        record["text"] = nil
+        record["new"] = nil
+        try await database.save(record)
+        try await database.save(note("c", type: "Bare"))
+        // New users, and zones, are nothing of the schema.
+        let other = container.privateDatabase(for: "bob")
+        try await other.save(RecordZone(zoneID: notes))
+        try await other.save(note("a", ["text": "of bob"]))
+        let shared = container.publicDatabase(as: "bob")
+        var user = try await shared.record(for: container.userRecordID(for: "bob"))
+        user = try await shared.save(user)
+        user["text"] = "no field of users"
+        let error = await failure { [user] in try await shared.save(user) }
+        #expect(error.code == .invalidArguments)
+        #expect(try await database.names() == ["a", "b", "bare", "c"])
+    }
+}
