@@ -78,7 +78,8 @@ import Testing
     @Test func `in a failed atomic batch each failing item has its own error`() async throws {
         let (_, database) = try await makeDatabase()
         try await database.saveAll([
-            note("p"), child("c", of: "p"), note("typed", ["field": 1]), note("x"),
+            note("p", ["must": link("q", .none)]), child("c", of: "p"), note("typed", ["field": 1]),
+            note("x"),
             note("y", ["owner": link("x", .deleteSelf)]),
         ])
         let held = try await stale("stale", in: database)
