@@ -54,6 +54,19 @@ import Testing
         #expect(parent.code == .referenceViolation)
     }
 
+    @Test func `what is wrong with a child alone is told before its parent's failure`()
+        async throws
+    {
+        let (_, database) = try await makeDatabase()
+        try await database.save(note("typed", ["field": 1]))
+        var wrong = child("c", of: "p")
+        wrong["field"] = "text"
+        let result = try await database.modifyRecords(
+            saving: [wrong, child("d", of: "p"), note("p", type: "no type")], atomically: false)
+        #expect(result.saveResults[noteID("c")]?.code == .invalidArguments)
+        #expect(result.saveResults[noteID("d")]?.code == .referenceViolation)
+    }
+
     @Test func `a parent is looked for before the tag is looked at`() async throws {
         let (_, database) = try await makeDatabase()
         var held = try await stale("a", in: database)
@@ -65,7 +78,8 @@ import Testing
     @Test func `in a failed atomic batch each failing item has its own error`() async throws {
         let (_, database) = try await makeDatabase()
         try await database.saveAll([
-            note("p"), child("c", of: "p"), note("typed", ["field": 1]), note("x"),
+            note("p", ["must": link("q", .none)]), child("c", of: "p"), note("typed", ["field": 1]),
+            note("x"),
             note("y", ["owner": link("x", .deleteSelf)]),
         ])
         let held = try await stale("stale", in: database)

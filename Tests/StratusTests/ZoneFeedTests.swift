@@ -285,4 +285,16 @@ import Testing
         let wrong = await failure { try await database.zoneToken(for: notes, asOf: zoneToken) }
         #expect(wrong.code == .invalidArguments)
     }
+
+    @Test func `a zone that was deleted twice is told of once, with the last reason`() async throws
+    {
+        let (_, database) = try await makeDatabase()
+        let token = try await database.databaseChanges().changeToken
+        try await database.deleteRecordZone(withID: notes)
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.deleteRecordZone(withID: notes, reason: .purged)
+        let changes = try await database.databaseChanges(since: token)
+        #expect(changes.deletions.map(\.zoneID) == [notes])
+        #expect(changes.deletions.map(\.reason) == [.purged])
+    }
 }

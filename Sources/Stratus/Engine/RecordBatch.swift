@@ -50,7 +50,8 @@ struct RecordBatch: CommitRequest {
         preparation.user = user
         preparation.zone = zone
 
-        let failures = try plan(zone, reading, role, &numbers, &preparation)
+        var parents = ParentCheck(self, reading, zone: zone.number)
+        let failures = try plan(zone, reading, role, &parents, &numbers, &preparation)
         // What was assigned for items that failed is not written either.
         if preparation.results.allSatisfy(\.writesNothing) {
             failTogether(failures, &preparation)
@@ -59,7 +60,7 @@ struct RecordBatch: CommitRequest {
         var encoder = try RecordEncoder(
             reading: reading, role: role, zone: zone, user: user, batch: self, numbers: numbers)
         do {
-            try encode(&encoder, &preparation, sink: sink)
+            try encode(&encoder, parents, &preparation, sink: sink)
         } catch {
             if error.mustWait { throw error }
             for index in preparation.results.indices where !preparation.results[index].hasFailed {
@@ -82,11 +83,11 @@ struct RecordBatch: CommitRequest {
     /// of it is stored, but what an item is told does not depend on which others fail.
     private func plan(
         _ zone: ZonePlace, _ reading: StoreReading, _ role: PreparingRole,
-        _ numbers: inout NumberAssignment, _ preparation: inout Preparation
+        _ parents: inout ParentCheck, _ numbers: inout NumberAssignment,
+        _ preparation: inout Preparation
     ) throws(StoreError) -> [Int: StoreError] {
         preparation.results = [ItemResult](repeating: .unchanged, count: items.count)
         preparation.readSet.reserveCapacity(items.count + 1)
-        var parents = ParentCheck(self, reading, zone: zone.number)
         var failures: [Int: StoreError] = [:]
         for index in items.indices {
             let item = items[index]
@@ -110,7 +111,6 @@ struct RecordBatch: CommitRequest {
                 preparation.results[index] = .failed(error.with(item.recordID))
             }
         }
-        if !isAtomic { parents.failDependents(of: &preparation) }
         return failures
     }
 

@@ -47,25 +47,29 @@ struct ParentCheck {
         return nil
     }
 
-    /// Fails the saves whose parents were to be saved and failed. Each error says why its parent
-    /// failed, and where all of it began.
-    func failDependents(of preparation: inout Preparation) {
+    /// The saves that fail since their parents were to be saved and failed, after all that is wrong
+    /// with them alone. Each error says why its parent failed, and where all of it began.
+    func failures(after preparation: Preparation) -> [Int: StoreError] {
+        var failures: [Int: StoreError] = [:]
         for start in dependents.keys.sorted() {
             guard case .failed(let cause) = preparation.results[start] else { continue }
             let root = batch.items[start].recordID
-            var failed = [start]
-            while let parent = failed.popLast() {
-                guard case .failed(var reason) = preparation.results[parent] else { continue }
+            var failed = [(item: start, reason: cause)]
+            while let (parent, told) = failed.popLast() {
+                var reason = told
                 if parent != start { reason.partialErrors = [:] }
-                for item in dependents[parent] ?? [] where !preparation.results[item].hasFailed {
-                    var error = StoreError.parentNotSaved.with(batch.items[item].recordID)
+                for item in dependents[parent] ?? []
+                where failures[item] == nil && !preparation.results[item].hasFailed {
+                    var error = StoreError.parentNotSaved
                     error.partialErrors[.record(root)] = cause
                     error.partialErrors[.record(batch.items[parent].recordID)] = reason
-                    preparation.results[item] = .failed(error)
-                    failed.append(item)
+                    error = error.with(batch.items[item].recordID)
+                    failures[item] = error
+                    failed.append((item, error))
                 }
             }
         }
+        return failures
     }
 }
 

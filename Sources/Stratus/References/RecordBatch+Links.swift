@@ -6,12 +6,14 @@ extension RecordBatch {
     /// Encodes the items and what goes along with them. What fails here fails an atomic batch; any
     /// other is checked again with it as failed, so that what depends on it says why.
     func encode(
-        _ encoder: inout RecordEncoder, _ preparation: inout Preparation, sink: PieceSink
+        _ encoder: inout RecordEncoder, _ parents: ParentCheck,
+        _ preparation: inout Preparation, sink: PieceSink
     ) throws(StoreError) {
         try encoder.encode(&preparation, sink: sink)
         if preparation.needsCommitter { return }
         if encoder.links.isEmpty { return encoder.finish(&preparation) }
         var late = encoder.failures
+        if !isAtomic { late.merge(parents.failures(after: preparation)) { first, _ in first } }
         if late.isEmpty || isAtomic {
             late.merge(try addCascade(&encoder, &preparation, sink: sink)) { first, _ in first }
         }
