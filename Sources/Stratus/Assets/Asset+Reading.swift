@@ -73,6 +73,30 @@ extension Asset {
         return path
     }
 
+    /// Whether the file has the same bytes. Its path need not be UTF-8.
+    package nonisolated(nonsending) func hasBytes(
+        ofFile path: [UInt8]
+    ) async throws(StoreError) -> Bool {
+        let asset = try stored()
+        guard let threads = asset.store?.uploads else { throw .assetGone }
+        return try await threads.run {
+            let file = try SourceFile(bytes: path)
+            guard file.identity.length == asset.content.length else { return false }
+            var reader = AssetReader(asset)
+            var position = 0
+            while let bytes = try reader.next() {
+                var rest = bytes[...]
+                while !rest.isEmpty {
+                    let read = try file.read(at: position, upTo: rest.count)
+                    guard !read.isEmpty, rest.starts(with: read) else { return false }
+                    rest = rest.dropFirst(read.count)
+                    position += read.count
+                }
+            }
+            return true
+        }
+    }
+
     private func stored(_ range: Range<Int>? = nil) throws(StoreError) -> StoredAsset {
         switch source {
         case .stored(let asset):
@@ -93,7 +117,9 @@ extension Asset {
 
 /// The bytes of an asset, piece by piece.
 public struct AssetChunks: AsyncSequence, Sendable {
+    /// A piece.
     public typealias Element = Data
+    /// Why there is no next piece.
     public typealias Failure = StoreError
 
     private let asset: StoredAsset
@@ -104,6 +130,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
         self.range = range
     }
 
+    /// Reads from the beginning.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(reader: AssetReader(asset, range), threads: asset.store?.threads)
     }
@@ -144,7 +171,7 @@ final class CancelFlag: Sendable {
 }
 
 extension StoredAsset {
-    fileprivate func write(
+    func write(
         to path: String, _ flag: CancelFlag, _ progress: ((TransferProgress) -> Void)?
     ) throws {
         do {

@@ -12,7 +12,8 @@ internal import StratusAssets
 /// Only the bytes are stored, no name and no dates.
 public struct Asset: Sendable {
     indirect enum Source: Sendable {
-        case file(String)
+        /// A path, which need not be UTF-8.
+        case file([UInt8])
         case data(Data)
         case stream(AssetStream)
         case stored(StoredAsset)
@@ -29,7 +30,10 @@ public struct Asset: Sendable {
     }
 
     /// The bytes that the file at this path has when the record is saved.
-    public init(file path: String) { source = .file(path) }
+    public init(file path: String) { source = .file(Array(path.utf8)) }
+
+    /// The same under a path that need not be UTF-8.
+    package init(file path: [UInt8]) { source = .file(path) }
 
     /// These bytes.
     public init(data: Data) { source = .data(data) }
@@ -108,6 +112,7 @@ extension Asset: Hashable {
         }
     }
 
+    /// By what is compared.
     public func hash(into hasher: inout Hasher) {
         switch source {
         case .file(let path): hasher.combine(path)

@@ -1,0 +1,81 @@
+import FoundationEssentials
+import Stratus
+import StratusFiles
+import StratusGateway
+
+/// Commands about the contents of assets.
+enum Assets {
+    static func read(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let container = try await invocation.openStore()
+        let database = invocation.database(of: container)
+        let (name, field) = (invocation.argument("RECORD"), invocation.argument("FIELD"))
+        let record = try await database.record(
+            for: Record.ID(recordName: name, zoneID: invocation.zoneID), desiredKeys: [field])
+        guard let asset = record[field]?.assetValue, let size = asset.size else {
+            throw ToolError.usage("field", "the record has no asset in the field \(field)")
+        }
+        let start = min(Int(clamping: invocation.number("offset") ?? 0), size)
+        let length = min(
+            Int(clamping: invocation.number("length") ?? .max), size - start)
+        let path = invocation.argument("FILE")
+        if start == 0, length == size {
+            try await asset.write(to: path)
+        } else {
+            let file = try FreshFile(path)
+            var position = 0
+            for try await piece in try asset.chunks(in: start..<start + length) {
+                try file.write(piece.span, at: position)
+                position += piece.count
+            }
+            try file.place()
+        }
+        try output.summary(
+            [
+                "bytes": .integer(length), "size": .integer(size),
+                "fileChecksum": .string(asset.fileChecksum ?? ""),
+            ],
+            text: "\(Quantities.size(UInt64(length))) of \(Quantities.size(UInt64(size)))")
+        return .ok
+    }
+
+    static func statistics(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let container = try await invocation.openStore()
+        let found = try await container.assetStatistics()
+        try output.header(schema: "stratus.assets/1")
+        for length in found.lengths {
+            try output.object(
+                "chunks", ["below": .integer(length.limit), "count": .integer(length.count)])
+        }
+        var object: JSONObject = [
+            "assets": .integer(found.assetCount), "logicalBytes": .integer(found.logicalBytes),
+            "chunks": .integer(found.chunkCount), "uniqueBytes": .integer(found.uniqueBytes),
+            "storedBytes": .integer(found.storedBytes), "segments": .integer(found.segmentCount),
+        ]
+        object.append("deduplication", found.deduplicationRatio.map(JSONValue.double))
+        object.append("compression", found.compressionRatio.map(JSONValue.double))
+        try output.summary(object)
+        func size(_ bytes: Int) -> String { Quantities.size(UInt64(bytes)) }
+        func ratio(_ ratio: Double?) -> String {
+            ratio.map { ", \(Double(Int($0 * 100)) / 100) to 1" } ?? ""
+        }
+        let count = Quantities.count(UInt64(found.assetCount))
+        var lines = [
+            ("logical", "\(size(found.logicalBytes)) in \(count) assets"),
+            (
+                "unique",
+                "\(size(found.uniqueBytes)) in \(Quantities.count(UInt64(found.chunkCount))) chunks"
+                    + ratio(found.deduplicationRatio)
+            ),
+            (
+                "stored",
+                "\(size(found.storedBytes)) in \(found.segmentCount) segments"
+                    + ratio(found.compressionRatio)
+            ),
+        ]
+        lines += found.lengths.map {
+            ("below \(size($0.limit))", Quantities.count(UInt64($0.count)) + " chunks")
+        }
+        try Show.write(lines, to: output)
+        return .ok
+    }
+}
