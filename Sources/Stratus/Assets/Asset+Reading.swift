@@ -51,12 +51,20 @@ extension Asset {
     public nonisolated(nonsending) func write(
         to path: String, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(StoreError) {
-        let asset = try stored()
+        try await write(to: path, bytes: 0..<(try stored().content.length), progress)
+    }
+
+    /// The same of the bytes in `range`.
+    package nonisolated(nonsending) func write(
+        to path: String, bytes range: Range<Int>,
+        _ progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(StoreError) {
+        let asset = try stored(range)
         guard let threads = asset.store?.uploads else { throw .assetGone }
         let flag = CancelFlag()
         let result = await withTaskCancellationHandler {
             await threads.outcome {
-                try asset.write(to: path, flag, progress)
+                try asset.write(range, to: path, flag, progress)
             }
         } onCancel: {
             flag.set()
@@ -109,7 +117,7 @@ extension Asset {
             }
             return asset
         case .failed(let error): throw error
-        case .file, .data, .stream:
+        case .file, .data, .stream, .request:
             throw StoreError(.assetNotAvailable, "the asset was not saved yet")
         }
     }
@@ -172,11 +180,12 @@ final class CancelFlag: Sendable {
 
 extension StoredAsset {
     func write(
-        to path: String, _ flag: CancelFlag, _ progress: ((TransferProgress) -> Void)?
+        _ range: Range<Int>, to path: String, _ flag: CancelFlag,
+        _ progress: ((TransferProgress) -> Void)?
     ) throws {
         do {
             let file = try FreshFile(path)
-            var reader = AssetReader(self)
+            var reader = AssetReader(self, range)
             var position = 0
             while let bytes = try reader.next() {
                 if flag.isSet {
@@ -185,7 +194,7 @@ extension StoredAsset {
                 try file.write(bytes.span, at: position)
                 position += bytes.count
                 progress?(
-                    TransferProgress(completedBytes: position, totalBytes: content.length))
+                    TransferProgress(completedBytes: position, totalBytes: range.count))
             }
             try file.place()
         } catch let error as SystemError {

@@ -19,6 +19,21 @@ public struct Asset: Sendable {
         case stored(StoredAsset)
         /// The bytes could not be read.
         case failed(StoreError)
+        /// Has to be looked up first, and cannot be saved.
+        case request(Request)
+    }
+
+    /// What a request of the gateway says of an asset.
+    package enum Request: Hashable, Sendable {
+        case path(String)
+        case receipt(String)
+    }
+
+    package init(_ request: Request) { source = .request(request) }
+
+    /// What a request says, where the asset stands for that.
+    package var request: Request? {
+        if case .request(let request) = source { request } else { nil }
     }
 
     let source: Source
@@ -49,7 +64,7 @@ public struct Asset: Sendable {
         switch source {
         case .data(let data): data.count
         case .stored(let asset): asset.content.length
-        case .file, .stream, .failed: nil
+        case .file, .stream, .failed, .request: nil
         }
     }
 
@@ -108,6 +123,7 @@ extension Asset: Hashable {
             left.content.digest == right.content.digest
                 && left.content.length == right.content.length
         case (.failed(let left), .failed(let right)): left == right
+        case (.request(let left), .request(let right)): left == right
         default: false
         }
     }
@@ -120,6 +136,7 @@ extension Asset: Hashable {
         case .stream(let stream): hasher.combine(ObjectIdentifier(stream))
         case .stored(let asset): hasher.combine(asset.content)
         case .failed: hasher.combine(0)
+        case .request(let request): hasher.combine(request)
         }
     }
 }

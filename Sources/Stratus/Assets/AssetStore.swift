@@ -22,6 +22,7 @@ final class AssetStore: Sendable {
     private let storage: any Storage
     private let state = Mutex(State())
     let holds = ChunkHolds()
+    let receipts = AssetReceipts()
     /// For whatever waits for the disk and is short.
     let threads: IOThreads
     /// For what reads files and waits for ``workers``.

@@ -377,7 +377,7 @@ extension RecordBatch {
         case .failed(let error): throw error
         case .stored(let stored):
             guard assets?.covers(stored.content) == true else { throw StoreError.assetGone }
-        case .file, .data, .stream: throw StoreError.assetGone
+        case .file, .data, .stream, .request: throw StoreError.assetGone
         }
     }
 

@@ -44,6 +44,8 @@ enum CallTable {
         "records/move": entry(MoveRecords.self),
         "changes/database": entry(DatabaseChangesCall.self),
         "changes/zone": entry(ZoneChangesCall.self),
+        "assets/upload": entry(UploadAsset.self),
+        "assets/download": entry(DownloadAsset.self),
         "users/caller": entry(UserCaller.self),
         "users/lookup": entry(LookUpUsers.self),
         "store/info": entry(StoreInfo.self),
@@ -56,7 +58,6 @@ enum CallTable {
         "records/query", "records/resolve", "records/accept",
         "subscriptions/list", "subscriptions/lookup", "subscriptions/modify",
         "notifications/changes", "notifications/read", "users/discover",
-        "assets/upload", "assets/download",
         "schema/export", "schema/import", "schema/validate", "schema/deploy", "schema/reset",
         "store/compact", "store/backup", "store/restore",
     ]

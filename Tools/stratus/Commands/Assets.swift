@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Stratus
-import StratusFiles
 import StratusGateway
 
 /// Commands about the contents of assets.
@@ -17,18 +16,8 @@ enum Assets {
         let start = min(Int(clamping: invocation.number("offset") ?? 0), size)
         let length = min(
             Int(clamping: invocation.number("length") ?? .max), size - start)
-        let path = invocation.argument("FILE")
-        if start == 0, length == size {
-            try await asset.write(to: path)
-        } else {
-            let file = try FreshFile(path)
-            var position = 0
-            for try await piece in try asset.chunks(in: start..<start + length) {
-                try file.write(piece.span, at: position)
-                position += piece.count
-            }
-            try file.place()
-        }
+        try await asset.write(
+            to: invocation.argument("FILE"), bytes: start..<start + length)
         try output.summary(
             [
                 "bytes": .integer(length), "size": .integer(size),
