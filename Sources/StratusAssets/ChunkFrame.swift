@@ -118,6 +118,12 @@ package struct EncodedChunk: Sendable {
     /// In bytes.
     package var storedLength: Int { stored.count }
 
+    /// A chunk that was stored before.
+    init(_ frame: ChunkFrame, stored: [UInt8]) {
+        self.frame = frame
+        self.stored = stored
+    }
+
     /// The chunk of `bytes`, which are at least 1 and at most ``Chunker/most``.
     package init(_ bytes: [UInt8], in domain: ChunkDomain) {
         let address = ChunkAddress(of: ContentDigest(of: bytes.span), in: domain)

@@ -22,6 +22,7 @@ package final class ChunkIngest {
     /// What was not cut yet begins at `start`.
     private var pending: [UInt8] = []
     private var start = 0
+    private var isEnding = false
     private var jobs: [ChunkJob] = []
     private var firstJob = 0
     private var tree: PieceTree
@@ -57,6 +58,8 @@ package final class ChunkIngest {
 
     /// The stream ends here; what is added next begins another asset.
     package func finish() throws(ChunkError) -> AssetContent {
+        isEnding = true
+        defer { isEnding = false }
         while start < pending.count { try cut() }
         while firstJob < jobs.count { try takeFirst() }
         let ended = digest.take() ?? SHA256()
@@ -86,7 +89,8 @@ package final class ChunkIngest {
         start += length
         if jobs.count - firstJob >= window { try takeFirst() }
         jobs.append(job)
-        // Where the system gives no thread it is done here.
+        // An asset of one chunk is done here, as everything is where the system gives no thread.
+        if jobs.count - firstJob == 1, isEnding, start == pending.count { return job.run() }
         do { try threads.submit { job.run() } } catch { job.run() }
     }
 

@@ -75,7 +75,12 @@ extension ChunkPlace {
     }
 
     /// The file that it is in.
-    package var file: String { ChunkSegmentHeader.fileName(number) }
+    package var file: String { Self.file(ofSegment: number) }
+
+    /// The file of a segment.
+    package static func file(ofSegment number: UInt64) -> String {
+        ChunkSegmentHeader.fileName(number)
+    }
 
     /// What the chunk takes there, in bytes.
     package var frameLength: Int { ChunkFrame.frameLength(storedLength: storedLength) }

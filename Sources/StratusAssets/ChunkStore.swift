@@ -7,7 +7,7 @@ internal import Synchronization
 /// It knows where it wrote a chunk and nothing else: what chunks there are, and who needs them, the
 /// journal says. What was written and never named there is nobody's.
 package final class ChunkStore: Sendable {
-    private struct Segment {
+    struct Segment {
         let file: any StorageFile
         let header: ChunkSegmentHeader
         /// What has been written; behind it follows the buffer.
@@ -26,7 +26,7 @@ package final class ChunkStore: Sendable {
         var open: [(number: UInt64, segment: Segment)] = []
     }
 
-    private let storage: any Storage
+    let storage: any Storage
     private let storeID: Hash128
     private let randomness: Randomness
     private let segmentLength: Int
@@ -143,6 +143,18 @@ extension ChunkStore {
     package func read(
         _ address: ChunkAddress, at place: ChunkPlace, _ mode: ReadMode = .blocking
     ) throws(ChunkError) -> [UInt8] {
+        let (frame, bytes) = try frame(address, at: place, mode)
+        do throws(ChunkDamage.Kind) {
+            return try frame.content(of: bytes.span)
+        } catch {
+            throw .damaged(ChunkDamage(error, file: place.file, byte: place.byte))
+        }
+    }
+
+    /// The frame of a chunk, and what follows its header.
+    func frame(
+        _ address: ChunkAddress, at place: ChunkPlace, _ mode: ReadMode
+    ) throws(ChunkError) -> (ChunkFrame, [UInt8]) {
         let name = place.file
         guard place.isPossible else {
             throw .damaged(ChunkDamage(.otherChunk, file: name, byte: place.byte))
@@ -161,13 +173,18 @@ extension ChunkStore {
             guard frame.address == address, frame.storedLength == place.storedLength,
                 frame.length == place.length
             else { throw .otherChunk }
-            return try frame.content(of: bytes.span.extracting(ChunkFrame.headerLength..<length))
+            return (frame, bytes.span.array(in: ChunkFrame.headerLength..<length))
         } catch {
             throw .damaged(ChunkDamage(error, file: name, byte: place.byte))
         }
     }
 
-    private func segment(
+    /// Closes the file of a segment.
+    func forget(_ number: UInt64) {
+        state.withLock { $0.open.removeAll { $0.number == number } }
+    }
+
+    func segment(
         _ number: UInt64, _ name: String, _ mode: ReadMode
     ) throws(ChunkError) -> Segment {
         let known = try state.withLock { state throws(ChunkError) -> Segment? in

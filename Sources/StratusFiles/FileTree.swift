@@ -77,6 +77,11 @@ package struct FileTree: Sendable {
         return over || overAgain ? (time.tv_sec < 0 ? .min : .max) : sum
     }
 
+    /// The path of the system that `path` has.
+    package func systemPath(_ path: [UInt8]) -> [UInt8] {
+        Array(root.utf8) + (path.isEmpty ? [] : [UInt8(ascii: "/")] + path)
+    }
+
     /// Where the link at `path` points to.
     package func target(_ path: [UInt8]) throws(SystemError) -> [UInt8] {
         var target = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -127,7 +132,6 @@ package struct FileTree: Sendable {
 
     /// The path of the system, ending with a zero.
     private func full(_ path: [UInt8]) -> [CChar] {
-        let bytes = Array(root.utf8) + (path.isEmpty ? [] : [UInt8(ascii: "/")] + path)
-        return bytes.map { CChar(bitPattern: $0) } + [0]
+        systemPath(path).map { CChar(bitPattern: $0) } + [0]
     }
 }

@@ -1,6 +1,3 @@
-internal import CLinux
-internal import Glibc
-
 /// A file that is made for a caller: private while it is written, and under its own name only once
 /// it is whole and durable. Given up, it leaves nothing.
 package final class FreshFile: Sendable {
@@ -48,33 +45,10 @@ package final class FreshFile: Sendable {
         }
     }
 
-    /// Gives the file what a file of a tree has besides its bytes.
-    package func set(mode: Int, modifiedNanoseconds: Int) throws(SystemError) {
-        guard fchmod(file.rawValue, mode_t(truncatingIfNeeded: mode) & 0o7777) == 0 else {
-            throw SystemError(number: errno, in: "fchmod")
-        }
-        let time = FileTimes.of(nanoseconds: modifiedNanoseconds)
-        // Safe: the array has the two times that are asked for.
-        guard unsafe futimens(file.rawValue, [time, time]) == 0 else {
-            throw SystemError(number: errno, in: "futimens")
-        }
-    }
-
     /// Makes the file durable and gives it its name; fails with `.exists` where that is taken.
     package func place() throws(SystemError) {
         try retrying { () throws(SystemError) in try system.synchronize(file) }
         try system.rename(temporaryName, to: name, in: directory)
         try retrying { () throws(SystemError) in try system.synchronize(directory) }
-    }
-}
-
-/// Times as system calls take them.
-enum FileTimes {
-    /// Since 1970.
-    static func of(nanoseconds: Int) -> timespec {
-        let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-        return rest < 0
-            ? timespec(tv_sec: seconds - 1, tv_nsec: rest + 1_000_000_000)
-            : timespec(tv_sec: seconds, tv_nsec: rest)
     }
 }

@@ -66,5 +66,7 @@ extension Record {
     func asset(_ key: String) throws -> Asset { try #require(self[key]?.assetValue) }
 
     /// Its bytes. Inlined, it makes the compiler of Swift 6.3.1 crash.
-    @inline(never) func bytes(_ key: String) async throws -> Data { try await asset(key).data(limit: 1 << 30) }
+    @inline(never) func bytes(_ key: String) async throws -> Data {
+        try await asset(key).data(limit: 1 << 30)
+    }
 }

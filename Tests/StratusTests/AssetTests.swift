@@ -228,6 +228,9 @@ final class OneTime: Sendable {
     private let isTaken = Atomic(false)
 
     func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }
+
+    /// Whether it was taken.
+    var isOver: Bool { isTaken.load(ordering: .relaxed) }
 }
 
 /// Says that it is read, and goes on until its reader is cancelled.

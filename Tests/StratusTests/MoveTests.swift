@@ -174,6 +174,8 @@ import Testing
         try await database.save(RecordZone(zoneID: third))
         let other = try await database.save(note("a", ["n": 0], in: third))
         try await database.deleteRecord(withID: other.recordID)
+        // Two records of one name are told apart by when they were made, in milliseconds.
+        try await Task.sleep(for: .milliseconds(2))
         let first = try await database.save(note("a", ["n": 1]))
         let second = try await database.save(first.with("n", 2))
         let moved = try await database.moveRecords([noteID("a")], to: Self.archive)

@@ -6,9 +6,11 @@ struct CommandTableTests {
 
     @Test func `the table has the commands of the first part`() {
         let names = [
-            "import", "exec", "follow", "info", "zones", "records", "show", "log", "changes",
+            "import", "export", "exec", "follow", "info", "zones", "records", "show", "log",
+            "changes",
             "verify",
-            "hash", "stats", "checkpoint", "reindex", "help", "completion", "version",
+            "hash", "asset", "stats", "gc", "checkpoint", "reindex", "help", "completion",
+            "version",
         ]
         #expect(Self.table.commands.map(\.name) == names)
     }

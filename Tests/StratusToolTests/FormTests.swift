@@ -46,17 +46,18 @@ import Testing
         #expect(everybody.results != usual.results)
     }
 
-    @Test func `contents up to 256 KiB are kept, of longer ones the hash`() async throws {
+    @Test func `contents up to 16 KiB are kept in the record, longer ones are assets`() async throws
+    {
         let place = try Place()
-        try place.write(String(repeating: "a", count: 256 << 10), "tree/small")
-        try place.write(String(repeating: "a", count: (256 << 10) + 1), "tree/large")
+        try place.write(String(repeating: "a", count: 16 << 10), "tree/small")
+        try place.write(String(repeating: "a", count: (16 << 10) + 1), "tree/large")
         try await place.importTree()
         let records = try await place.run("records @/store --zone files", json: true)
         let lines = records.results.split(separator: "\n")
         let small = try #require(lines.first { $0.contains(#""name":"small""#) })
         let large = try #require(lines.first { $0.contains(#""name":"large""#) })
         #expect(small.contains(#""contents":"#) && small.contains(#""sha256":"#))
-        #expect(!large.contains(#""contents":"#) && large.contains(#""sha256":"#))
+        #expect(!large.contains(#""contents":"#) && large.contains(#""fileChecksum":"#))
         #expect(small.contains(#""mode":"#) && small.contains(#""modifiedNanoseconds":"#))
         let inner = try #require(lines.first { $0.contains(#""name":"b.txt""#) })
         #expect(inner.contains(#""parent":"#))

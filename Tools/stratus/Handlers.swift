@@ -6,6 +6,7 @@ extension Tool {
     private static let handlers: [String: Handler] =
         informing(about: .stratus).merging([
             "import": Import.run,
+            "export": Export.run,
             "exec": Exec.run,
             "follow": Follow.run,
             "info": Show.info,
@@ -16,7 +17,9 @@ extension Tool {
             "changes": Show.changes,
             "verify": Verify.run,
             "hash": Hash.run,
+            "asset": Assets.read,
             "stats": Maintain.stats,
+            "gc": Maintain.collect,
             "checkpoint": Maintain.checkpoint,
             "reindex": Maintain.reindex,
         ]) { first, _ in first }

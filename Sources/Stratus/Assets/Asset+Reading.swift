@@ -51,12 +51,20 @@ extension Asset {
     public nonisolated(nonsending) func write(
         to path: String, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(StoreError) {
-        let asset = try stored()
+        try await write(to: path, bytes: 0..<(try stored().content.length), progress)
+    }
+
+    /// The same of the bytes in `range`.
+    package nonisolated(nonsending) func write(
+        to path: String, bytes range: Range<Int>,
+        _ progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(StoreError) {
+        let asset = try stored(range)
         guard let threads = asset.store?.uploads else { throw .assetGone }
         let flag = CancelFlag()
         let result = await withTaskCancellationHandler {
             await threads.outcome {
-                try asset.write(to: path, flag, progress)
+                try asset.write(range, to: path, flag, progress)
             }
         } onCancel: {
             flag.set()
@@ -73,6 +81,30 @@ extension Asset {
         return path
     }
 
+    /// Whether the file has the same bytes. Its path need not be UTF-8.
+    package nonisolated(nonsending) func hasBytes(
+        ofFile path: [UInt8]
+    ) async throws(StoreError) -> Bool {
+        let asset = try stored()
+        guard let threads = asset.store?.uploads else { throw .assetGone }
+        return try await threads.run {
+            let file = try SourceFile(bytes: path)
+            guard file.identity.length == asset.content.length else { return false }
+            var reader = AssetReader(asset)
+            var position = 0
+            while let bytes = try reader.next() {
+                var rest = bytes[...]
+                while !rest.isEmpty {
+                    let read = try file.read(at: position, upTo: rest.count)
+                    guard !read.isEmpty, rest.starts(with: read) else { return false }
+                    rest = rest.dropFirst(read.count)
+                    position += read.count
+                }
+            }
+            return true
+        }
+    }
+
     private func stored(_ range: Range<Int>? = nil) throws(StoreError) -> StoredAsset {
         switch source {
         case .stored(let asset):
@@ -85,7 +117,7 @@ extension Asset {
             }
             return asset
         case .failed(let error): throw error
-        case .file, .data, .stream:
+        case .file, .data, .stream, .request:
             throw StoreError(.assetNotAvailable, "the asset was not saved yet")
         }
     }
@@ -93,7 +125,9 @@ extension Asset {
 
 /// The bytes of an asset, piece by piece.
 public struct AssetChunks: AsyncSequence, Sendable {
+    /// A piece.
     public typealias Element = Data
+    /// Why there is no next piece.
     public typealias Failure = StoreError
 
     private let asset: StoredAsset
@@ -104,6 +138,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
         self.range = range
     }
 
+    /// Reads from the beginning.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(reader: AssetReader(asset, range), threads: asset.store?.threads)
     }
@@ -144,12 +179,13 @@ final class CancelFlag: Sendable {
 }
 
 extension StoredAsset {
-    fileprivate func write(
-        to path: String, _ flag: CancelFlag, _ progress: ((TransferProgress) -> Void)?
+    func write(
+        _ range: Range<Int>, to path: String, _ flag: CancelFlag,
+        _ progress: ((TransferProgress) -> Void)?
     ) throws {
         do {
             let file = try FreshFile(path)
-            var reader = AssetReader(self)
+            var reader = AssetReader(self, range)
             var position = 0
             while let bytes = try reader.next() {
                 if flag.isSet {
@@ -158,7 +194,7 @@ extension StoredAsset {
                 try file.write(bytes.span, at: position)
                 position += bytes.count
                 progress?(
-                    TransferProgress(completedBytes: position, totalBytes: content.length))
+                    TransferProgress(completedBytes: position, totalBytes: range.count))
             }
             try file.place()
         } catch let error as SystemError {

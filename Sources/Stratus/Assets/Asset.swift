@@ -12,12 +12,28 @@ internal import StratusAssets
 /// Only the bytes are stored, no name and no dates.
 public struct Asset: Sendable {
     indirect enum Source: Sendable {
-        case file(String)
+        /// A path, which need not be UTF-8.
+        case file([UInt8])
         case data(Data)
         case stream(AssetStream)
         case stored(StoredAsset)
         /// The bytes could not be read.
         case failed(StoreError)
+        /// Has to be looked up first, and cannot be saved.
+        case request(Request)
+    }
+
+    /// What a request of the gateway says of an asset.
+    package enum Request: Hashable, Sendable {
+        case path(String)
+        case receipt(String)
+    }
+
+    package init(_ request: Request) { source = .request(request) }
+
+    /// What a request says, where the asset stands for that.
+    package var request: Request? {
+        if case .request(let request) = source { request } else { nil }
     }
 
     let source: Source
@@ -29,7 +45,10 @@ public struct Asset: Sendable {
     }
 
     /// The bytes that the file at this path has when the record is saved.
-    public init(file path: String) { source = .file(path) }
+    public init(file path: String) { source = .file(Array(path.utf8)) }
+
+    /// The same under a path that need not be UTF-8.
+    package init(file path: [UInt8]) { source = .file(path) }
 
     /// These bytes.
     public init(data: Data) { source = .data(data) }
@@ -45,7 +64,7 @@ public struct Asset: Sendable {
         switch source {
         case .data(let data): data.count
         case .stored(let asset): asset.content.length
-        case .file, .stream, .failed: nil
+        case .file, .stream, .failed, .request: nil
         }
     }
 
@@ -104,10 +123,12 @@ extension Asset: Hashable {
             left.content.digest == right.content.digest
                 && left.content.length == right.content.length
         case (.failed(let left), .failed(let right)): left == right
+        case (.request(let left), .request(let right)): left == right
         default: false
         }
     }
 
+    /// By what is compared.
     public func hash(into hasher: inout Hasher) {
         switch source {
         case .file(let path): hasher.combine(path)
@@ -115,6 +136,7 @@ extension Asset: Hashable {
         case .stream(let stream): hasher.combine(ObjectIdentifier(stream))
         case .stored(let asset): hasher.combine(asset.content)
         case .failed: hasher.combine(0)
+        case .request(let request): hasher.combine(request)
         }
     }
 }

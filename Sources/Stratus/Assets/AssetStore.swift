@@ -14,11 +14,15 @@ final class AssetStore: Sendable {
         /// Not its owner: every state refers to this.
         weak var published: PublishedState?
         var chunks: ChunkStore?
+        var isCollecting = false
+        /// What records have ceased to name since the last collection, in bytes.
+        var freedBytes = 0
     }
 
     private let storage: any Storage
     private let state = Mutex(State())
     let holds = ChunkHolds()
+    let receipts = AssetReceipts()
     /// For whatever waits for the disk and is short.
     let threads: IOThreads
     /// For what reads files and waits for ``workers``.
@@ -76,6 +80,40 @@ final class AssetStore: Sendable {
 
     /// Keeps what the newest state needs until it is released.
     func holdPoint() -> HeldPoint? { state.withLock { $0.published }.map { HeldPoint($0) } }
+
+    /// Whether somebody may read by a generation of the manifest that is not the newest: from there
+    /// chunks can be seen that were taken back since.
+    func hasOldReaders() throws(StoreError) -> Bool {
+        do {
+            let names = try storage.list()
+            return names.count { Manifest.generation(ofFile: $0) != nil } > 1
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Counts freed bytes; true, and counted anew, where there are so many.
+    func takeFreed(_ bytes: Int, atLeast least: Int) -> Bool {
+        state.withLock { state in
+            state.freedBytes += bytes
+            guard state.freedBytes >= least else { return false }
+            state.freedBytes = 0
+            return true
+        }
+    }
+
+    /// Runs `body` where nobody else collects.
+    func collecting<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
+        let isFirst = state.withLock { state in
+            defer { state.isCollecting = true }
+            return !state.isCollecting
+        }
+        guard isFirst else {
+            throw StoreError(.serviceUnavailable, "another collection is under way")
+        }
+        defer { state.withLock { $0.isCollecting = false } }
+        return try body()
+    }
 
     func place(of address: ChunkAddress) throws(StoreError) -> ChunkPlace? {
         try reading().value(.chunk(address)).flatMap { ChunkPlace($0) }

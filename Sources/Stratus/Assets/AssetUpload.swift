@@ -59,11 +59,11 @@ final class AssetUpload: Sendable {
 
     /// Stores what a file holds. `progress` is told what was read and of how much, in bytes.
     func add(
-        file path: String, progress: (Int, Int?) -> Void
+        file path: [UInt8], progress: (Int, Int?) -> Void
     ) throws(StoreError) -> AssetContent {
         let file: SourceFile
         do throws(SystemError) {
-            file = try SourceFile(path)
+            file = try SourceFile(bytes: path)
         } catch {
             throw StoreError(readingFile: error, path)
         }
@@ -226,18 +226,18 @@ extension StoreError {
         return error
     }()
 
-    fileprivate static func fileModified(_ path: String) -> StoreError {
+    fileprivate static func fileModified(_ path: [UInt8]) -> StoreError {
         var error = StoreError(.assetFileModified, "the file was changed while it was read")
-        error.cause = .inputOutput(path)
+        error.cause = .inputOutput(String(decoding: path, as: UTF8.self))
         return error
     }
 
-    fileprivate init(readingFile error: SystemError, _ path: String) {
+    fileprivate init(readingFile error: SystemError, _ path: [UInt8]) {
         self =
             switch error.code {
             case .notFound: StoreError(.assetFileNotFound, "the file of the asset is not there")
             default: StoreError(.assetFileNotFound, "the file of the asset cannot be read")
             }
-        cause = .inputOutput("\(path) (\(error))")
+        cause = .inputOutput("\(String(decoding: path, as: UTF8.self)) (\(error))")
     }
 }

@@ -244,6 +244,7 @@ extension AssetUpload {
                 throw StoreError(
                     .invalidArguments, "a stream is read by tasks only, which call save(_:)")
             case .failed: return asset
+            case .request: throw StoreError.assetGone
             }
         } catch {
             giveUp()

@@ -164,6 +164,19 @@ final class Engine: Sendable {
         try result.get()
     }
 
+    /// The same on the calling thread, which waits.
+    func askBlocking(
+        _ body: @escaping @Sendable (IndexKeeper) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        if driver == .caller { return try body(keeper) }
+        let errand = Errand()
+        let isTaken = queue.submit { [keeper] in
+            errand.finish(Result { () throws(StoreError) in try body(keeper) })
+        }
+        guard isTaken else { throw .closed }
+        try errand.wait().get()
+    }
+
     /// Writes the closing mark if nobody called ``close()``.
     func abandon() { queue.close() }
 
@@ -175,6 +188,7 @@ final class Engine: Sendable {
             if !commits.isEmpty {
                 committer.commit(commits)
                 if keeper.isDue { keeper.step() }
+                published.current.assets?.noteFreed(published.takeFreed(), self)
                 patience = Committer<StoreParticipant>.idleNanoseconds
                 continue
             }
@@ -207,5 +221,23 @@ final class Engine: Sendable {
             return []
         }
         for continuation in waiting { continuation.resume(returning: result) }
+    }
+}
+
+/// What a thread waits for that others do.
+private final class Errand: Sendable {
+    private let result = Mutex<Result<Void, StoreError>?>(nil)
+    private let wakeUp = WakeUp()
+
+    func finish(_ outcome: Result<Void, StoreError>) {
+        result.withLock { $0 = outcome }
+        wakeUp.signal()
+    }
+
+    func wait() -> Result<Void, StoreError> {
+        while true {
+            if let result = result.withLock({ $0 }) { return result }
+            wakeUp.wait()
+        }
     }
 }

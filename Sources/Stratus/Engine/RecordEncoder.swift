@@ -157,22 +157,6 @@ struct RecordEncoder {
         return place
     }
 
-    /// A user's record was made when the user was first used, though nobody saved it.
-    private func newHead(
-        of record: Record, type: UInt32, previous: Version
-    ) throws(StoreError) -> RecordHead {
-        let now = role.now / 1000
-        var head = RecordHead(
-            type: type, modified: now, modifier: user, created: now, creator: user,
-            previous: previous, isUpdate: false)
-        if record.recordType == Record.userRecordType, let known = try reading.known(batch.caller) {
-            head.created = known.created
-            head.modified = max(now, known.created + 1)
-            head.origin = MoveOrigin(zone: 0, version: known.version(in: reading.identity))
-        }
-        return head
-    }
-
     private func entry(
         _ place: EntryPlace, _ held: JournalEntry?
     ) throws(StoreError) -> JournalEntry {
@@ -390,7 +374,7 @@ extension RecordBatch {
         case .failed(let error): throw error
         case .stored(let stored):
             guard assets?.covers(stored.content) == true else { throw StoreError.assetGone }
-        case .file, .data, .stream: throw StoreError.assetGone
+        case .file, .data, .stream, .request: throw StoreError.assetGone
         }
     }
 

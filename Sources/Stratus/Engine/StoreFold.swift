@@ -35,6 +35,8 @@ struct StoreFold: JournalFold, Sendable {
     private var operations = OperationFold()
     /// The zones in which something changed since ``forgetChanged()``; kept where others read.
     private(set) var changedZones: [ChangedZone] = []
+    /// What records have ceased to name since ``forgetChanged()``, in bytes.
+    private(set) var freedAssetBytes = 0
     /// Seeds the hashes of names.
     let secret: UInt64
     /// The points at which readers may look; nil while there are none.
@@ -181,6 +183,7 @@ struct StoreFold: JournalFold, Sendable {
         }
         try state.index.link(head, name, header.zone, at: offset, payload, cursor, secret)
         state.index.noteAssets(of: head, name, header.zone, place)
+        freedAssetBytes += head.formerAssetBytes ?? 0
         let assetBytes = (head.assetBytes ?? 0) - (head.formerAssetBytes ?? 0)
         touch(
             header,
@@ -200,7 +203,8 @@ struct StoreFold: JournalFold, Sendable {
         state.index.set(.feed(header.zone, header.version), place, isFresh: true)
         state.index.remove(.type(header.zone, tombstone.type, name), at: offset.rawValue)
         state.index.unlink(tombstone, name, header.zone, at: offset, secret)
-        if tombstone.assetBytes != nil {
+        if let freed = tombstone.assetBytes {
+            freedAssetBytes += freed
             state.index.remove(.assets(header.zone, name), at: offset.rawValue)
         }
         touch(header, Usage(recordCount: -1, bytes: -tombstone.takenBytes))
@@ -288,7 +292,10 @@ extension StoreFold {
         StoreFold(state, secret: secret, released, spillLimit: spillLimit, points: points)
     }
 
-    mutating func forgetChanged() { changedZones.removeAll(keepingCapacity: true) }
+    mutating func forgetChanged() {
+        changedZones.removeAll(keepingCapacity: true)
+        freedAssetBytes = 0
+    }
 
     private mutating func noteChange(of zone: UInt32, in database: UInt32) {
         guard points != nil else { return }

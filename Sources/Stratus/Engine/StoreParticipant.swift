@@ -112,6 +112,7 @@ struct StoreParticipant: CommitParticipant {
 
     mutating func publish(_ view: JournalView, head: JournalOffset) {
         published.publish(fold.state, view, head: head, changed: fold.changedZones)
+        published.noteFreed(fold.freedAssetBytes)
         fold.forgetChanged()
     }
 

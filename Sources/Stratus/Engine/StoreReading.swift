@@ -51,6 +51,11 @@ struct StoreReading: Sendable {
         return reading
     }
 
+    /// The same from an earlier point.
+    func looking(from point: JournalOffset) -> StoreReading {
+        StoreReading(store, mode, at: point)
+    }
+
     var head: JournalOffset { point }
     var view: JournalView { store.view }
     var identity: StoreIdentity { store.identity }

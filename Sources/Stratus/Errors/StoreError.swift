@@ -20,8 +20,9 @@ public struct StoreError: Error, Sendable, Equatable {
         public var offset: UInt64?
         /// What is wrong there, as a stable name.
         public var kind: String
-        /// The record that cannot be read whole because of it, and the field, where that is known.
+        /// The record that cannot be read whole because of it, where that is known.
         public var record: Record.ID?
+        /// The field of the record that is concerned.
         public var field: String?
     }
 

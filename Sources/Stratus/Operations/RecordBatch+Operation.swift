@@ -68,7 +68,8 @@ extension RecordBatch {
     ) throws(StoreError) -> Record {
         let version = Version(
             incarnation: operation.incarnation, offset: try saved.offset(from: operation))
-        if let kept = try self.record(named: record.recordID.recordName, version, reading) { return kept }
+        let name = record.recordID.recordName
+        if let kept = try self.record(named: name, version, reading) { return kept }
         return record.saved(
             as: ownID(of: record),
             Record.System(

@@ -94,3 +94,21 @@ extension StoreError {
     fileprivate static let notTheirRecord = StoreError(
         .permissionFailure, "a user's record is changed by that user alone")
 }
+
+extension RecordEncoder {
+    /// A user's record was made when the user was first used, though nobody saved it.
+    func newHead(
+        of record: Record, type: UInt32, previous: Version
+    ) throws(StoreError) -> RecordHead {
+        let now = role.now / 1000
+        var head = RecordHead(
+            type: type, modified: now, modifier: user, created: now, creator: user,
+            previous: previous, isUpdate: false)
+        if record.recordType == Record.userRecordType, let known = try reading.known(batch.caller) {
+            head.created = known.created
+            head.modified = max(now, known.created + 1)
+            head.origin = MoveOrigin(zone: 0, version: known.version(in: reading.identity))
+        }
+        return head
+    }
+}

@@ -44,6 +44,8 @@ enum CallTable {
         "records/move": entry(MoveRecords.self),
         "changes/database": entry(DatabaseChangesCall.self),
         "changes/zone": entry(ZoneChangesCall.self),
+        "assets/upload": entry(UploadAsset.self),
+        "assets/download": entry(DownloadAsset.self),
         "users/caller": entry(UserCaller.self),
         "users/discover": entry(DiscoverUsers.self),
         "users/lookup": entry(LookUpUsers.self),
@@ -57,7 +59,6 @@ enum CallTable {
         "records/query", "records/resolve", "records/accept",
         "subscriptions/list", "subscriptions/lookup", "subscriptions/modify",
         "notifications/changes", "notifications/read",
-        "assets/upload", "assets/download",
         "schema/export", "schema/import", "schema/validate", "schema/deploy", "schema/reset",
         "store/compact", "store/backup", "store/restore",
     ]

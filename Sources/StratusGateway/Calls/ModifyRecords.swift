@@ -41,9 +41,11 @@ struct ModifyRecords: Call {
         let database = try session.database()
         let named = operations.map { $0.named(session.gateway.identifier) }
         let types = try await types(of: named, in: database)
-        let changes = named.map { operation in
-            operation.change(
+        var changes: [RecordOperation] = []
+        for operation in named {
+            let change = operation.change(
                 policy, type: operation.input.recordType ?? types[operation.id] ?? "Unknown")
+            changes.append(try session.resolvingAssets(change, in: database))
         }
         let outcomes = try await database.modifyRecords(
             changes, atomically: isAtomic, operationID: operationID,

@@ -133,7 +133,8 @@ extension RecordWriter {
         return object
     }
 
-    private func json(_ asset: Asset) -> JSONObject {
+    /// What a response says of an asset.
+    func json(_ asset: Asset) -> JSONObject {
         var object = JSONObject()
         object.append("fileChecksum", asset.fileChecksum.map(JSONValue.string))
         object.append("size", asset.size.map(Self.integer))

@@ -4,9 +4,10 @@ extension CommandTable {
         tool: "stratus",
         summary: "looks into Stratus stores, fills them and compares them",
         commands: [
-            .importDirectory, .exec, .follow, .info, .zones, .records, .show, .log, .changes,
+            .importDirectory, .exportDirectory, .exec, .follow, .info, .zones, .records, .show,
+            .log, .changes,
             .verify,
-            .hash, .stats, .checkpoint, .reindex, .help, .completion, .version,
+            .hash, .asset, .stats, .gc, .checkpoint, .reindex, .help, .completion, .version,
         ],
         commonOptions: optionsOfEveryCommand)
 }
@@ -17,7 +18,7 @@ extension Command.Argument {
 
 /// An option of one name is the same in every command that has it.
 extension Command.Option {
-    fileprivate static func zone(_ summary: String, isRequired: Bool = false) -> Self {
+    static func zone(_ summary: String, isRequired: Bool = false) -> Self {
         Self("zone", taking: .init("NAME"), summary, isRequired: isRequired)
     }
 

@@ -9,8 +9,12 @@ extension Command {
             of this tool. Entries that nobody needs any more count until a merge drops them.
             """,
         arguments: [.store],
+        options: [
+            Option("assets", "show what assets hold and take instead, and how long chunks are")
+        ],
         examples: [
             Example("stratus stats ./store", "Shows what the index takes."),
+            Example("stratus stats ./store --assets", "Shows what assets take."),
             Example(
                 "stratus stats ./store --json", "Writes the same, one JSON object a line."),
         ])

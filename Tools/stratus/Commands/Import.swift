@@ -56,8 +56,9 @@ private struct Importer {
     private var byteCount = 0
     private let start = Clock.monotonicNanoseconds
 
-    /// Contents up to so many bytes are kept in the record.
-    private static let inlineLimit = 256 << 10
+    /// Contents up to so many bytes are kept in the record; of more they are an asset. Shorter ones
+    /// are a chunk by themselves, which takes more room than it saves.
+    private static let inlineLimit = 16 << 10
     private static let batchLimit = 200
     private static let batchLengthLimit = 4 << 20
 
@@ -149,12 +150,13 @@ private struct Importer {
             existing = nil
         }
         var record = existing ?? Record(recordType: type, recordID: id)
-        guard try fill(&record, from: entry, isNew: existing == nil) else {
+        guard try await fill(&record, from: entry, isNew: existing == nil) else {
             unchangedCount += 1
             return
         }
         batch.append(record)
-        batchLength += record["contents"]?.bytesValue?.count ?? 0
+        // What is acknowledged is never far behind.
+        batchLength += entry.kind == .file ? min(entry.size, Self.batchLengthLimit / 8) : 0
         if batch.count == Self.batchLimit || batchLength >= Self.batchLengthLimit {
             try await flush()
         }
@@ -163,7 +165,7 @@ private struct Importer {
     /// Sets what differs; false where nothing does.
     private mutating func fill(
         _ record: inout Record, from entry: FileTree.Entry, isNew: Bool
-    ) throws(SystemError) -> Bool {
+    ) async throws -> Bool {
         let size = entry.kind == .file ? entry.size : nil
         let isTouched =
             record["size"]?.int64Value != size.map { Int64($0) }
@@ -187,6 +189,8 @@ private struct Importer {
             let target = try tree.target(entry.path)
             let text = String(validating: target, as: UTF8.self)
             record.setIfChanged("target", text.map { .string($0) } ?? .bytes(Data(target)))
+        case .file where entry.size > Self.inlineLimit:
+            try await fillAsset(of: &record, from: entry)
         case .file: try fillContents(of: &record, from: entry)
         case .folder, .other: break
         }
@@ -207,15 +211,36 @@ private struct Importer {
         byteCount += length
         record.setIfChanged("size", .int64(Int64(length)))
         record.setIfChanged("sha256", .bytes(Data(hash.finish())))
+        // One that has grown since it was looked at is met again by the next import.
         record.setIfChanged(
             "contents", length <= Self.inlineLimit ? .bytes(Data(contents)) : nil)
+        record.setIfChanged("asset", nil)
+    }
+
+    private mutating func fillAsset(
+        of record: inout Record, from entry: FileTree.Entry
+    ) async throws {
+        byteCount += entry.size
+        record.setIfChanged("size", .int64(Int64(entry.size)))
+        record.setIfChanged("sha256", nil)
+        record.setIfChanged("contents", nil)
+        if comparesContent, let asset = record["asset"]?.assetValue,
+            try await asset.hasBytes(ofFile: tree.systemPath(entry.path))
+        {
+            return
+        }
+        record["asset"] = .asset(Asset(file: tree.systemPath(entry.path)))
     }
 
     private mutating func flush() async throws {
         if batch.isEmpty { return }
         let result = try await database.modifyRecords(saving: batch)
         if let failure = result.partialFailure {
-            throw failure.partialErrors.values.first { $0.code != .batchRequestFailed } ?? failure
+            guard skipUnreadable(failure) else {
+                throw failure.partialErrors.values.first { $0.code != .batchRequestFailed }
+                    ?? failure
+            }
+            return try await flush()
         }
         savedCount += batch.count
         let saved = batch.compactMap { try? result.saveResults[$0.recordID]?.get() }
@@ -226,6 +251,21 @@ private struct Importer {
             token, saved: batch.map(\.recordID.recordName), deleted: [])
         batch = []
         batchLength = 0
+    }
+
+    /// Leaves out of the batch the files that were gone or changed when their turn came; false
+    /// where there is none.
+    private mutating func skipUnreadable(_ failure: StoreError) -> Bool {
+        let count = batch.count
+        for (item, error) in failure.partialErrors {
+            guard error.code == .assetFileNotFound || error.code == .assetFileModified,
+                case .record(let id) = item
+            else { continue }
+            batch.removeAll { $0.recordID == id }
+            skippedCount += 1
+            output.warning("import.skipped", error.reason, file: error.filePath)
+        }
+        return batch.count < count
     }
 
     private mutating func deleteWhatIsGone() async throws {
@@ -308,6 +348,13 @@ private struct Importer {
     /// 32 hexadecimal digits of the SHA-256 of the path.
     private static func recordName(_ path: [UInt8]) -> String {
         Hex.encode(SHA256.hash(path).prefix(16))
+    }
+}
+
+extension StoreError {
+    /// The file that could not be read.
+    fileprivate var filePath: String? {
+        if case .inputOutput(let path) = cause { path } else { nil }
     }
 }
 

@@ -12,6 +12,10 @@ enum Verify {
             try output.result(
                 "finding", place.json,
                 text: "\(place.file), byte \(place.byte): \(place.kind)"
+                    + (place.record.map {
+                        "; record \($0.recordName) of zone \($0.zoneID.zoneName), "
+                            + "field \(place.field ?? "")"
+                    } ?? "")
                     + (place.cure.map { "; \($0)" } ?? ""))
         }
         if result.findings.isEmpty {

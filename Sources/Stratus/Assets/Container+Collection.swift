@@ -1,0 +1,44 @@
+internal import StratusFiles
+internal import StratusJournal
+
+extension Container {
+    /// Deletes what nobody needs of assets: chunks that no record names, nor did one that a
+    /// snapshot still sees, and what crashes and cancelled saves have left.
+    ///
+    /// The store does so by itself as assets are replaced and deleted; this does all of it now.
+    ///
+    /// - Parameter dryRun: only says what would go.
+    /// - Throws: ``StoreError`` with `serviceUnavailable` where it is done already; with the cause
+    ///   `damaged` where it cannot be read what an asset consists of, so that nobody knows what is
+    ///   needed.
+    @discardableResult
+    public nonisolated(nonsending) func collectAssets(
+        dryRun: Bool = false
+    ) async throws(StoreError) -> CollectionReport {
+        let engine = try engine()
+        let assets = foundation.assets
+        return try await assets.uploads.run {
+            try assets.collecting { () throws(StoreError) in
+                var collector = AssetCollector(assets, engine, deadShare: 8, isDryRun: dryRun)
+                return try collector.run()
+            }
+        }
+    }
+}
+
+extension AssetStore {
+    /// So much has to be freed before it is looked for by itself, in bytes.
+    private static let dueBytes = 64 << 20
+
+    /// Counts what records have ceased to name, and collects it in the background when it is much.
+    func noteFreed(_ bytes: Int, _ engine: Engine) {
+        guard takeFreed(bytes, atLeast: Self.dueBytes) else { return }
+        try? uploads.submit { [self] in
+            // What fails now is tried again the next time, or told by whoever asks for it.
+            _ = try? collecting { () throws(StoreError) in
+                var collector = AssetCollector(self, engine, deadShare: 2)
+                return try collector.run()
+            }
+        }
+    }
+}

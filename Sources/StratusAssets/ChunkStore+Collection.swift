@@ -1,0 +1,64 @@
+internal import StratusBytes
+internal import StratusFiles
+
+// What a collection of chunks that nobody needs does to segments.
+extension ChunkStore {
+    /// The numbers of all segments, the oldest first.
+    package func segmentNumbers() throws(ChunkError) -> [UInt64] {
+        do {
+            return try storage.list().compactMap(ChunkSegmentHeader.number(ofFile:)).sorted()
+        } catch {
+            throw .storage(error)
+        }
+    }
+
+    /// How many bytes of a segment were written, as its frames say; 0 where it has none that holds.
+    package func extent(of number: UInt64) throws(ChunkError) -> Int {
+        let name = ChunkSegmentHeader.fileName(number)
+        do throws(ChunkError) {
+            let segment = try segment(number, name, .blocking)
+            var place = ChunkSegmentHeader.length
+            while place + ChunkFrame.headerLength <= segment.file.length {
+                let bytes: [UInt8]
+                do {
+                    bytes = try segment.file.read(place..<place + ChunkFrame.headerLength)
+                } catch {
+                    throw .storage(error)
+                }
+                guard
+                    let frame = try? ChunkFrame(
+                        header: bytes.span, at: place, salt: segment.header.salt)
+                else { break }
+                place += ChunkFrame.frameLength(storedLength: frame.storedLength)
+            }
+            return place == ChunkSegmentHeader.length ? 0 : place
+        } catch .damaged {
+            return 0
+        }
+    }
+
+    /// Appends the chunk that lies at `place` once more, as it is stored, verified.
+    package func copy(
+        _ address: ChunkAddress, at place: ChunkPlace
+    ) throws(ChunkError) -> ChunkPlace {
+        let (frame, bytes) = try frame(address, at: place, .blocking)
+        do throws(ChunkDamage.Kind) {
+            _ = try frame.content(of: bytes.span)
+        } catch {
+            throw .damaged(ChunkDamage(error, file: place.file, byte: place.byte))
+        }
+        return try append(
+            EncodedChunk(frame, stored: bytes.span.array(in: 0..<frame.storedLength)))
+    }
+
+    /// Deletes a segment in which nothing is named; false where a reader keeps the file.
+    package func delete(_ number: UInt64) throws(ChunkError) -> Bool {
+        precondition(number < currentNumber, "what is being written is not deleted")
+        forget(number)
+        do {
+            return try storage.delete(ChunkSegmentHeader.fileName(number))
+        } catch {
+            throw .storage(error)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+internal import FoundationEssentials
+internal import Stratus
+
+/// Stores a file as an asset that a record can be given later.
+struct UploadAsset: Call {
+    enum Key: String { case path }
+
+    private let path: String
+
+    init(_ keys: JSONKeys<Key>) throws(Mismatch) { path = try keys.required(.path) }
+
+    func run(in session: Session) async throws(StoreError) -> JSONObject {
+        _ = try session.user()
+        let file = try session.permitted(path)
+        let (asset, receipt) = try await session.database().store(Asset(file: file))
+        var object = session.writer().json(asset)
+        object.append("receipt", .string(receipt))
+        return object
+    }
+}
+
+/// Writes an asset, or a part of it, to a file that does not exist.
+struct DownloadAsset: Call {
+    enum Key: String { case recordName, zoneID, fieldName, path, offset, length }
+
+    private let id: Record.ID
+    private let field: String
+    private let path: String
+    private let offset: Int?
+    private let length: Int?
+
+    init(_ keys: JSONKeys<Key>) throws(Mismatch) {
+        let zone = try keys.optional(.zoneID, as: ZoneIDInput.self)?.id ?? .default
+        id = Record.ID(recordName: try keys.required(.recordName), zoneID: zone)
+        field = try keys.required(.fieldName)
+        path = try keys.required(.path)
+        offset = try keys.optional(.offset)
+        length = try keys.optional(.length)
+        guard offset ?? 0 >= 0 else { try keys.refuse(.offset, "is less than 0") }
+        guard length ?? 0 >= 0 else { try keys.refuse(.length, "is less than 0") }
+    }
+
+    func run(in session: Session) async throws(StoreError) -> JSONObject {
+        let file = try session.permitted(path)
+        let record = try await session.database().record(for: id, desiredKeys: [field])
+        guard let asset = record[field]?.assetValue, let size = asset.size else {
+            throw StoreError(.assetNotAvailable, "the record has no asset in that field")
+        }
+        let start = min(offset ?? 0, size)
+        try await asset.write(
+            to: file, bytes: start..<start + min(length ?? .max, size - start))
+        return session.writer().json(asset)
+    }
+}
+
+extension Session {
+    /// The path of a file that the host lets callers read and write. Links below the directory are
+    /// the host's own matter.
+    func permitted(_ path: String) throws(StoreError) -> String {
+        for case .files(let root) in gateway.grants {
+            let full = path.utf8.first == UInt8(ascii: "/") ? path : "\(root)/\(path)"
+            let parts = full.split(separator: "/", omittingEmptySubsequences: true)
+            let above = root.split(separator: "/", omittingEmptySubsequences: true)
+            if parts.count > above.count, parts.starts(with: above),
+                !parts.contains(where: { $0 == "." || $0 == ".." }), !path.utf8.contains(0)
+            {
+                return full
+            }
+        }
+        throw StoreError(
+            .permissionFailure, "the host of the gateway does not permit the file")
+    }
+
+    /// The record with the assets that a request names by a path or by a receipt.
+    func resolvingAssets(
+        _ operation: RecordOperation, in database: Database
+    ) throws(StoreError) -> RecordOperation {
+        guard case .save(var record, let rule) = operation else { return operation }
+        for key in record.changedKeys {
+            guard let value = record[key] else { continue }
+            let resolved = try resolve(value, database)
+            if let resolved { record[key] = resolved }
+        }
+        return .save(record, rule)
+    }
+
+    /// Nil where there is nothing to resolve.
+    private func resolve(
+        _ value: RecordValue, _ database: Database
+    ) throws(StoreError) -> RecordValue? {
+        switch value {
+        case .asset(let asset):
+            switch asset.request {
+            case .path(let path)?: return .asset(Asset(file: try permitted(path)))
+            case .receipt(let receipt)?:
+                return .asset(try database.asset(forReceipt: receipt))
+            case nil: return nil
+            }
+        case .list(let values):
+            guard case .asset? = values.first else { return nil }
+            var list: [RecordValue] = []
+            for value in values { list.append(try resolve(value, database) ?? value) }
+            return .list(list)
+        default: return nil
+        }
+    }
+}
+
+/// An asset as a request gives it.
+struct AssetInput: JSONBody {
+    enum Key: String { case path, receipt, fileChecksum, size }
+
+    let asset: Asset
+
+    init(_ keys: JSONKeys<Key>) throws(Mismatch) {
+        let path: String? = try keys.optional(.path)
+        let receipt: String? = try keys.optional(.receipt)
+        _ = try keys.optional(.fileChecksum, as: String.self)
+        switch (path, receipt) {
+        case (let path?, nil): asset = Asset(.path(path))
+        case (nil, let receipt?): asset = Asset(.receipt(receipt))
+        default: try keys.refuse(.path, "or a receipt is needed, and not both")
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import FoundationEssentials
+import Stratus
+import StratusGateway
+import Testing
+
+@Suite struct AssetCallTests {
+    /// A directory with the file `in` of ten bytes, gone with the value.
+    private final class Folder {
+        let path = "\(FileManager.default.temporaryDirectory.path)/stratus-\(UUID().uuidString)"
+
+        init() throws {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true)
+            try Data("0123456789".utf8).write(to: URL(filePath: path + "/in"))
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+
+        func text(_ name: String) -> String? {
+            FileManager.default.contents(atPath: "\(path)/\(name)").map {
+                String(decoding: $0, as: UTF8.self)
+            }
+        }
+    }
+
+    private static func create(_ value: String) -> String {
+        #"{"operationType":"forceUpdate","record":{"recordName":"a","recordType":"Note","#
+            + #""fields":{"f":{"value":\#(value)}}}}"#
+    }
+
+    private static func download(_ more: String) -> String {
+        #"{"recordName":"a","zoneID":{"zoneName":"notes"},"fieldName":"f",\#(more)}"#
+    }
+
+    @Test func `a file is saved by its path or by a receipt, and written to another`() async throws
+    {
+        let folder = try Folder()
+        let gateway = try await TestGateway(grants: [.files(under: folder.path)])
+        let receipt = try await gateway.call("assets/upload", #"{"path":"in"}"#)
+        #expect(receipt.status == 200 && receipt.body["size"].number == 10, "\(receipt.text)")
+        let text = try #require(receipt.body["receipt"].text)
+        var sums: Set<String> = [try #require(receipt.body["fileChecksum"].text)]
+        for value in [#"{"path":"in"}"#, #"{"receipt":"\#(text)"}"#] {
+            let saved = try await gateway.modify(Self.create(value))
+            let asset = saved.body["records"][0]["fields"]["f"]["value"]
+            #expect(asset["size"].number == 10, "\(saved.text)")
+            sums.insert(try #require(asset["fileChecksum"].text))
+        }
+        #expect(sums.count == 1)
+        let whole = try await gateway.call("assets/download", Self.download(#""path":"out""#))
+        #expect(whole.status == 200 && folder.text("out") == "0123456789", "\(whole.text)")
+        _ = try await gateway.call(
+            "assets/download", Self.download(#""path":"part","offset":3,"length":4"#))
+        #expect(folder.text("part") == "3456")
+        // What is there is not written over.
+        let again = try await gateway.call("assets/download", Self.download(#""path":"out""#))
+        #expect(again.status == 500)
+    }
+
+    @Test func `no file is touched that the host does not permit, nor a receipt of others taken`()
+        async throws
+    {
+        let folder = try Folder()
+        let gateway = try await TestGateway(grants: [.files(under: folder.path + "/sub")])
+        for path in ["\(folder.path)/in", "../in", "/etc/passwd", "", "sub/../../in", "."] {
+            let body = #"{"path":"\#(path)"}"#
+            #expect(try await gateway.call("assets/upload", body).code == "ACCESS_DENIED")
+            #expect(try await gateway.modify(Self.create(body)).code == "ACCESS_DENIED")
+        }
+        let closed = try await TestGateway()
+        let refused = try await closed.call("assets/upload", #"{"path":"/etc/passwd"}"#)
+        #expect(refused.code == "ACCESS_DENIED")
+        let open = try await TestGateway(grants: [.files(under: folder.path)])
+        let given = try await open.call("assets/upload", #"{"path":"in"}"#, as: "bob")
+        let receipt = try #require(given.body["receipt"].text)
+        let stolen = try await open.modify(Self.create(#"{"receipt":"\#(receipt)"}"#))
+        #expect(stolen.status == 400 && stolen.code == "BAD_REQUEST")
+    }
+}

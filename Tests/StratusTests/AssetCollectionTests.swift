@@ -1,0 +1,215 @@
+import FoundationEssentials
+import Stratus
+import StratusFiles
+import StratusJournal
+import Support
+import Testing
+
+@Suite struct AssetCollectionTests {
+    private static func makeStore() -> DiskStore {
+        var store = DiskStore()
+        store.options.segmentLength = 1 << 16
+        store.steppedByCaller = true
+        return store
+    }
+
+    private static func begin(_ store: DiskStore) async throws -> (Container, Database) {
+        let container = try store.open()
+        let database = container.privateDatabase(for: "alice")
+        for zone in [notes, RecordZone.ID(zoneName: "other")] {
+            try await database.save(RecordZone(zoneID: zone))
+        }
+        return (container, database)
+    }
+
+    private static func asset(_ seed: UInt64) -> RecordValue {
+        .asset(Asset(data: noise(5000, seed: seed)))
+    }
+
+    @Test func `what was replaced, removed, deleted or in a deleted zone is collected, no more`()
+        async throws
+    {
+        let (container, database) = try await Self.begin(Self.makeStore())
+        let other = RecordZone.ID(zoneName: "other")
+        var records = try await [
+            database.save(note("replaced", ["a": Self.asset(1)])),
+            database.save(note("removed", ["a": Self.asset(2)])),
+        ]
+        try await database.save(note("deleted", ["a": Self.asset(3)]))
+        try await database.save(note("gone", ["a": Self.asset(4)], in: other))
+        // The same bytes once more, where they stay.
+        try await database.save(note("kept", ["a": Self.asset(1), "b": Self.asset(4)]))
+        #expect(try await container.collectAssets().lostChunks == 0)
+        records[0]["a"] = Self.asset(5)
+        records[1]["a"] = nil
+        for record in records { try await database.save(record) }
+        try await database.deleteRecord(withID: noteID("deleted"))
+        try await database.deleteRecordZone(withID: other)
+        let dry = try await container.collectAssets(dryRun: true)
+        #expect(dry.lostChunks == 2 && dry.lostBytes == 2 * (5000 + 80))
+        #expect(try await container.assetStatistics().chunkCount == 5)
+        #expect(try await container.collectAssets().lostChunks == 2)
+        #expect(try await container.assetStatistics().chunkCount == 3)
+        let kept = try await database.record(for: noteID("kept"))
+        #expect(try await kept.bytes("a") == noise(5000, seed: 1))
+        #expect(try await kept.bytes("b") == noise(5000, seed: 4))
+        // What is stored again after that is there again.
+        let again = try await database.save(note("again", ["a": Self.asset(2)]))
+        #expect(try await again.bytes("a") == noise(5000, seed: 2))
+    }
+
+    @Test func `what a snapshot or a reading sees stays until it is released`() async throws {
+        let (container, database) = try await Self.begin(Self.makeStore())
+        var record = try await database.save(note("a", ["a": Self.asset(1)]))
+        let snapshot = container.snapshot()
+        let before = snapshot.privateDatabase(for: "alice")
+        record["a"] = Self.asset(2)
+        record = try await database.save(record)
+        record["a"] = Self.asset(3)
+        record = try await database.save(record)
+        // The second version nobody sees.
+        #expect(try await container.collectAssets().lostChunks == 1)
+        let old = try before.record(for: noteID("a"))
+        #expect(try await old.bytes("a") == noise(5000, seed: 1))
+        var reading: AssetChunks.AsyncIterator? = try record.asset("a").chunks()
+            .makeAsyncIterator()
+        record["a"] = nil
+        try await database.save(record)
+        #expect(try await container.collectAssets().lostChunks == 0)
+        #expect(try await reading?.next() == noise(5000, seed: 3))
+        reading = nil
+        #expect(try await container.collectAssets().lostChunks == 1)
+        withExtendedLifetime(snapshot) {}
+    }
+
+    @Test func `what was collected cannot be read, which is said`() async throws {
+        let (container, database) = try await Self.begin(Self.makeStore())
+        let record = try await database.save(note("a", ["a": Self.asset(1)]))
+        try await database.deleteRecord(withID: noteID("a"))
+        try await container.collectAssets()
+        let error = await failure { try await record.bytes("a") }
+        #expect(error.code == .assetNotAvailable && error.item == .record(noteID("a")))
+        // Nor can it be saved again.
+        let again = await failure {
+            try await database.save(note("b", ["a": try #require(record["a"])]))
+        }
+        #expect(again.code == .assetNotAvailable)
+    }
+
+    @Test func `segments in which nothing is named go, and mostly dead ones are copied`()
+        async throws
+    {
+        let store = Self.makeStore()
+        var (container, database) = try await Self.begin(store)
+        for number in 0..<40 {
+            let value = RecordValue.asset(Asset(data: noise(60_000, seed: UInt64(number))))
+            try await database.save(note("r\(number)", ["a": value]))
+        }
+        // An asset whose record was never saved.
+        let error = await failure {
+            try await database.save(
+                note("r0", ["a": .asset(Asset(data: noise(60_000, seed: 99)))]))
+        }
+        #expect(error.code == .serverRecordChanged)
+        for number in 0..<40 where number % 8 != 0 {
+            try await database.deleteRecord(withID: noteID("r\(number)"))
+        }
+        try await container.close()
+        (container, database) = (try store.open(), database)
+        database = container.privateDatabase(for: "alice")
+        let report = try await container.collectAssets()
+        #expect(report.lostChunks >= 35 && report.copiedChunks > 0)
+        #expect(report.deletedSegments.count > 3 && report.keptSegments.isEmpty)
+        for number in 0..<40 where number % 8 == 0 {
+            let record = try await database.record(for: noteID("r\(number)"))
+            #expect(try await record.bytes("a") == noise(60_000, seed: UInt64(number)))
+        }
+        try await container.close()
+        let storage = try LocalStorage(at: "store", .reading, on: store.disk.process())
+        #expect(try storage.list().count { $0.hasPrefix("chunks-") } <= 3)
+        #expect(try StoreVerification(storage).findings.isEmpty)
+    }
+
+    @Test func `a segment stays while a process reads that saw what was in it`() async throws {
+        let store = Self.makeStore()
+        let (container, database) = try await Self.begin(store)
+        try await database.save(note("a", ["a": Self.asset(1)]))
+        try await container.close()
+        let again = try store.open()
+        var reader: Container? = try store.openReadOnly()
+        let found = try #require(reader).privateDatabase(for: "alice")
+        let record = try await found.record(for: noteID("a"))
+        try await again.privateDatabase(for: "alice").deleteRecord(withID: noteID("a"))
+        let report = try await again.collectAssets()
+        #expect(report.lostChunks == 1 && report.deletedSegments.isEmpty)
+        #expect(report.keptSegments.count == 1)
+        #expect(try await record.bytes("a") == noise(5000, seed: 1))
+        try await reader?.close()
+        _ = consume found
+        reader = nil
+        _ = consume record
+    }
+
+    /// Saves, replacements, deletions, snapshots and collections at the same time.
+    @Test(arguments: 0..<4)
+    func `a chunk is collected only when nothing names it`(seed: Int) async throws {
+        let container = try Container.inMemory()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        let isDone = OneTime()
+        let collecting = Task {
+            while !isDone.isOver {
+                _ = try? await container.collectAssets()
+                await Task.yield()
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in 0..<3 {
+                group.addTask {
+                    var generator = SeededGenerator(seed: UInt64(seed * 10 + worker))
+                    var own: [String: [UInt64]] = [:]
+                    for _ in 0..<60 {
+                        let name = "w\(worker)-\(generator.next() % 6)"
+                        if generator.next() % 4 == 0 {
+                            try await database.deleteRecord(withID: noteID(name))
+                            own[name] = nil
+                        } else {
+                            let contents = [generator.next() % 5, generator.next() % 5]
+                            let values = contents.map {
+                                RecordValue.asset(Asset(data: noise(3000, seed: $0)))
+                            }
+                            try await database.saveAll(
+                                [note(name, ["l": .list(values)])], savePolicy: .allKeys)
+                            own[name] = contents
+                        }
+                        if generator.next() % 8 == 0 {
+                            try await Self.check(own, container.snapshot())
+                        }
+                    }
+                    try await Self.check(own, container.snapshot())
+                }
+            }
+            try await group.waitForAll()
+        }
+        _ = isDone.take()
+        await collecting.value
+        try await container.collectAssets()
+        let records = try await database.allRecords()
+        let named = Set(records.flatMap { $0["l"]?.listValue ?? [] })
+        let statistics = try await container.assetStatistics()
+        #expect(statistics.chunkCount == named.count)
+    }
+
+    private static func check(_ records: [String: [UInt64]], _ snapshot: Snapshot) async throws {
+        let database = snapshot.privateDatabase(for: "alice")
+        for (name, contents) in records {
+            let list = try database.record(for: noteID(name))["l"]?.listValue ?? []
+            #expect(list.count == contents.count)
+            for (value, content) in zip(list, contents) {
+                let data = try await value.assetValue?.data(limit: 1 << 20)
+                #expect(data == noise(3000, seed: content))
+            }
+        }
+        withExtendedLifetime(snapshot) {}
+    }
+}

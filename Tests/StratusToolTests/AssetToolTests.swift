@@ -1,0 +1,87 @@
+import FoundationEssentials
+import StratusTool
+import Testing
+
+/// Trees with files that are too large for a record.
+@Suite struct AssetToolTests {
+    private func makePlace() throws -> Place {
+        let place = try Place()
+        var text = ""
+        for number in 0..<60_000 { text += "\(number * number % 9973) " }
+        try place.write(text, "tree/large")
+        try place.write(text, "tree/sub/same")
+        let manager = FileManager.default
+        try manager.setAttributes(
+            [.posixPermissions: 0o640, .modificationDate: Date(timeIntervalSince1970: 1_000_000)],
+            ofItemAtPath: place.path + "/tree/large")
+        try manager.setAttributes(
+            [.posixPermissions: 0o750, .modificationDate: Date(timeIntervalSince1970: 2_000_000)],
+            ofItemAtPath: place.path + "/tree/sub")
+        return place
+    }
+
+    private func attributes(_ path: String) throws -> [String] {
+        let found = try FileManager.default.attributesOfItem(atPath: path)
+        let date = (found[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
+        return ["\(found[.posixPermissions] as? Int ?? 0)", "\(date)"]
+    }
+
+    @Test func `what was imported is exported byte for byte, with modes and dates`() async throws {
+        let place = try makePlace()
+        try await place.importTree()
+        let export = try await place.run("export @/store @/again --zone files", json: true)
+        #expect(export.code == .ok, "\(export.results) \(export.messages)")
+        let manager = FileManager.default
+        let names = try manager.subpathsOfDirectory(atPath: place.path + "/tree").sorted()
+        #expect(
+            try manager.subpathsOfDirectory(atPath: place.path + "/again").sorted() == names)
+        for name in names {
+            let (old, new) = (place.path + "/tree/" + name, place.path + "/again/" + name)
+            #expect(manager.contents(atPath: old) == manager.contents(atPath: new), "\(name)")
+            #expect(try attributes(old) == attributes(new), "\(name)")
+        }
+        #expect(
+            try manager.destinationOfSymbolicLink(atPath: place.path + "/again/link") == "a.txt")
+        // It must not exist.
+        #expect(try await place.run("export @/store @/again --zone files").code != .ok)
+    }
+
+    @Test func `stats show what is stored once, and a collection what an edit has left`()
+        async throws
+    {
+        let place = try makePlace()
+        try await place.importTree()
+        let stats = try await place.run("stats @/store --assets", json: true)
+        #expect(stats.results.contains(#""assets":2,"#))
+        #expect(stats.results.contains(#""deduplication":2"#))
+        #expect(try await place.run("stats @/store --assets").results.hasPrefix("logical "))
+        try FileManager.default.removeItem(atPath: place.path + "/tree/large")
+        try FileManager.default.removeItem(atPath: place.path + "/tree/sub/same")
+        try await place.importTree()
+        let dry = try await place.run("gc @/store --dry-run", json: true)
+        #expect(dry.code == .ok && !dry.results.contains(#""lostChunks":0,"#))
+        let real = try await place.run("gc @/store", json: true)
+        #expect(real.results.contains(#""file":"chunks-0000000000000001""#))
+        let again = try await place.run("gc @/store", json: true)
+        #expect(again.results.contains(#""lostChunks":0,"#))
+        #expect(try await place.run("verify @/store").code == .ok)
+    }
+
+    @Test func `an asset, or a part of it, is written to a file`() async throws {
+        let place = try makePlace()
+        try await place.importTree()
+        let records = try await place.run("records @/store --zone files", json: true)
+        let lines = records.results.split(separator: "\n").filter { $0.contains("$asset") }
+        let line = try #require(lines.first)
+        let name = try #require(line.firstMatch(of: /"recordName":"([0-9a-f]+)"/)?.1)
+        let whole = try #require(FileManager.default.contents(atPath: place.path + "/tree/large"))
+        let all = try await place.run("asset @/store \(name) asset @/whole --zone files")
+        #expect(all.code == .ok, "\(all.messages)")
+        #expect(FileManager.default.contents(atPath: place.path + "/whole") == whole)
+        let part = try await place.run(
+            "asset @/store \(name) asset @/part --zone files --offset 70000 --length 100")
+        #expect(part.code == .ok)
+        #expect(
+            FileManager.default.contents(atPath: place.path + "/part") == whole[70_000..<70_100])
+    }
+}

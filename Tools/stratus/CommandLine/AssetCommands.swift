@@ -1,0 +1,60 @@
+/// Commands about assets.
+extension Command {
+    static let exportDirectory = Command(
+        "export", "write an imported directory back, byte for byte",
+        details: """
+            Writes the folders, files and links that 'import' brought into a zone to DIR, which \
+            must not exist, with their modes and dates. Of records that are no entries of a tree, \
+            or cannot be placed, the names are told; the exit code is then 3.
+            """,
+        arguments: [.store, Argument("DIR", "the directory to make", .path)],
+        options: [.zone("the zone that was imported into", isRequired: true)],
+        examples: [
+            Example(
+                "stratus export ./store ./again --zone photos",
+                "Writes what is in the zone photos to ./again."),
+            Example(
+                "stratus export ./store ./again --zone photos --json",
+                "Says what was done as one JSON object."),
+        ])
+
+    static let asset = Command(
+        "asset", "write an asset of a record to a file",
+        details: """
+            Writes the asset in the field FIELD of a record, or a part of it, to FILE, which must \
+            not exist, and is there whole or not at all.
+            """,
+        arguments: [
+            .store, Argument("RECORD", "the name of the record"),
+            Argument("FIELD", "the name of the field"),
+            Argument("FILE", "the file to write", .path),
+        ],
+        options: [
+            .zone("the zone the record is in", isRequired: true),
+            Option("offset", taking: .init("BYTE", .number), "begin at BYTE (default: 0)"),
+            Option("length", taking: .init("BYTES", .number), "write at most BYTES bytes"),
+        ],
+        examples: [
+            Example(
+                "stratus asset ./store photo-1 image ./photo.jpg --zone photos",
+                "Writes the asset to photo.jpg."),
+            Example(
+                "stratus asset ./store photo-1 image ./head --zone photos --length 4096",
+                "Writes its first 4096 bytes."),
+        ])
+
+    static let gc = Command(
+        "gc", "delete what nobody needs of assets",
+        details: """
+            Takes back the chunks that no record needs any more, nor any open snapshot; copies \
+            what is left of segments that are mostly dead; and deletes the segments in which \
+            nothing is named. What a crash or a cancelled save has left goes too. Segments that \
+            a reading process may still need stay until the next time.
+            """,
+        arguments: [.store],
+        options: [Option("dry-run", "only say what would go, and why")],
+        examples: [
+            Example("stratus gc ./store", "Deletes what nobody needs."),
+            Example("stratus gc ./store --dry-run", "Says what that would be."),
+        ])
+}
