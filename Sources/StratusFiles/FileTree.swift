@@ -96,14 +96,14 @@ package struct FileTree: Sendable {
 
     /// Reads the file at `path` and gives `body` its bytes, a piece at a time.
     package func read(
-        _ path: [UInt8], _ body: ([UInt8]) throws(SystemError) -> Void
+        _ path: [UInt8], _ body: (Span<UInt8>) throws(SystemError) -> Void
     ) throws(SystemError) {
         let file = try open(path, O_RDONLY)
         defer { _ = close(file.rawValue) }
         var position = 0
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
-            var piece = [UInt8](repeating: 0, count: 1 << 20)
-            var span = piece.mutableSpan
+            var span = buffer.mutableSpan
             let count: Int
             do {
                 count = try LinuxFileSystem().read(file, into: &span, at: position)
@@ -113,8 +113,7 @@ package struct FileTree: Sendable {
             }
             if count == 0 { return }
             position += count
-            piece.removeLast(piece.count - count)
-            try body(piece)
+            try body(buffer.span.extracting(0..<count))
         }
     }
 

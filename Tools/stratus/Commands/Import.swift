@@ -204,9 +204,9 @@ private struct Importer {
         var contents: [UInt8] = []
         var length = 0
         try tree.read(entry.path) { piece throws(SystemError) in
-            hash.update(piece.span)
+            hash.update(piece)
             length += piece.count
-            if length <= Self.inlineLimit { contents += piece }
+            if length <= Self.inlineLimit { contents += piece.array }
         }
         byteCount += length
         record.setIfChanged("size", .int64(Int64(length)))
