@@ -14,10 +14,19 @@ import Testing
         return store
     }
 
-    /// Saves, replaces, deletes and collects; `done` is told what was acknowledged.
-    private static func work(
-        _ store: DiskStore, _ done: (String, UInt64?) -> Void
-    ) async throws {
+    /// What may be seen after a crash at a call: what was acknowledged last, or what follows.
+    private final class History {
+        var states: [(call: Int, state: [String: UInt64])] = [(0, [:])]
+
+        func note(_ name: String, _ seed: UInt64?, at call: Int) {
+            var state = states[states.count - 1].state
+            state[name] = seed
+            states.append((call, state))
+        }
+    }
+
+    /// Saves, replaces, deletes and collects.
+    private static func work(_ store: DiskStore, _ history: History) async throws {
         let container = try store.open()
         let database = container.privateDatabase(for: "alice")
         try await database.save(RecordZone(zoneID: notes))
@@ -27,11 +36,11 @@ import Testing
                 try await database.saveAll(
                     [note(name, ["a": .asset(Asset(data: noise(30_000, seed: seed)))])],
                     savePolicy: .allKeys)
-                done(name, seed)
+                history.note(name, seed, at: store.disk.callCount)
             }
             if round == 1 {
                 try await database.deleteRecord(withID: noteID("b"))
-                done("b", nil)
+                history.note("b", nil, at: store.disk.callCount)
             }
             try await container.collectAssets()
         }
@@ -43,13 +52,9 @@ import Testing
     {
         let disk = SimulatedDisk()
         disk.keepsCrashPoints = true
-        // What may be seen after a crash at a call: what was acknowledged last, or what follows.
-        var states: [(call: Int, state: [String: UInt64])] = [(0, [:])]
-        try await Self.work(Self.makeStore(disk)) { name, seed in
-            var state = states[states.count - 1].state
-            state[name] = seed
-            states.append((disk.callCount, state))
-        }
+        let history = History()
+        try await Self.work(Self.makeStore(disk), history)
+        let states = history.states
         let points = disk.crashPoints
         #expect(points.count > 80)
         for point in points {
