@@ -41,3 +41,11 @@ func rules(of database: Database, _ note: Record) async throws {
         if !page.moreComing { break }  // or go on, and wait for what comes next
     }
 }
+
+func assets(of database: Database, _ zone: RecordZone.ID, _ path: String) async throws {
+    var photo = Record(recordType: "Photo", recordID: .init(recordName: "p1", zoneID: zone))
+    photo["image"] = .asset(Asset(file: path))
+    photo = try await database.save(photo)
+    guard let image = photo["image"]?.assetValue else { return }
+    print(image.size ?? 0, try await image.data(in: 0..<16).count)  // reads what it needs of it
+}

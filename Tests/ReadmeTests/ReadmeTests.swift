@@ -28,7 +28,7 @@ import Testing
             readme = readme[end...].dropFirst()
         }
         var compiled = try Self.compiledExamples()
-        try #require(compiled.count == 3)
+        try #require(compiled.count == 4)
         compiled[0] = ["import Stratus", ""] + compiled[0]
         #expect(shown == compiled)
     }
@@ -51,6 +51,10 @@ import Testing
         let note = try await database.record(for: Record.ID(recordName: "n1", zoneID: zone))
         try await rules(of: database, note)
         #expect(try await database.recordCount(inZoneWith: zone) == 0)
+        try await assets(of: database, zone, #filePath)
+        let photo = Record.ID(recordName: "p1", zoneID: zone)
+        let image = try await database.record(for: photo)["image"]?.assetValue
+        #expect(try await image?.data(limit: 1 << 20) == Data(contentsOf: URL(filePath: #filePath)))
         try await writing.close()
     }
 }
