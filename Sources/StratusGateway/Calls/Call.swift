@@ -86,7 +86,7 @@ struct Session: Sendable {
     /// The caller, who must be known.
     func user() throws(StoreError) -> String {
         guard let user = request.user else {
-            throw StoreError(.notAuthenticated, "the call needs a user")
+            throw StoreError(.notAuthenticated, "the call needs a user: name one as 'as'")
         }
         return user
     }

@@ -9,10 +9,10 @@ struct FieldInput: JSONBody {
     let isEncrypted: Bool
 
     init(_ json: JSONValue) throws(Mismatch) {
-        if json == .null {
-            self.init(removed: ())
-        } else {
-            try self.init(JSONKeys(json))
+        switch json {
+        case .null: self.init(removed: ())
+        case .object: try self.init(JSONKeys(json))
+        default: throw Mismatch("must be an object such as {\"value\": 1}")
         }
     }
 
