@@ -39,6 +39,11 @@ import Testing
         #expect(commands.map { $0.split(separator: " ").first } == ["Tools/try", "Tools/test"])
     }
 
+    @Test func `the README says that marked values are not encrypted yet`() throws {
+        let text = try Self.lines(of: "README.md").joined(separator: " ")
+        #expect(text.contains("the values are marked, not yet encrypted"))
+    }
+
     @Test func `the example runs`() async throws {
         try? FileManager.default.removeItem(atPath: "/tmp/notes.stratus")
         defer { try? FileManager.default.removeItem(atPath: "/tmp/notes.stratus") }
