@@ -27,6 +27,7 @@ package final class ChunkIngest {
     private var firstJob = 0
     private var tree: PieceTree
     private var length = 0
+    private let pieceLimit: Int
     private var digest: SHA256? = SHA256()
     private var added: [ChunkAddress: ChunkPlace] = [:]
 
@@ -42,6 +43,7 @@ package final class ChunkIngest {
         self.threads = threads
         self.lookup = lookup
         window = max(1, width) * 4
+        self.pieceLimit = pieceLimit
         tree = PieceTree(limit: pieceLimit)
     }
 
@@ -71,6 +73,15 @@ package final class ChunkIngest {
         }
         length = 0
         return content
+    }
+
+    /// Forgets what was given of an asset that has no end.
+    package func abandon() {
+        (pending, start) = ([], 0)
+        (jobs, firstJob) = ([], 0)
+        digest = SHA256()
+        length = 0
+        tree = PieceTree(limit: pieceLimit)
     }
 
     /// How many chunks were added since they were last taken.

@@ -32,8 +32,13 @@ extension ChunkStore {
                 place += ChunkFrame.frameLength(storedLength: frame.storedLength)
             }
             return place == ChunkSegmentHeader.length ? 0 : place
-        } catch .damaged {
-            return 0
+        } catch {
+            switch error {
+            case .damaged: return 0
+            case .storage(let error) where error.kind == .notFound || error.kind == .truncated:
+                return 0
+            default: throw error
+            }
         }
     }
 
@@ -51,10 +56,16 @@ extension ChunkStore {
             EncodedChunk(frame, stored: bytes.span.array(in: 0..<frame.storedLength)))
     }
 
-    /// Deletes a segment in which nothing is named; false where a reader keeps the file.
+    /// Deletes a segment in which nothing is named; false where a reader keeps the file. The last one,
+    /// whose number would be given again, goes when there is another, which is made for it.
     package func delete(_ number: UInt64) throws(ChunkError) -> Bool {
         precondition(number < currentNumber, "what is being written is not deleted")
-        forget(number)
+        if try segmentNumbers().last == number {
+            guard try extent(of: number) > 0 else { return false }
+            try beginNext()
+        }
+        // A reader may open it between the two.
+        defer { forget(number) }
         do {
             return try storage.delete(ChunkSegmentHeader.fileName(number))
         } catch {

@@ -31,6 +31,8 @@ package final class ChunkStore: Sendable {
     private let randomness: Randomness
     private let segmentLength: Int
     private let state: Mutex<State>
+    /// One sync at a time: what somebody appended may be on its way in that of another.
+    private let syncing = Mutex(())
 
     /// So much is written at once.
     private static let writeLength = 1 << 20
@@ -48,7 +50,9 @@ package final class ChunkStore: Sendable {
         let least = ChunkSegmentHeader.length + ChunkFrame.frameLength(storedLength: Chunker.most)
         self.segmentLength = max(segmentLength, least)
         do {
+            // What is no number of ours is no segment.
             let numbers = try storage.list().compactMap(ChunkSegmentHeader.number(ofFile:))
+                .filter { $0 < ChunkPlace.numberLimit }
             state = Mutex(State(nextNumber: (numbers.max() ?? 0) + 1))
         } catch {
             throw .storage(error)
@@ -67,18 +71,20 @@ package final class ChunkStore: Sendable {
 
     /// All that was appended before is durable when this returns.
     package func sync() throws(ChunkError) {
-        let files = try state.withLock { state throws(ChunkError) in
-            if let failure = state.failure { throw failure }
-            try flush(&state)
-            defer { state.unsynced = [] }
-            return state.unsynced
-        }
-        do {
-            for file in files { try file.sync() }
-        } catch {
-            let failure = ChunkError.storage(error)
-            state.withLock { $0.failure = failure }
-            throw failure
+        try syncing.withLock { _ throws(ChunkError) in
+            let files = try state.withLock { state throws(ChunkError) in
+                if let failure = state.failure { throw failure }
+                try flush(&state)
+                defer { state.unsynced = [] }
+                return state.unsynced
+            }
+            do throws(StorageError) {
+                for file in files { try file.sync() }
+            } catch {
+                let failure = ChunkError.storage(error)
+                state.withLock { $0.failure = failure }
+                throw failure
+            }
         }
     }
 
@@ -102,13 +108,22 @@ package final class ChunkStore: Sendable {
             length: chunk.frame.length)
     }
 
+    /// Makes the segment that is to be written next, if there is none.
+    func beginNext() throws(ChunkError) {
+        try state.withLock { state throws(ChunkError) in
+            if state.current == nil { _ = try begin(&state) }
+        }
+        try sync()
+    }
+
     private func begin(_ state: inout State) throws(ChunkError) -> Segment {
         let header = ChunkSegmentHeader(
             storeID: storeID, number: state.nextNumber, salt: randomness.next())
+        // Also where it fails: another process may have made that one since.
+        state.nextNumber += 1
         do {
             let file = try storage.create(
                 ChunkSegmentHeader.fileName(header.number), length: segmentLength)
-            state.nextNumber += 1
             let segment = Segment(file: file, header: header, end: 0)
             state.buffer.append(header.encoded())
             state.current = segment
@@ -187,11 +202,9 @@ extension ChunkStore {
     func segment(
         _ number: UInt64, _ name: String, _ mode: ReadMode
     ) throws(ChunkError) -> Segment {
-        let known = try state.withLock { state throws(ChunkError) -> Segment? in
-            if let current = state.current, current.header.number == number {
-                try flush(&state)
-                return current
-            }
+        let known = state.withLock { state -> Segment? in
+            // What is named was synced, so that nothing of it is in the buffer.
+            if let current = state.current, current.header.number == number { return current }
             guard let place = state.open.lastIndex(where: { $0.number == number }) else {
                 return nil
             }

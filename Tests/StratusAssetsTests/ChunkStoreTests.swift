@@ -70,11 +70,43 @@ import Testing
         let bytes = Self.mixed(count, seed: 1)
         let ingested = try Self.ingest(bytes, into: store)
         #expect(ingested.length == count)
-        #expect(try Self.content(of: ingested, from: store) == bytes)
         try store.sync()
+        #expect(try Self.content(of: ingested, from: store) == bytes)
         let reopened = try Self.makeStore(storage)
         #expect(try Self.content(of: ingested, from: reopened) == bytes)
         #expect(try storage.list().count >= count / (2 << 20))
+    }
+
+    @Test func `the number of a deleted segment is never given again`() throws {
+        let storage = MemoryStorage()
+        let store = try Self.makeStore(storage)
+        _ = try Self.ingest(Self.mixed(100_000, seed: 7), into: store)
+        try store.sync()
+        for _ in 0..<3 {
+            let reopened = try Self.makeStore(storage)
+            let last = try #require(try reopened.segmentNumbers().last)
+            let isEmpty = try reopened.extent(of: last) == 0
+            #expect(try reopened.delete(last) == !isEmpty)
+            #expect(try Self.makeStore(storage).currentNumber > last)
+            #expect(try reopened.segmentNumbers().count == 1)
+        }
+    }
+
+    @Test func `what is given up leaves nothing to the asset after it`() throws {
+        let bytes = Self.mixed(700_000, seed: 8)
+        let workers = IOThreads(count: 2)
+        let ingest = ChunkIngest(
+            into: try Self.makeStore(), domain: Self.domain, on: workers, width: 2
+        ) { _ in nil }
+        try ingest.add(Self.mixed(900_000, seed: 9).span)
+        ingest.abandon()
+        try ingest.add(bytes.span)
+        let content = try ingest.finish()
+        let other = ChunkIngest(
+            into: try Self.makeStore(), domain: Self.domain, on: workers, width: 2
+        ) { _ in nil }
+        try other.add(bytes.span)
+        #expect(try other.finish() == content)
     }
 
     @Test func `what is there already is not written again`() throws {

@@ -23,6 +23,7 @@ import Testing
         let store = try ChunkStoreTests.makeStore()
         let bytes = Self.long(1)
         let ingested = try ChunkStoreTests.ingest(bytes, into: store, step: 1 << 20)
+        try store.sync()
         #expect(ingested.content.depth == 1)
         #expect(ingested.content.pieces.count < 20)
         #expect(ingested.content.pieces.reduce(0) { $0 + $1.length } == bytes.count)

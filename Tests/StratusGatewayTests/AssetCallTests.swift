@@ -67,6 +67,13 @@ import Testing
             #expect(try await gateway.call("assets/upload", body).code == "ACCESS_DENIED")
             #expect(try await gateway.modify(Self.create(body)).code == "ACCESS_DENIED")
         }
+        // One character for people, a separator and a name for the system.
+        let joined = try await gateway.call(
+            "assets/upload", #"{"path":"\#(folder.path)/sub/../\u0301x"}"#)
+        #expect(joined.code == "ACCESS_DENIED")
+        let relative = try await TestGateway(grants: [.files(under: "etc")])
+        let absolute = try await relative.call("assets/upload", #"{"path":"/etc/passwd"}"#)
+        #expect(absolute.code == "ACCESS_DENIED")
         let closed = try await TestGateway()
         let refused = try await closed.call("assets/upload", #"{"path":"/etc/passwd"}"#)
         #expect(refused.code == "ACCESS_DENIED")

@@ -11,6 +11,8 @@ final class AssetUpload: Sendable {
         var ingest: ChunkIngest
         /// What is in the store and held.
         var covered: Set<AssetContent> = []
+        /// Why places of chunks were lost on which covered assets may rely.
+        var failure: StoreError?
     }
 
     let store: AssetStore
@@ -138,7 +140,7 @@ final class AssetUpload: Sendable {
     }
 
     /// Forgets what was given of an asset that has no end.
-    func giveUp() { state.withLock { state in _ = try? state.ingest.finish() } }
+    func giveUp() { state.withLock { $0.ingest.abandon() } }
 
     /// Holds all chunks of an asset that the store has; fails where it has not all of them.
     func retain(_ asset: StoredAsset) throws(StoreError) {
@@ -158,24 +160,40 @@ final class AssetUpload: Sendable {
     /// Makes durable what was stored, and returns what it makes possible to save.
     func seal() throws(StoreError) -> SealedAssets {
         let rows = try takeRows()
-        return SealedAssets(
-            rows: rows, covered: state.withLock { $0.covered }, upload: self)
+        return SealedAssets(rows: rows, covered: state.withLock { $0.covered }, upload: self)
     }
 
     /// Commits the places of chunks where there are too many to wait for the record.
     private func writeAhead(from least: Int) throws(StoreError) {
         let count = state.withLock { $0.ingest.addedCount }
         guard count >= max(1, least) else { return }
-        _ = try engine.commitBlocking(ChunkCommit(rows: try takeRows()))
+        let rows = try takeRows()
+        try keepingFailure { () throws(StoreError) in
+            _ = try engine.commitBlocking(ChunkCommit(rows: rows))
+        }
     }
 
     private func takeRows() throws(StoreError) -> [ChunkEntry.Row] {
-        let added = state.withLock { $0.ingest.takeAdded() }
+        let (added, failure) = state.withLock { ($0.ingest.takeAdded(), $0.failure) }
+        if let failure { throw failure }
         if added.isEmpty { return [] }
-        try translated(Result { () throws(ChunkError) in try chunks.sync() })
+        try keepingFailure { () throws(StoreError) in
+            try translated(Result { () throws(ChunkError) in try chunks.sync() })
+        }
         // In the order in which they lie, so that the same calls make the same store.
         return added.map { (address: $0.key, place: $0.value) }.sorted {
             ($0.place.number, $0.place.byte) < ($1.place.number, $1.place.byte)
+        }
+    }
+
+    /// Where `body` fails, the places that were taken for it are gone, and with them all that this
+    /// upload makes possible.
+    private func keepingFailure(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+        do throws(StoreError) {
+            try body()
+        } catch {
+            state.withLock { $0.failure = error }
+            throw error
         }
     }
 

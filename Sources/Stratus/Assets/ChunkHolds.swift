@@ -44,7 +44,6 @@ final class ChunkHolds: Sendable {
     /// Holds a chunk; false where that comes too late, and the chunk is as good as gone.
     fileprivate func hold(_ address: ChunkAddress, _ number: UInt64) -> Bool {
         state.withLock { state in
-            if state.doomed.contains(address) { return false }
             let isFull = state.holders[number].map { $0.isFull || $0.marks.count >= Self.limit }
             if isFull == true {
                 state.holders[number]?.isFull = true
@@ -52,7 +51,8 @@ final class ChunkHolds: Sendable {
             } else {
                 state.holders[number]?.marks.insert(address.low.low)
             }
-            return true
+            // Held in any case: who stores it anew must keep what it has stored.
+            return !state.doomed.contains(address)
         }
     }
 

@@ -121,7 +121,7 @@ final class PublishedState: Sendable {
 
     /// Counts assets that are needed no longer, in bytes.
     func noteFreed(_ bytes: Int) {
-        if bytes > 0 { content.withLock { $0.freedAssetBytes += bytes } }
+        if bytes > 0 { content.withLock { $0.freedAssetBytes &+= bytes } }
     }
 
     /// How much was counted since it was last taken.

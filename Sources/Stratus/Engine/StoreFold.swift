@@ -183,7 +183,7 @@ struct StoreFold: JournalFold, Sendable {
         }
         try state.index.link(head, name, header.zone, at: offset, payload, cursor, secret)
         state.index.noteAssets(of: head, name, header.zone, place)
-        freedAssetBytes += head.formerAssetBytes ?? 0
+        freedAssetBytes &+= head.formerAssetBytes ?? 0
         let assetBytes = (head.assetBytes ?? 0) - (head.formerAssetBytes ?? 0)
         touch(
             header,
@@ -204,7 +204,7 @@ struct StoreFold: JournalFold, Sendable {
         state.index.remove(.type(header.zone, tombstone.type, name), at: offset.rawValue)
         state.index.unlink(tombstone, name, header.zone, at: offset, secret)
         if let freed = tombstone.assetBytes {
-            freedAssetBytes += freed
+            freedAssetBytes &+= freed
             state.index.remove(.assets(header.zone, name), at: offset.rawValue)
         }
         touch(header, Usage(recordCount: -1, bytes: -tombstone.takenBytes))

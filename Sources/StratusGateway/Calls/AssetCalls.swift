@@ -57,12 +57,15 @@ extension Session {
     /// The path of a file that the host lets callers read and write. Links below the directory are
     /// the host's own matter.
     func permitted(_ path: String) throws(StoreError) -> String {
-        for case .files(let root) in gateway.grants {
-            let full = path.utf8.first == UInt8(ascii: "/") ? path : "\(root)/\(path)"
-            let parts = full.split(separator: "/", omittingEmptySubsequences: true)
-            let above = root.split(separator: "/", omittingEmptySubsequences: true)
+        // By bytes, as the system reads paths: characters may join a separator with what follows.
+        let slash = UInt8(ascii: "/")
+        let dots = [Array(".".utf8)[...], Array("..".utf8)[...]]
+        for case .files(let root) in gateway.grants where root.utf8.first == slash {
+            let full = path.utf8.first == slash ? path : "\(root)/\(path)"
+            let parts = Array(full.utf8).split(separator: slash)
+            let above = Array(root.utf8).split(separator: slash)
             if parts.count > above.count, parts.starts(with: above),
-                !parts.contains(where: { $0 == "." || $0 == ".." }), !path.utf8.contains(0)
+                !parts.contains(where: dots.contains), !path.utf8.contains(0)
             {
                 return full
             }
