@@ -9,32 +9,50 @@ xxhash and is no part of the gate:
 import base64
 import hashlib
 import os
+import re
 import struct
 import sys
+from itertools import zip_longest
 
 sys.dont_write_bytecode = True
 
+from index import in_use, index
 from journal import DECODERS, Cursor, Damage, Journal, u
+from lines import system_fields, token_line
 from xxhash import xxh3_64_intdigest
 
+# What an opening for writing deletes, where nothing lists it.
+STRAY = re.compile("(journal|manifest)-[0-9a-f]{16}(.new)?|index-.*")
 KINDS = [None, "string", "int64", "double", "date", "bytes", "location", "reference", "asset"]
 
 
+def need(condition):
+    if not condition:
+        raise Damage("payload.content")
+
+
+def ended(c, decoded):
+    need(not c.left())
+    return decoded
+
+
 def owners(c):
-    return [(c.varint(32), c.text()) for _ in range(c.varint())]
+    found = [(c.varint(32), c.text()) for _ in range(c.varint())]
+    keys = [(number, name.encode()) for number, name in found]
+    need(keys == sorted(set(keys)))
+    return found
 
 
 def record(c):
     r, flags = {}, c.number(1)
-    if flags & 3 == 2 or flags & 48 and not flags & 2 or flags & 66 == 66:
-        raise Damage("payload.content")
+    need(flags & 1 or not flags & 2)
+    need(flags & 2 or not flags & 48)
     r["type"], r["modifier"], r["modified"] = c.varint(32), c.varint(32), c.signed()
     r["creator"], r["created"] = r["modifier"], r["modified"]
     if flags & 66:
         r["creator"], r["created"] = c.varint(32), c.signed()
     r["previous"] = c.varint() if flags & 1 else 0
-    if flags & 1 and r["previous"] == 0:
-        raise Damage("payload.content")
+    need(r["previous"] or not flags & 1)
     r["replaced"] = c.varint(32) if flags & 2 else 0
     r["name"] = c.text()
     r["parent"] = c.text() if flags & 4 else None
@@ -42,51 +60,120 @@ def record(c):
     r["formerOwners"] = owners(c) if flags & 32 else None
     r["origin"] = (c.varint(32), c.varint()) if flags & 64 else None
     r["assets"] = (c.varint(), c.varint()) if flags & 128 else (0, 0)
-    if flags & 128 and (r["assets"] == (0, 0) or r["assets"][1] and not flags & 2):
-        raise Damage("payload.content")
-    table = [(c.varint(32), c.number(1), c.varint()) for _ in range(c.varint())]
+    need(max(r["assets"]) <= 1 << 60 and any(r["assets"]) == (flags >= 128))
+    need(flags & 2 or not r["assets"][1])
+    # What follows may also be checked when the record is read; see Record.md, "Validity".
+    count = c.varint()
+    need(count <= c.left() // 3)
+    table = [(c.varint(32), c.number(1), c.varint()) for _ in range(count)]
+    numbers = [number for number, _, _ in table]
+    need(numbers == sorted(set(numbers)))
     r["fields"] = [(number, kind, c.take(length)) for number, kind, length in table]
-    c.end()
-    return r
+    return ended(c, r)
 
 
 def tombstone(c):
     t = dict(type=c.varint(32), deleter=c.varint(32), deleted=c.signed(), previous=c.varint())
+    need(t["previous"])
     t["replaced"] = c.varint(32)
     t["name"] = c.text()
     if c.left():
         flags = c.number(1)
-        if flags == 0 or flags & ~15:
-            raise Damage("payload.content")
+        need(0 < flags < 16)
         t["parent"] = c.text() if flags & 1 else None
         t["owners"] = owners(c) if flags & 2 else []
         t["destination"] = c.varint(32) if flags & 4 else None
-        t["assets"] = c.varint() if flags & 8 else None
-    c.end()
-    return t
+        t["assets"] = c.varint() if flags & 8 else 0
+        need(t["assets"] <= 1 << 60)
+    return ended(c, t)
 
 
 def zone(c):
     z = dict(number=c.varint(32), database=c.varint(32), state=c.number(1),
-             capabilities=c.number(1), incarnation=c.number(2), name=c.text())
-    c.end()
-    return z
+             capabilities=c.number(1), incarnation=c.number(2), name=c.text(least=1))
+    need(z["number"] and 1 <= z["state"] <= 3 and z["incarnation"] < 4096)
+    return ended(c, z)
+
+
+def identity(c):
+    return "_%016x%016x" % (c.number(8), c.number(8))
 
 
 def user(c):
-    number, high, low, _ = c.varint(32), c.number(8), c.number(8), c.signed()
-    c.end()
-    return number, "_%016x%016x" % (high, low)
+    number, name, _ = c.varint(32), identity(c), c.signed()
+    need(number)
+    return ended(c, (number, name))
 
 
 def names(c):
     n = dict(first=c.varint(32), names=[c.text() for _ in range(c.varint())])
     n["columns"] = [(c.varint(32), c.varint(32), c.number(1)) for _ in range(c.varint())]
-    c.end()
+    need(n["first"] + len(n["names"]) <= 65536)
+    return ended(c, n)
+
+
+def preamble(c):
+    n = names(c)
+    need(n["first"] == 0 and not n["columns"])
     return n
 
 
-DECODERS.update({32: record, 33: tombstone, 34: zone, 35: user, 36: names})
+def mark(c):
+    time, offset, chain = struct.unpack("<qQQ", c.take(24))
+    need(offset < 1 << 52)
+    return ended(c, (time, offset, chain, c.text(least=1)))
+
+
+def operation(c):
+    o = dict(caller=identity(c), id=c.text(least=1), request=c.take(16))
+    o["outcomes"] = [outcome(c) for _ in range(c.varint())]
+    return ended(c, o)
+
+
+def outcome(c):
+    kind = c.number(1)
+    need(kind < 4)
+    if kind == 3:
+        return kind, c.varint(), c.varint(), c.text(4096)
+    saved = (c.varint(), c.signed()) if kind else ()
+    return kind, *saved, *((c.signed(), identity(c)) if kind == 2 else ())
+
+
+def client_token(c):
+    t = dict(caller=identity(c), device=c.text())
+    need(c.left() <= 4096)
+    t["token"] = c.take(c.left())
+    return t
+
+
+def chunk(c):
+    address, segment, place, stored, length = c.take(32), *(c.varint() for _ in range(4))
+    need(0 < segment < 1 << 44 and 64 <= place * 8 < 1 << 40)
+    need(1 <= stored <= length <= 262144)
+    return address, segment, place * 8, stored, length
+
+
+def chunks(c):
+    return ended(c, [chunk(c) for _ in range(c.varint())])
+
+
+def lost_chunks(c):
+    need(c.left() % 32 == 0)
+    return [c.take(32) for _ in range(c.left() // 32)]
+
+
+DECODERS.update({4: preamble, 32: record, 33: tombstone, 34: zone, 35: user, 36: names, 37: mark,
+                 40: operation, 41: client_token, 42: chunks, 43: lost_chunks})
+
+
+def asset(c):
+    """Length and digest of an asset, whose value must keep its form to the end."""
+    length, digest, depth = c.varint(), c.take(32), c.number(1)
+    pieces = [(c.take(32), c.varint()) for _ in range(c.varint())]
+    need(length <= 1 << 60 and depth <= 7 and len(pieces) <= 1000)
+    need(all(0 < n and (depth or n <= 262144) for _, n in pieces))
+    need(sum(n for _, n in pieces) == length)
+    return ended(c, (length, digest))
 
 
 def value(kind, data):
@@ -107,8 +194,8 @@ def value(kind, data):
             return f"{len(data)} bytes of sha256 {hashlib.sha256(data).hexdigest()}"
         return "x" + data.hex()
     if kind == 8:
-        c = Cursor(data)
-        return f"{c.varint()} bytes of {c.take(32).hex()}"
+        length, digest = asset(Cursor(data))
+        return f"{length} bytes of {digest.hex()}"
     return f"{data[0]}:{data[1:].decode()}"
 
 
@@ -116,25 +203,12 @@ def hashed(kind, data):
     """Of an asset, what does not say how it is stored."""
     if kind & 31 != 8:
         return data
-    c = Cursor(data)
     if kind & 32:
+        c = Cursor(data)
         parts = [hashed(8, c.take(c.varint())) for _ in range(c.varint())]
         return varint(len(parts)) + b"".join(varint(len(part)) + part for part in parts)
-    return varint(c.varint()) + c.take(32)
-
-
-def chunks(c):
-    return [(c.take(32), c.varint(), c.varint(), c.varint(32), c.varint(32))
-            for _ in range(c.varint())]
-
-
-DECODERS[42] = lambda c: ended(c, chunks(c))
-DECODERS[43] = lambda c: [c.take(32) for _ in range(c.left() // 32)]
-
-
-def ended(c, decoded):
-    c.end()
-    return decoded
+    length, digest = asset(Cursor(data))
+    return varint(length) + digest
 
 
 def varint(n):
@@ -159,7 +233,7 @@ class Store:
     def __init__(self, journal):
         self.store = journal.manifest.store
         self.users, self.names, self.zones, self.byName, self.entries = {}, [], {}, {}, {}
-        self.activity = {}
+        self.activity, self.marks, self.chunks = {}, [], {}
         for commit in journal.commits:
             touched = {}
             for f in commit:
@@ -177,8 +251,16 @@ class Store:
                 elif kind == 35:
                     self.users[d[0]] = d[1]
                 elif kind == 36:
-                    assert d["first"] == len(self.names)
+                    if d["first"] != len(self.names):
+                        raise f["damage"]
                     self.names += d["names"]
+                elif kind == 37:
+                    self.marks.append(d)
+                elif kind == 42:
+                    self.chunks.update((address, where) for address, *where in d)
+                elif kind == 43:
+                    for address in d:
+                        self.chunks.pop(address, None)
             self.activity.update(touched)
 
     def dump(self):
@@ -210,6 +292,8 @@ class Store:
             for word, zones in zip(("hash", "system-hash"), digests):
                 total = hashlib.sha256(varint(len(zones)) + b"".join(zones)).hexdigest()
                 lines.append(f"{word} {total}")
+        for time, offset, chain, name in self.marks:
+            lines += [f"mark {name} at {time} offset {offset}", "  chain %016x" % chain]
         return lines
 
     def feed(self, database, living):
@@ -262,19 +346,21 @@ class Store:
 def describe(files):
     try:
         j = Journal(files)
+        store = Store(j)
     except Damage as damage:
         lines = ["opens no"] + ([f"row {damage.row}"] if damage.row else [])
-        cause = "newerFormat" if damage.kind.startswith("format.newer") else "damaged"
+        newer = damage.kind.startswith(("format.newer", "frame.unknown kind"))
+        cause = "newerFormat" if newer else "damaged"
         return lines + [f"cause {cause}", damage.line()]
-    listed = {s["file"] for s in j.manifest.segments} | {j.name}
+    listed = {s["file"] for s in j.manifest.segments} | {j.name} | in_use(j)
     lines = ["opens yes", f"row {j.row}", f"clean {'yes' if j.row == 'K' else 'no'}",
-             f"possible-loss {'yes' if j.row == 'J' else 'no'}", f"end {j.end}",
+             f"possible-loss {'yes' if j.row in 'CJ' else 'no'}", f"end {j.end}",
              f"commits {len(j.commits)}", f"dropped-bytes {j.dropped}"]
     lines += [f"discarded {n}" for n in sorted(files)
-              if n.startswith(("journal-", "manifest-", "index-")) and n not in listed]
+              if n not in listed and STRAY.fullmatch(n)]
     if j.manifest.checkpoint or j.manifest.checkpoint_fault:
         print("  checkpoint", j.checkpoint_fault() or "whole")
-    return lines + ([j.fault.line()] if j.fault else []) + Store(j).dump()
+    return lines + ([j.fault.line()] if j.fault else []) + store.dump()
 
 
 def main():
@@ -282,14 +368,20 @@ def main():
     for folder in sys.argv[1:]:
         files = {n: open(os.path.join(folder, n), "rb").read() for n in os.listdir(folder)}
         expected = files.pop("expected.txt").decode().split("\n")[:-1]
-        if "tokens.txt" in files or "description" in files:
-            continue
-        found = describe(files)
+        if "description" in files:
+            found = index(files)
+        elif "tokens.txt" in files:
+            found = [token_line(line) for line in files["tokens.txt"].decode().splitlines()]
+        elif "system-fields.txt" in files:
+            lines = files["system-fields.txt"].decode().splitlines()
+            found = [system_fields(bytes.fromhex(line)) for line in lines]
+        else:
+            found = describe(files)
         same = found == expected
         wrong += not same
         print("same" if same else "DIFFERENT", folder)
         if not same:
-            for a, b in zip(found + [""] * 99, expected):
+            for a, b in zip_longest(found, expected, fillvalue=""):
                 if a != b:
                     print("  found   ", a, "\n  expected", b)
                     break

@@ -1,0 +1,75 @@
+"""Tokens and system fields, read as Token.md and SystemFields.md say; see store.py."""
+import base64
+import struct
+
+from journal import Cursor, Damage
+from xxhash import xxh3_64_intdigest
+
+
+def token_line(line):
+    try:
+        data = base64.b64decode(line, validate=True)
+    except ValueError:
+        return "refused base64"
+    for word, holds in [
+        ("length", len(data) == 38), ("format", data[:1] == b"\1"),
+        ("scope", data[1:2] in (b"\1", b"\2")),
+        ("checksum", xxh3_64_intdigest(data[:34]) & 0xFFFFFFFF
+         == int.from_bytes(data[34:], "little")),
+    ]:
+        if not holds:
+            return "refused " + word
+    scope, high, low, database, zone, position = struct.unpack_from("<BQQIIQ", data, 1)
+    return (f"{[0, 'zone', 'database'][scope]} store {high:016x}{low:016x} database {database} "
+            f"zone {zone} position {position}")
+
+
+def system_fields(data):
+    c = Cursor(data[:-4])
+
+    def need(holds, kind, byte=None):
+        if not holds:
+            raise Damage("systemFields." + kind, byte=c.place if byte is None else byte)
+
+    def part(read, *numbers):
+        start = c.place
+        try:
+            return read(*numbers)
+        except Damage:
+            # A number that goes on to the end is truncated, any other is not in its shortest form.
+            cut = read == c.take or all(byte >= 0x80 for byte in c.data[start:])
+            need(False, "truncated" if cut else "integer", start)
+
+    def text():
+        start, length = c.place, part(c.varint)
+        # The page does not say what parts these two; a guess that fits the samples.
+        need(length <= len(data) - c.place, "count", start)
+        need(length <= c.left(), "truncated", start)
+        try:
+            return c.take(length).decode()
+        except UnicodeDecodeError:
+            need(False, "text", start)
+
+    try:
+        need(len(data) > 4, "truncated", 0)
+        need(data[0] == 1, "format", 0)
+        check = int.from_bytes(data[-4:], "little")
+        need(xxh3_64_intdigest(c.data) & 0xFFFFFFFF == check, "checksum", len(c.data))
+        _, flags = part(c.take, 2)
+        need(flags < 4, "flags")
+        zone, owner, record, kind = text(), text(), text(), text()
+        line = f"{zone} of {owner}: {kind} {record}"
+        if flags & 1:
+            version = int.from_bytes(part(c.take, 8), "little")
+            need(version, "version")
+            created, modified = part(c.signed), part(c.signed)
+            need(max(abs(created), abs(modified)) < 1 << 53, "date")
+            creator, modifier = ("_%016x%016x" % struct.unpack("<QQ", part(c.take, 16))
+                                 for _ in range(2))
+            line += f" tag {version} created {created} by {creator} modified {modified} by {modifier}"
+        if flags & 2:
+            line += f" parent {text()}"
+        need(not c.left(), "length")
+    except Damage as damage:
+        return f"refused {damage.kind} byte {damage.byte}"
+    return line
