@@ -56,8 +56,8 @@ extension ChunkStore {
             EncodedChunk(frame, stored: bytes.span.array(in: 0..<frame.storedLength)))
     }
 
-    /// Deletes a segment in which nothing is named; false where a reader keeps the file. The last one,
-    /// whose number would be given again, goes when there is another, which is made for it.
+    /// Deletes a segment in which nothing is named; false where a reader keeps the file. The last
+    /// one, whose number would be given again, goes when there is another, which is made for it.
     package func delete(_ number: UInt64) throws(ChunkError) -> Bool {
         precondition(number < currentNumber, "what is being written is not deleted")
         if try segmentNumbers().last == number {
