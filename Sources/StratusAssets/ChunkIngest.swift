@@ -1,6 +1,5 @@
 internal import StratusBytes
 package import StratusFiles
-internal import Synchronization
 
 /// Turns streams of bytes into assets: cuts each, has the chunks hashed and compressed on several
 /// threads, and appends those that are not there yet in the order of the stream.
@@ -149,8 +148,7 @@ private final class ChunkJob: Sendable {
     private let bytes: [UInt8]
     private let domain: ChunkDomain
     private let lookup: ChunkIngest.Lookup
-    private let result = Mutex<Swift.Result<Result, ChunkError>?>(nil)
-    private let wakeUp = WakeUp()
+    private let outcome = Outcome<Swift.Result<Result, ChunkError>>()
 
     init(_ bytes: [UInt8], _ domain: ChunkDomain, _ lookup: @escaping ChunkIngest.Lookup) {
         self.bytes = bytes
@@ -160,7 +158,7 @@ private final class ChunkJob: Sendable {
 
     func run() {
         let bytes = bytes
-        let done = Swift.Result { () throws(ChunkError) in
+        let result = Swift.Result { () throws(ChunkError) in
             let content = ContentDigest(of: bytes.span)
             let address = ChunkAddress(of: content, in: domain)
             let isKnown = try lookup(address) != nil
@@ -168,14 +166,8 @@ private final class ChunkJob: Sendable {
                 content: content, address: address, length: bytes.count,
                 chunk: isKnown ? nil : EncodedChunk(bytes, address: address, in: domain))
         }
-        result.withLock { $0 = done }
-        wakeUp.signal()
+        outcome.finish(result)
     }
 
-    func wait() throws(ChunkError) -> Result {
-        while true {
-            if let result = result.withLock({ $0 }) { return try result.get() }
-            wakeUp.wait()
-        }
-    }
+    func wait() throws(ChunkError) -> Result { try outcome.wait().get() }
 }

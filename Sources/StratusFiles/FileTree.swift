@@ -103,13 +103,9 @@ package struct FileTree: Sendable {
         var position = 0
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
-            var span = buffer.mutableSpan
-            let count: Int
-            do {
-                count = try LinuxFileSystem().read(file, into: &span, at: position)
-            } catch {
-                if error.code == .interrupted { continue }
-                throw error
+            let count = try retrying { () throws(SystemError) in
+                var span = buffer.mutableSpan
+                return try LinuxFileSystem().read(file, into: &span, at: position)
             }
             if count == 0 { return }
             position += count

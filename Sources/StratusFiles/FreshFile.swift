@@ -34,15 +34,7 @@ package final class FreshFile: Sendable {
 
     /// Writes `bytes` at `position`.
     package func write(_ bytes: Span<UInt8>, at position: Int) throws(SystemError) {
-        var done = 0
-        while done < bytes.count {
-            let rest = bytes.extracting(done..<bytes.count)
-            do {
-                done += try system.write(file, rest, at: position + done)
-            } catch {
-                if error.code != .interrupted { throw error }
-            }
-        }
+        try system.writeAll(file, bytes, at: position)
     }
 
     /// Makes the file durable and gives it its name; fails with `.exists` where that is taken.

@@ -76,15 +76,10 @@ final class OpenFile: Sendable {
     }
 
     func write(_ bytes: Span<UInt8>, at position: Int) throws(StorageError) {
-        var done = 0
-        while done < bytes.count {
-            let rest = bytes.extracting(done..<bytes.count)
-            do {
-                done += try system.write(descriptor, rest, at: position + done)
-            } catch {
-                if error.code == .interrupted { continue }
-                throw StorageError(error, file: name)
-            }
+        do {
+            try system.writeAll(descriptor, bytes, at: position)
+        } catch {
+            throw StorageError(error, file: name)
         }
     }
 
@@ -126,6 +121,21 @@ func retrying<Result>(
             return try body()
         } catch {
             if error.code != .interrupted { throw error }
+        }
+    }
+}
+
+extension FileSystem {
+    /// Writes all of `bytes`, however many calls that takes.
+    func writeAll(
+        _ file: FileDescriptor, _ bytes: Span<UInt8>, at position: Int
+    ) throws(SystemError) {
+        var done = 0
+        while done < bytes.count {
+            let rest = bytes.extracting(done..<bytes.count)
+            done += try retrying { () throws(SystemError) in
+                try write(file, rest, at: position + done)
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Synchronization
 
 /// A thread of the operating system, for work that blocks: the cooperative pool must not.
 package enum Thread {
@@ -89,5 +90,27 @@ package final class WakeUp: @unchecked Sendable {
             }
         }
         return true
+    }
+}
+
+/// What a thread waits for that another one does.
+package final class Outcome<Value: Sendable>: Sendable {
+    private let value = Mutex<Value?>(nil)
+    private let wakeUp = WakeUp()
+
+    package init() {}
+
+    /// Is called once.
+    package func finish(_ value: Value) {
+        self.value.withLock { $0 = value }
+        wakeUp.signal()
+    }
+
+    /// Waits until it is finished; one thread does.
+    package func wait() -> Value {
+        while true {
+            if let value = value.withLock({ $0 }) { return value }
+            wakeUp.wait()
+        }
     }
 }

@@ -95,15 +95,7 @@ package final class TreeFile: Sendable {
 
     /// Writes `bytes` at `position`.
     package func write(_ bytes: Span<UInt8>, at position: Int) throws(SystemError) {
-        var done = 0
-        while done < bytes.count {
-            let rest = bytes.extracting(done..<bytes.count)
-            do {
-                done += try LinuxFileSystem().write(descriptor, rest, at: position + done)
-            } catch {
-                if error.code != .interrupted { throw error }
-            }
-        }
+        try LinuxFileSystem().writeAll(descriptor, bytes, at: position)
     }
 
     /// Gives the file what it had besides its bytes.

@@ -62,33 +62,32 @@ struct AssetCollector {
         let reading = try store.reading()
         try marks.add(reading, engine.published.points, store, since: nil)
         var batch: [ChunkEntry.Row] = []
-        var lost: [ChunkEntry.Row] = []
         try reading.forEachChunk { address, place throws(StoreError) in
             guard !marks.mayHave(address), range.contains(address.high.high) else { return }
             batch.append((address, place))
             if batch.count == Self.batchLimit {
-                lost += try takeBack(batch, &marks, reading.head)
+                try takeBack(batch, &marks, reading.head)
                 batch.removeAll(keepingCapacity: true)
             }
         }
-        lost += try takeBack(batch, &marks, reading.head)
-        report.lostChunks += lost.count
-        report.lostBytes += lost.reduce(0) { $0 + $1.place.frameLength }
+        try takeBack(batch, &marks, reading.head)
     }
 
-    /// Returns those that were taken back. What was named since `head` is looked for once more,
+    /// Takes back those that nobody holds. What was named since `head` is looked for once more,
     /// when nobody can come to rely on the others any more.
-    private func takeBack(
+    private mutating func takeBack(
         _ batch: [ChunkEntry.Row], _ marks: inout ChunkMarks, _ head: JournalOffset
-    ) throws(StoreError) -> [ChunkEntry.Row] {
-        if batch.isEmpty { return [] }
+    ) throws(StoreError) {
+        if batch.isEmpty { return }
         let free = Set(store.holds.doom(batch.map(\.address)))
         defer { store.holds.spare() }
         try marks.add(store.reading(), engine.published.points, store, since: head)
         let rows = batch.filter { free.contains($0.address) && !marks.mayHave($0.address) }
-        if rows.isEmpty || isDryRun { return rows }
-        _ = try engine.commitBlocking(LostChunksCommit(rows: rows))
-        return rows
+        if !rows.isEmpty, !isDryRun {
+            _ = try engine.commitBlocking(LostChunksCommit(rows: rows))
+        }
+        report.lostChunks += rows.count
+        report.lostBytes += rows.reduce(0) { $0 + $1.place.frameLength }
     }
 
     // MARK: Copying
@@ -145,10 +144,9 @@ struct AssetCollector {
         // Asked for before what is named: what is begun later lies in later segments.
         let first = min(store.holds.firstSegment ?? .max, chunks.currentNumber)
         var named: Set<UInt64> = []
-        let lost = isDryRun
         try store.reading().forEachChunk { _, place in named.insert(place.number) }
         let free = numbers.filter { $0 < first && !named.contains($0) }
-        if free.isEmpty || lost {
+        if free.isEmpty || isDryRun {
             report.deletedSegments = free.map { ChunkPlace.file(ofSegment: $0) }
             return
         }
@@ -160,27 +158,14 @@ struct AssetCollector {
         let deleted = Deleted()
         try engine.askBlocking { _ throws(StoreError) in
             for number in free {
-                do throws(ChunkError) {
-                    if try chunks.delete(number) { deleted.add(number) }
-                } catch {
-                    throw StoreError(error)
-                }
+                let isGone = try translated { () throws(ChunkError) in try chunks.delete(number) }
+                if isGone { deleted.add(number) }
             }
         }
         let gone = deleted.numbers
         report.deletedSegments = gone.map { ChunkPlace.file(ofSegment: $0) }
         report.keptSegments = free.filter { !gone.contains($0) }.map {
             ChunkPlace.file(ofSegment: $0)
-        }
-    }
-
-    private func translated<Value>(
-        _ body: () throws(ChunkError) -> Value
-    ) throws(StoreError) -> Value {
-        do throws(ChunkError) {
-            return try body()
-        } catch {
-            throw StoreError(error)
         }
     }
 }

@@ -60,15 +60,13 @@ final class AssetStore: Sendable {
         try state.withLock { state throws(StoreError) in
             if let chunks = state.chunks { return chunks }
             guard let identity = state.identity else { throw .closed }
-            do throws(ChunkError) {
-                let chunks = try ChunkStore(
+            let chunks = try translated { () throws(ChunkError) in
+                try ChunkStore(
                     in: storage, storeID: identity.idBits, randomness: state.randomness,
                     segmentLength: state.segmentLength)
-                state.chunks = chunks
-                return chunks
-            } catch {
-                throw StoreError(error)
             }
+            state.chunks = chunks
+            return chunks
         }
     }
 
@@ -92,10 +90,12 @@ final class AssetStore: Sendable {
         }
     }
 
-    /// Counts freed bytes; true, and counted anew, where there are so many.
-    func takeFreed(_ bytes: Int, atLeast least: Int) -> Bool {
+    /// Counts what is needed no longer, in bytes.
+    func noteFreed(_ bytes: Int) { state.withLock { $0.freedBytes &+= bytes } }
+
+    /// True, and counted anew, where so much was freed.
+    func takeFreed(atLeast least: Int) -> Bool {
         state.withLock { state in
-            state.freedBytes += bytes
             guard state.freedBytes >= least else { return false }
             state.freedBytes = 0
             return true
@@ -182,6 +182,17 @@ extension Container {
         /// All of the store, for those whose users trust each other: somebody who saves a file can
         /// learn, by how long it takes, whether the store had it already.
         case wholeStore
+    }
+}
+
+/// What `body` returns, its errors as those of the store.
+func translated<Value>(
+    _ body: () throws(ChunkError) -> Value
+) throws(StoreError) -> Value {
+    do throws(ChunkError) {
+        return try body()
+    } catch {
+        throw StoreError(error)
     }
 }
 

@@ -22,7 +22,7 @@ final class AssetUpload: Sendable {
     private let state: Mutex<State>
     /// Why a question to the index got no answer.
     private let refusal: Refusal
-    private let isCancelled = Atomic(false)
+    private let cancelled = CancelFlag()
 
     /// So much is read at a time.
     private static let pieceLength = 256 << 10
@@ -57,7 +57,7 @@ final class AssetUpload: Sendable {
     }
 
     /// Ends what is under way; it fails with `operationCancelled`.
-    func cancel() { isCancelled.store(true, ordering: .relaxed) }
+    func cancel() { cancelled.set() }
 
     /// Stores what a file holds. `progress` is told what was read and of how much, in bytes.
     func add(
@@ -119,9 +119,7 @@ final class AssetUpload: Sendable {
 
     /// The next bytes of the asset that ends with ``finish()``.
     func add(_ bytes: Span<UInt8>) throws(StoreError) {
-        if isCancelled.load(ordering: .relaxed) {
-            throw StoreError(.operationCancelled, "cancelled while its assets were read")
-        }
+        if cancelled.isSet { throw StoreError.uploadCancelled }
         let bytes = bytes.array(in: 0..<bytes.count)
         try translated(
             state.withLock { state in
@@ -181,9 +179,7 @@ final class AssetUpload: Sendable {
             try translated(Result { () throws(ChunkError) in try chunks.sync() })
         }
         // In the order in which they lie, so that the same calls make the same store.
-        return added.map { (address: $0.key, place: $0.value) }.sorted {
-            ($0.place.number, $0.place.byte) < ($1.place.number, $1.place.byte)
-        }
+        return added.map { (address: $0.key, place: $0.value) }.sorted(by: ChunkEntry.isBefore)
     }
 
     /// Where `body` fails, the places that were taken for it are gone, and with them all that this
@@ -235,6 +231,9 @@ private final class Refusal: Sendable {
 }
 
 extension StoreError {
+    static let uploadCancelled = StoreError(
+        .operationCancelled, "cancelled while its assets were read")
+
     static let assetGone = StoreError(
         .assetNotAvailable, "the store has the bytes of the asset no longer")
 

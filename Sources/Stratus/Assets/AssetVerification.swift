@@ -31,12 +31,9 @@ struct AssetVerification {
     private mutating func readChunks() throws {
         let chunks = try assets.chunks()
         var batch: [ChunkEntry.Row] = []
-        func order(_ left: ChunkEntry.Row, _ right: ChunkEntry.Row) -> Bool {
-            (left.place.number, left.place.byte) < (right.place.number, right.place.byte)
-        }
         var broken: [ChunkAddress: StoreError.Place] = [:]
         func read() throws(StoreError) {
-            for (address, place) in batch.sorted(by: order) {
+            for (address, place) in batch.sorted(by: ChunkEntry.isBefore) {
                 do throws(ChunkError) {
                     _ = try chunks.read(address, at: place)
                 } catch {

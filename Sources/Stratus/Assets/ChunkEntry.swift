@@ -11,6 +11,11 @@ enum ChunkEntry {
     /// More than any row takes.
     static let rowLimit = ChunkAddress.length + 24
 
+    /// In the order in which they lie.
+    static func isBefore(_ left: Row, _ right: Row) -> Bool {
+        (left.place.number, left.place.byte) < (right.place.number, right.place.byte)
+    }
+
     static func write(_ rows: some Collection<Row>, to writer: inout ByteWriter) {
         writer.varint(rows.count)
         for (address, place) in rows {
@@ -139,11 +144,9 @@ extension CommitBuffer {
     /// Adds the places of chunks, in as many entries as it takes.
     mutating func add(_ rows: [ChunkEntry.Row], limit: Int) throws(StoreError) {
         let most = max(1, (limit - 64) / ChunkEntry.rowLimit)
-        var start = 0
-        while start < rows.count {
-            let end = min(rows.count, start + most)
-            try add(.chunks, limit: limit) { ChunkEntry.write(rows[start..<end], to: &$0) }
-            start = end
+        for start in stride(from: 0, to: rows.count, by: most) {
+            let part = rows[start..<min(rows.count, start + most)]
+            try add(.chunks, limit: limit) { ChunkEntry.write(part, to: &$0) }
         }
     }
 }

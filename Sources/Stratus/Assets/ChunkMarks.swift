@@ -61,13 +61,6 @@ struct ChunkMarks {
     }
 }
 
-extension ChunkEntry {
-    /// In the order in which they lie.
-    static func isBefore(_ left: Row, _ right: Row) -> Bool {
-        (left.place.number, left.place.byte) < (right.place.number, right.place.byte)
-    }
-}
-
 /// Takes back the places of chunks that nobody needs; where one was stored anew meanwhile, it
 /// stays.
 struct LostChunksCommit: CommitRequest {
@@ -78,12 +71,8 @@ struct LostChunksCommit: CommitRequest {
     ) throws(StoreError) -> Preparation {
         var preparation = Preparation(reading)
         var addresses: [ChunkAddress] = []
-        for (address, place) in rows {
-            let key = IndexKey.chunk(address)
-            preparation.readSet.append(key)
-            if try reading.value(key).flatMap({ ChunkPlace($0) }) == place {
-                addresses.append(address)
-            }
+        for row in rows where try preparation.finds(row, reading) {
+            addresses.append(row.address)
         }
         let most = max(1, (role.payloadLimit - 64) / ChunkAddress.length)
         for start in stride(from: 0, to: addresses.count, by: most) {
@@ -106,15 +95,22 @@ struct MovedChunksCommit: CommitRequest {
     ) throws(StoreError) -> Preparation {
         var preparation = Preparation(reading)
         var rows: [ChunkEntry.Row] = []
-        for (old, new) in moved {
-            let key = IndexKey.chunk(old.address)
-            preparation.readSet.append(key)
-            if try reading.value(key).flatMap({ ChunkPlace($0) }) == old.place {
-                rows.append((old.address, new))
-            }
+        for (old, new) in moved where try preparation.finds(old, reading) {
+            rows.append((old.address, new))
         }
         try preparation.buffer.add(rows, limit: role.payloadLimit)
         return preparation
+    }
+}
+
+extension Preparation {
+    /// Whether a chunk is still where it was; the commit relies on the answer.
+    fileprivate mutating func finds(
+        _ row: ChunkEntry.Row, _ reading: StoreReading
+    ) throws(StoreError) -> Bool {
+        let key = IndexKey.chunk(row.address)
+        readSet.append(key)
+        return try reading.value(key).flatMap { ChunkPlace($0) } == row.place
     }
 }
 

@@ -30,9 +30,9 @@ extension AssetStore {
     /// So much has to be freed before it is looked for by itself, in bytes.
     private static let dueBytes = 64 << 20
 
-    /// Counts what records have ceased to name, and collects it in the background when it is much.
-    func noteFreed(_ bytes: Int, _ engine: Engine) {
-        guard takeFreed(bytes, atLeast: Self.dueBytes) else { return }
+    /// Collects in the background when records have ceased to name much.
+    func collectIfDue(_ engine: Engine) {
+        guard takeFreed(atLeast: Self.dueBytes) else { return }
         try? uploads.submit { [self] in
             // What fails now is tried again the next time, or told by whoever asks for it.
             _ = try? collecting { () throws(StoreError) in

@@ -218,11 +218,7 @@ extension AssetUpload {
             return Asset(content, in: store)
         } catch {
             _ = try? await store.uploads.run { [self] in giveUp() }
-            if Task.isCancelled {
-                return Asset(
-                    .failed(StoreError(.operationCancelled, "cancelled while its assets were read"))
-                )
-            }
+            if Task.isCancelled { return Asset(.failed(.uploadCancelled)) }
             if let error = error as? StoreError { return Asset(.failed(error)) }
             return Asset(
                 .failed(StoreError(.assetNotAvailable, "the stream of the asset failed: \(error)")))

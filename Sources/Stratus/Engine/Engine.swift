@@ -17,6 +17,7 @@ final class Engine: Sendable {
     let pieceLimit: Int
     let clock: Clock
     private let threads: IOThreads
+    private let assets: AssetStore
     private let committer: Committer<StoreParticipant>
     private let queue: CommitQueue
     let keeper: IndexKeeper
@@ -51,7 +52,9 @@ final class Engine: Sendable {
         let fold = opened.fold.observed(spillLimit: foundation.budget.memtable * 2) {
             published.points
         }
-        let participant = StoreParticipant(fold: fold, identity: identity, published: published)
+        assets = foundation.assets
+        let participant = StoreParticipant(
+            fold: fold, identity: identity, published: published, assets: assets)
         committer = Committer(writer, participant: participant, durability: durability)
         queue = CommitQueue(limit: Self.queueLimit)
         self.driver = driver
@@ -169,7 +172,7 @@ final class Engine: Sendable {
         _ body: @escaping @Sendable (IndexKeeper) throws(StoreError) -> Void
     ) throws(StoreError) {
         if driver == .caller { return try body(keeper) }
-        let errand = Errand()
+        let errand = Outcome<Result<Void, StoreError>>()
         let isTaken = queue.submit { [keeper] in
             errand.finish(Result { () throws(StoreError) in try body(keeper) })
         }
@@ -188,7 +191,7 @@ final class Engine: Sendable {
             if !commits.isEmpty {
                 committer.commit(commits)
                 if keeper.isDue { keeper.step() }
-                published.current.assets?.noteFreed(published.takeFreed(), self)
+                assets.collectIfDue(self)
                 patience = Committer<StoreParticipant>.idleNanoseconds
                 continue
             }
@@ -221,23 +224,5 @@ final class Engine: Sendable {
             return []
         }
         for continuation in waiting { continuation.resume(returning: result) }
-    }
-}
-
-/// What a thread waits for that others do.
-private final class Errand: Sendable {
-    private let result = Mutex<Result<Void, StoreError>?>(nil)
-    private let wakeUp = WakeUp()
-
-    func finish(_ outcome: Result<Void, StoreError>) {
-        result.withLock { $0 = outcome }
-        wakeUp.signal()
-    }
-
-    func wait() -> Result<Void, StoreError> {
-        while true {
-            if let result = result.withLock({ $0 }) { return result }
-            wakeUp.wait()
-        }
     }
 }

@@ -38,8 +38,6 @@ final class PublishedState: Sendable {
         var waiters: [UInt64: Waiter] = [:]
         var waiterCount: UInt64 = 0
         var isEnded = false
-        /// What records have ceased to name since somebody asked, in bytes.
-        var freedAssetBytes = 0
 
         /// Those who wait for a change in one of `zones`; nil: all. They wait no more.
         mutating func takeWaiters(
@@ -116,19 +114,6 @@ final class PublishedState: Sendable {
         } onCancel: {
             let waiter = content.withLock { $0.waiters.removeValue(forKey: number) }
             waiter?.continuation.resume(returning: false)
-        }
-    }
-
-    /// Counts assets that are needed no longer, in bytes.
-    func noteFreed(_ bytes: Int) {
-        if bytes > 0 { content.withLock { $0.freedAssetBytes &+= bytes } }
-    }
-
-    /// How much was counted since it was last taken.
-    func takeFreed() -> Int {
-        content.withLock { content in
-            defer { content.freedAssetBytes = 0 }
-            return content.freedAssetBytes
         }
     }
 

@@ -3,7 +3,7 @@ internal import StratusIndex
 internal import StratusJournal
 
 /// Saves and deletes in one zone: one commit.
-struct RecordBatch: CommitRequest {
+struct RecordBatch: RecordedRequest {
     typealias Item = RecordOperation
 
     let scope: DatabaseScope

@@ -7,13 +7,17 @@ struct StoreParticipant: CommitParticipant {
     var fold: StoreFold
     let identity: StoreIdentity
     let published: PublishedState
+    let assets: AssetStore
     /// What the commits of the group being filled add, in bytes for each database that has a quota.
     private var staged: [UInt32: Int] = [:]
 
-    init(fold: StoreFold, identity: StoreIdentity, published: PublishedState) {
+    init(
+        fold: StoreFold, identity: StoreIdentity, published: PublishedState, assets: AssetStore
+    ) {
         self.fold = fold
         self.identity = identity
         self.published = published
+        self.assets = assets
     }
 
     static func stage(
@@ -112,7 +116,7 @@ struct StoreParticipant: CommitParticipant {
 
     mutating func publish(_ view: JournalView, head: JournalOffset) {
         published.publish(fold.state, view, head: head, changed: fold.changedZones)
-        published.noteFreed(fold.freedAssetBytes)
+        if fold.freedAssetBytes > 0 { assets.noteFreed(fold.freedAssetBytes) }
         fold.forgetChanged()
     }
 

@@ -127,7 +127,12 @@ extension RecordBatch.Item {
 
 /// A commit of which it is recorded what became of each of its items.
 protocol RecordedRequest: CommitRequest {
+    var scope: DatabaseScope { get }
     var caller: UserID { get }
+    /// Where it is recorded.
+    var zoneID: RecordZone.ID { get }
+    /// What the caller says of the call; nil: nothing, and nothing is recorded.
+    var operation: OperationRequest? { get }
     /// Those of the items, in their order.
     var recordNames: [String] { get }
 
@@ -138,9 +143,38 @@ protocol RecordedRequest: CommitRequest {
         _ preparation: inout Preparation, in piece: CommitBuffer, from start: JournalOffset,
         _ reading: StoreReading
     ) throws(StoreError)
+
+    /// Checks and encodes the items, as if it were done for the first time.
+    func prepareItems(
+        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+    ) throws(StoreError) -> Preparation
+    /// What the items were answered when it was done, as the entry of that version says.
+    func results(
+        of operation: OperationEntry, _ version: Version, _ reading: StoreReading
+    ) throws(StoreError) -> [ItemResult]
 }
 
 extension RecordedRequest {
+    /// An operation is done once: `Formats/README.md`, "Operations".
+    func prepare(
+        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+    ) throws(StoreError) -> Preparation {
+        guard let operation else { return try prepareItems(reading, role, sink: sink) }
+        let zone = try reading.livingZone(zoneID, in: scope)
+        if let done = try operation.recorded(by: caller, in: zone, reading, now: role.now) {
+            var preparation = Preparation(reading)
+            preparation.results = try results(of: done.operation, done.version, reading)
+            return preparation
+        }
+        var preparation = try prepareItems(reading, role, sink: sink)
+        if preparation.needsCommitter { return preparation }
+        if let range = operation.range(of: caller, reading) {
+            preparation.readRanges.append(range)
+        }
+        try operation.append(to: &preparation, of: self, reading, role, sink: sink)
+        return preparation
+    }
+
     /// The items in the order of their names, in which what became of them is recorded.
     var byName: [Int] {
         let names = recordNames

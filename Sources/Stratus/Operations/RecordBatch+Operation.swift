@@ -2,28 +2,9 @@ internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
 
-/// An operation is done once: `Formats/README.md`, "Operations".
+// What a repeated operation is answered.
 extension RecordBatch {
-    func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
-    ) throws(StoreError) -> Preparation {
-        guard let operation else { return try prepareItems(reading, role, sink: sink) }
-        let zone = try reading.livingZone(zoneID, in: scope)
-        if let done = try operation.recorded(by: caller, in: zone, reading, now: role.now) {
-            var preparation = Preparation(reading)
-            preparation.results = try results(of: done.operation, done.version, reading)
-            return preparation
-        }
-        var preparation = try prepareItems(reading, role, sink: sink)
-        if preparation.needsCommitter { return preparation }
-        if let range = operation.range(of: caller, reading) {
-            preparation.readRanges.append(range)
-        }
-        try operation.append(to: &preparation, of: self, reading, role, sink: sink)
-        return preparation
-    }
-
-    private func results(
+    func results(
         of operation: OperationEntry, _ version: Version, _ reading: StoreReading
     ) throws(StoreError) -> [ItemResult] {
         guard operation.outcomes.count == items.count else {
@@ -94,7 +75,7 @@ extension RecordBatch {
     }
 }
 
-extension RecordBatch: RecordedRequest {
+extension RecordBatch {
     var recordNames: [String] { items.map(\.recordID.recordName) }
 
     func leavesRecord(at index: Int) -> Bool {

@@ -16,10 +16,9 @@ extension Database {
         progress: UploadProgress? = nil
     ) async throws(StoreError) -> [Result<Record?, StoreError>] {
         try admit(operations)
-        // Before anything is read for it.
-        _ = try CallByZone(operations, of: self)
+        var call = try CallByZone(operations, of: self)
         let uploaded = try await upload(operations, progress)
-        var call = try CallByZone(uploaded.operations, of: self)
+        if uploaded.assets != nil { call = try CallByZone(uploaded.operations, of: self) }
         let operation = try operation(
             operationID, clientChangeTokenData, uploaded.operations, policy, atomically)
         for zone in call.zones {

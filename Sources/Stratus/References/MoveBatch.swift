@@ -5,7 +5,7 @@ internal import StratusJournal
 /// Records that go from one zone of a database to another with all their descendants: one commit.
 ///
 /// Takes memory for each record that goes, some hundred bytes.
-struct MoveBatch: CommitRequest {
+struct MoveBatch: RecordedRequest {
     let scope: DatabaseScope
     let caller: UserID
     let ids: [Record.ID]
@@ -16,26 +16,8 @@ struct MoveBatch: CommitRequest {
     /// What the caller says of the call.
     var operation: OperationRequest?
 
-    func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
-    ) throws(StoreError) -> Preparation {
-        guard let operation else { return try prepareMove(reading, role, sink: sink) }
-        let zone = try reading.livingZone(destination, in: scope)
-        if let done = try operation.recorded(by: caller, in: zone, reading, now: role.now) {
-            var preparation = Preparation(reading)
-            preparation.results = try results(of: done.operation, done.version, reading)
-            return preparation
-        }
-        var preparation = try prepareMove(reading, role, sink: sink)
-        if preparation.needsCommitter { return preparation }
-        if let range = operation.range(of: caller, reading) {
-            preparation.readRanges.append(range)
-        }
-        try operation.append(to: &preparation, of: self, reading, role, sink: sink)
-        return preparation
-    }
-
-    private func prepareMove(
+    /// Checks and encodes what moves.
+    func prepareItems(
         _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
     ) throws(StoreError) -> Preparation {
         var preparation = Preparation(reading)
@@ -57,7 +39,7 @@ struct MoveBatch: CommitRequest {
     }
 
     /// The records that were moved, as they were then.
-    private func results(
+    func results(
         of operation: OperationEntry, _ version: Version, _ reading: StoreReading
     ) throws(StoreError) -> [ItemResult] {
         guard operation.outcomes.count == ids.count else {
@@ -102,7 +84,8 @@ struct MoveBatch: CommitRequest {
     }
 }
 
-extension MoveBatch: RecordedRequest {
+extension MoveBatch {
+    var zoneID: RecordZone.ID { destination }
     var recordNames: [String] { ids.map(\.recordName) }
 
     func leavesRecord(at index: Int) -> Bool { true }

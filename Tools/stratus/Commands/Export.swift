@@ -75,8 +75,10 @@ private struct Exporter {
                 skip(record.recordID.recordName, "no entry of a tree")
             }
         }
-        let names = items.keys.sorted { paths(of: $0).lexicographicallyPrecedes(paths(of: $1)) }
-        for name in names { paths[name] = path(of: name) }
+        for name in items.keys { paths[name] = path(of: name) }
+        let names = items.keys.sorted {
+            (paths[$0] ?? []).lexicographicallyPrecedes(paths[$1] ?? [])
+        }
         let ordered = names.filter { paths[$0] != nil }.sorted { depth($0) < depth($1) }
         for name in names where paths[name] == nil { skip(name, "its folder is not there") }
         let tree = tree
@@ -145,8 +147,6 @@ private struct Exporter {
         }
         return path
     }
-
-    private func paths(of name: String) -> [UInt8] { path(of: name) ?? [] }
 
     private func depth(_ name: String) -> Int {
         paths[name]?.count { $0 == UInt8(ascii: "/") } ?? 0
