@@ -23,7 +23,7 @@ struct AssetReader: Sendable {
         while let step = cursor.next() {
             let bytes = try bytes(of: step)
             if step.isList {
-                guard cursor.enter(step, bytes.span) else { throw asset.named(.damagedList) }
+                guard cursor.enter(step, bytes.span) else { throw try misfit(step) }
                 continue
             }
             position += step.range.count
@@ -41,8 +41,13 @@ struct AssetReader: Sendable {
             throw asset.named(error)
         }
         guard let bytes else { throw asset.named(.assetGone) }
-        guard step.fits(bytes.count) else { throw asset.named(.damagedList) }
+        guard step.fits(bytes.count) else { throw try misfit(step) }
         return bytes
+    }
+
+    /// That the chunk of a step is not what the asset says of it.
+    private func misfit(_ step: PieceCursor.Step) throws(StoreError) -> StoreError {
+        asset.named(try asset.store?.misfit(step.address) ?? .assetGone)
     }
 }
 
