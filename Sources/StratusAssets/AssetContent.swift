@@ -8,6 +8,23 @@ package struct AssetContent: Hashable, Sendable {
         package var length: Int
     }
 
+    /// A list of pieces, by what names it: who reads it under another length reads another list.
+    package struct List: Hashable, Sendable {
+        package var piece: Piece
+        /// Of the pieces in it.
+        package var depth: Int
+
+        package init(piece: Piece, depth: Int) {
+            self.piece = piece
+            self.depth = depth
+        }
+
+        /// The pieces in it, out of the bytes of its chunk; nil where these are no such list.
+        package func pieces(_ bytes: Span<UInt8>) -> [Piece]? {
+            Piece.list(bytes, depth: depth, length: piece.length)
+        }
+    }
+
     /// In bytes.
     package var length = 0
     /// Of the bytes alone: the same in every domain and every store.

@@ -182,7 +182,8 @@ extension ChunkStore {
         do {
             bytes = try segment.file.read(place.byte..<place.byte + length, mode)
         } catch {
-            throw .storage(error)
+            guard error.kind == .truncated else { throw .storage(error) }
+            throw .damaged(ChunkDamage(.frame("length"), file: name, byte: place.byte))
         }
         do throws(ChunkDamage.Kind) {
             let frame = try ChunkFrame(

@@ -10,6 +10,11 @@ package struct PieceCursor: Sendable {
         /// How many bytes a chunk of the asset must have.
         fileprivate var length: Int
         fileprivate var depth: Int
+
+        fileprivate var list: AssetContent.List {
+            AssetContent.List(
+                piece: AssetContent.Piece(address: address, length: length), depth: depth)
+        }
     }
 
     private struct Level {
@@ -59,12 +64,22 @@ package struct PieceCursor: Sendable {
         return nil
     }
 
+    /// The same, but for lists that are among `lists`, which are passed over with all that is in
+    /// them; the others are added.
+    ///
+    /// Lists may name each other so often that an asset of little more than nothing has more
+    /// pieces than anybody can follow. Who wants to know what an asset consists of, and not what
+    /// it says, follows each list once.
+    package mutating func next(once lists: inout Set<AssetContent.List>) -> Step? {
+        while let step = next() {
+            if !step.isList || lists.insert(step.list).inserted { return step }
+        }
+        return nil
+    }
+
     /// Goes on inside a list, whose bytes were read; false where they are none of that length.
     package mutating func enter(_ list: Step, _ bytes: Span<UInt8>) -> Bool {
-        guard
-            let pieces = AssetContent.Piece.list(
-                bytes, depth: list.depth, length: list.length)
-        else { return false }
+        guard let pieces = list.list.pieces(bytes) else { return false }
         levels.append(Level(pieces: pieces, depth: list.depth))
         return true
     }

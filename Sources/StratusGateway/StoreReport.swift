@@ -80,6 +80,7 @@ extension StoreVerification {
             "commits": .integer(commitCount), "entries": .integer(entryCount),
             "bytes": .integer(bytesRead), "tables": .integer(tableCount),
             "tableBytes": .integer(tableBytes), "checkpoint": .boolean(hasCheckpoint),
+            "chunks": .integer(chunkCount), "chunkBytes": .integer(chunkBytes),
         ]
     }
 }
@@ -91,6 +92,9 @@ extension StoreError.Place {
             "id": .string(kind), "file": .string(file), "byte": .integer(byte),
         ]
         object.append("offset", offset.map(JSONValue.offset))
+        object.append("recordName", record.map { .string($0.recordName) })
+        object.append("zone", record.map { .string($0.zoneID.zoneName) })
+        object.append("field", field.map(JSONValue.string))
         object.append("hint", cure.map(JSONValue.string))
         return object
     }

@@ -67,7 +67,8 @@ import Testing
             page.split(separator: "\n").first { $0.hasPrefix("| `\(sample.name)` |") })
         let cells = row.split(separator: "|").map { $0.filter { $0 != "`" }.dropFirst().dropLast() }
         let expected = try #require(sample.expected)
-        if let match = expected.firstMatch(of: /damage (.+) byte (\d+).* kind (.+)\n/) {
+        let line = /damage (.+?) byte (\d+)(?: offset \d+)? kind (.+)\n/
+        if let match = expected.firstMatch(of: line) {
             #expect(cells[3] == match.output.3)
             #expect(cells[4] == "\(match.output.1) \(match.output.2)")
         }
@@ -109,6 +110,7 @@ import Testing
         ("Manifest.md", "valid/empty", "manifest-0000000000000002"),
         ("Record.md", "valid/users", "journal-0000000000000000"),
         ("Index.md", "valid/index-versions", "index-0000000000000002"),
+        ("Assets.md", "valid/assets", SampleMaker.chunkFile),
     ])
     func `the bytes of an example are those of the sample`(
         page: String, sample: String, file: String

@@ -69,7 +69,7 @@ extension SampleMaker {
         return position
     }
 
-    private func editManifest(_ body: (inout Manifest) -> Void) throws {
+    func editManifest(_ body: (inout Manifest) -> Void) throws {
         disk.killProcesses()
         var manifest = try #require(
             try Journal.newestManifest(in: disk.storage(writing: false)))

@@ -15,6 +15,7 @@ extension SampleMaker {
         }
         for (name, files) in try await contents() { samples["damaged/" + name] = files }
         for (name, files) in try await damagedLinks() { samples["damaged/" + name] = files }
+        for (name, files) in try await damagedAssets() { samples["damaged/" + name] = files }
         for (name, files) in try await checkpoints() {
             samples["damaged/checkpoint-" + name] = files
         }
@@ -100,11 +101,14 @@ extension SampleMaker {
         var segments = SegmentImage(bytes, base: 0)
         segments.overwrite(12, with: [0, 0, 0, 0])
         let none = SegmentImage.with(version: 1, leastReader: 1, Array(segments.bytes))
+        var last = SegmentImage(bytes, base: 0)
+        last.overwrite(80, with: [3])
+        let ended = SegmentImage.with(version: 1, leastReader: 1, last.bytes)
         return [
             ("truncated", with(Array(bytes.dropLast(8)))), ("flipped", with(flipped)),
             ("empty", with([])), ("missing", with(nil)),
             ("renamed", with(bytes, named: Manifest.fileName(generation: 3))),
-            ("without-segments", with(none)),
+            ("without-segments", with(none)), ("last-ended", with(ended)),
             ("newer-format", with(SegmentImage.with(version: 2, leastReader: 2, bytes))),
         ]
     }

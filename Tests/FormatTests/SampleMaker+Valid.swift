@@ -18,6 +18,7 @@ extension SampleMaker {
             ("marks", marks), ("links", links), ("encrypted", encrypted), ("purged", purged),
             ("operations", operations),
             ("checkpoint", { try await checkpoint().files }),
+            ("assets", { try await assets().files }), ("assets-collected", collectedAssets),
         ]
         var stores: [String: StoreFiles] = [:]
         for (name, make) in makers { stores["valid/" + name] = try await make() }

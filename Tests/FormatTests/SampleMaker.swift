@@ -45,7 +45,14 @@ final class SampleMaker {
             creating: true, durability: durability, options: options, steppedByCaller: true)
     }
 
-    var files: StoreFiles { disk.storeFiles }
+    /// Of chunk segments, the zeros behind the last frame are left off.
+    var files: StoreFiles {
+        var files = disk.storeFiles
+        for (name, bytes) in files where name.hasPrefix(ChunkImage.filePrefix) {
+            files[name] = ChunkImage(bytes).withoutZeros
+        }
+        return files
+    }
 
     func record(
         _ name: String, type: String = "Note", in zone: RecordZone.ID = zone,

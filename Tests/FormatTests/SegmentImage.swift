@@ -69,6 +69,30 @@ struct SegmentImage {
         put(Checksum.xxh3(bytes.span, in: place + 8..<place + 40, seed: seed), at: place)
     }
 
+    /// Of the last frame, without the commit time.
+    var lastPayload: [UInt8] {
+        let place = lastFrame
+        return Array(bytes[place + 40..<place + 32 + Int(bytes.span.uint32(at: place + 16))])
+    }
+
+    private var lastFrame: Int { frames(ofGroup: groups[groups.count - 1]).last ?? 0 }
+
+    /// Gives the last frame, which ends a commit, another payload, and its group the length that
+    /// follows from that.
+    mutating func replaceLast(payload: [UInt8]) {
+        let group = groups[groups.count - 1]
+        let place = lastFrame
+        let old = lastPayload
+        let time = bytes[place + 40 + old.count..<place + 48 + old.count]
+        zero(from: place + 40)
+        overwrite(place + 40, with: payload + Array(time))
+        let length = payload.count + 8
+        overwrite(place + 16, with: (0..<4).map { UInt8(truncatingIfNeeded: length >> ($0 * 8)) })
+        put(UInt64(end(ofFrame: place) - group), at: group + 48)
+        seal(place)
+        seal(group)
+    }
+
     mutating func put(_ value: UInt64, at place: Int) {
         for index in 0..<8 {
             bytes[place + index] = UInt8(truncatingIfNeeded: value >> (8 * UInt64(index)))

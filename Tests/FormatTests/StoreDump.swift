@@ -44,7 +44,7 @@ struct StoreDump {
         for zone in try await database.allRecordZones() {
             lines.append("zone \(zone.zoneID.zoneName) capabilities \(zone.capabilities.rawValue)")
             let records = try await Self.records(of: zone.zoneID, in: database)
-            for record in records { add(record) }
+            for record in records { await add(record) }
             hash.add(zone.zoneID, records)
             systemHash.add(zone.zoneID, records)
             if zone.capabilities.contains(.fetchChanges) {
@@ -75,7 +75,7 @@ struct StoreDump {
         return records.sorted { $0.recordID.recordName < $1.recordID.recordName }
     }
 
-    private mutating func add(_ record: Record) {
+    private mutating func add(_ record: Record) async {
         let system = SystemValues(record)
         lines.append("record \(record.recordID.recordName)")
         lines.append("  type \(record.recordType)")
@@ -88,6 +88,27 @@ struct StoreDump {
             let mark = record.encryptedValues[key] == nil ? "" : "encrypted "
             lines.append(
                 "  field \(key) \(mark)\(ValueBytes.name(of: value)) \(Self.text(value))")
+            for asset in Self.assets(value) { lines.append(await Self.content(of: asset)) }
+        }
+    }
+
+    private static func assets(_ value: RecordValue) -> [Asset] {
+        switch value {
+        case .asset(let asset): [asset]
+        case .list(let values): values.compactMap(\.assetValue)
+        default: []
+        }
+    }
+
+    /// What an asset holds, or why it cannot be read.
+    private static func content(of asset: Asset) async -> String {
+        var hash = SHA256()
+        do throws(StoreError) {
+            for try await piece in try asset.chunks() { hash.update(piece.span) }
+            return "    holds sha256 \(Hex.encode(hash.finish()))"
+        } catch {
+            guard let place = error.place else { return "    is not there" }
+            return "    damage \(place.file) byte \(place.byte) kind \(place.kind)"
         }
     }
 

@@ -46,10 +46,20 @@ import Testing
                 } catch .damaged(let damage) {
                     #expect(isHit && damage.file == file)
                     #expect(damage.byte == (byte < 64 ? 0 : place.byte))
+                    if byte >= 64 { #expect(damage.kind == Self.kind(byte, place)) }
                 } catch {
                     Issue.record("\(error)")
                 }
             }
+        }
+    }
+
+    /// What is said of a changed byte of the frame at `place`.
+    private static func kind(_ byte: Int, _ place: ChunkPlace) -> ChunkDamage.Kind {
+        switch byte - place.byte {
+        case ..<80: .frame("header checksum")
+        case ..<(80 + place.storedLength): .frame("checksum")
+        default: .frame("padding")
         }
     }
 
@@ -59,10 +69,16 @@ import Testing
             let store = try Self.store(Array(bytes[..<length]), file)
             for (address, place, content) in chunks {
                 let end = place.byte + 80 + (place.storedLength + 7) / 8 * 8
-                if let read = try? store.read(address, at: place) {
-                    #expect(read == content && end <= length)
-                } else {
-                    #expect(end > length)
+                do throws(ChunkError) {
+                    #expect(try store.read(address, at: place) == content && end <= length)
+                } catch .damaged(let damage) {
+                    #expect(end > length && damage.file == file)
+                    let kind =
+                        length < 64
+                        ? ChunkDamage.Kind.header("length") : ChunkDamage.Kind.frame("length")
+                    #expect(damage.kind == kind)
+                } catch {
+                    Issue.record("\(error)")
                 }
             }
         }
@@ -100,6 +116,67 @@ import Testing
             let store = try Self.store(writer.bytes, file)
             #expect(throws: ChunkError.self) { try store.read(chunks[1].0, at: place) }
         }
+    }
+
+    /// A segment of one chunk, whose frame says what it is told, with right checksums.
+    private static func frame(
+        _ stored: [UInt8], length: UInt32, encoding: UInt8 = 1, storedLength: UInt32? = nil
+    ) throws -> (bytes: [UInt8], file: String, address: ChunkAddress, place: ChunkPlace) {
+        let (bytes, file, chunks) = try segment()
+        let place = chunks[0].1
+        var writer = ByteWriter()
+        writer.append(Array(bytes[..<(place.byte + 80)]))
+        writer.append(stored)
+        writer.pad(to: 8)
+        writer.set(Checksum.xxh3(stored.span), at: place.byte + 8)
+        writer.set(storedLength ?? UInt32(stored.count), at: place.byte + 16)
+        writer.set(length, at: place.byte + 20)
+        writer.set(encoding, at: place.byte + 24)
+        let header = Checksum.xxh3(
+            writer.bytes.span, in: place.byte + 8..<place.byte + 80,
+            seed: bytes.span.uint64(at: 40) &+ UInt64(place.byte))
+        writer.set(header, at: place.byte)
+        let stated = ChunkPlace(
+            number: place.number, byte: place.byte, storedLength: stored.count,
+            length: Int(length))
+        return (writer.bytes, file, chunks[0].0, stated)
+    }
+
+    @Test func `a block that stands for more than its chunk has, or for less, is refused`() throws {
+        let most = UInt32(Chunker.most)
+        for count in [1 << 24, Chunker.most + 1, Chunker.most - 1, 5_000] {
+            let zeros = [UInt8](repeating: 0, count: count)
+            let compressed = LZ4.compress(zeros.span, most: 1 << 20)
+            let block = try #require(compressed)
+            let (bytes, file, address, place) = try Self.frame(block, length: most)
+            let store = try Self.store(bytes, file)
+            #expect(throws: Self.damage(.frame("compression"), file, place)) {
+                try store.read(address, at: place)
+            }
+        }
+    }
+
+    @Test func `what a frame says of its lengths is believed only where it can be`() throws {
+        let stored = [UInt8](repeating: 1, count: 100)
+        for (length, encoding, storedLength) in [
+            (UInt32.max, UInt8(1), UInt32(100)), (0, 1, 100), (100, 1, 100), (101, 0, 100),
+            (200, 1, .max), (200, 1, 0), (100, 1, 101),
+        ] {
+            let (bytes, file, address, stated) = try Self.frame(
+                stored, length: length, encoding: encoding, storedLength: storedLength)
+            var place = stated
+            place.length = 200
+            let store = try Self.store(bytes, file)
+            #expect(throws: Self.damage(.frame("lengths"), file, place)) {
+                try store.read(address, at: place)
+            }
+        }
+    }
+
+    private static func damage(
+        _ kind: ChunkDamage.Kind, _ file: String, _ place: ChunkPlace
+    ) -> ChunkError {
+        .damaged(ChunkDamage(kind, file: file, byte: place.byte))
     }
 
     private static func durableStore() throws -> (ChunkStore, SimulatedDisk, EncodedChunk) {

@@ -97,4 +97,46 @@ import Testing
         bytes[39] = 0xff
         #expect(!isTaken(bytes))
     }
+
+    @Test func `lists that name each other without end are followed once each`() throws {
+        var lists: [ChunkAddress: [UInt8]] = [:]
+        var address = ChunkAddress([UInt8](repeating: 1, count: 32).span, at: 0)
+        var length = 1
+        for _ in 0..<6 {
+            var row = ByteWriter()
+            address.write(to: &row)
+            row.uint64(UInt64(length))
+            let list = (0..<400).flatMap { _ in row.bytes }
+            address = EncodedChunk(list, in: ChunkStoreTests.domain).address
+            lists[address] = list
+            length *= 400
+        }
+        var writer = ByteWriter()
+        writer.varint(length)
+        writer.zeros(32)
+        writer.uint8(6)
+        writer.varint(1)
+        address.write(to: &writer)
+        writer.varint(length)
+        var cursor = ByteCursor()
+        let content = try AssetContent(writer.bytes.span, &cursor)
+        var met: Set<AssetContent.List> = []
+        var (listCount, chunkCount) = (0, 0)
+        var pieces = PieceCursor(content)
+        while let step = pieces.next(once: &met) {
+            guard step.isList else {
+                chunkCount += 1
+                continue
+            }
+            listCount += 1
+            let list = try #require(lists[step.address])
+            let isEntered = pieces.enter(step, list.span)
+            #expect(isEntered)
+        }
+        #expect(listCount == 6 && chunkCount == 400)
+        // Who has them too adds nothing.
+        var again = PieceCursor(content)
+        let step = again.next(once: &met)
+        #expect(step == nil)
+    }
 }

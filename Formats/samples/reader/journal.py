@@ -101,7 +101,7 @@ class Manifest:
             need(
                 1 <= segment["state"] <= 3 and segment["length"] <= 1 << 32 and base < 1 << 52
                 and zero == 0 and base <= end <= segment["limit"], "segment", place)
-            need(segment["state"] != 1 or index == count - 1, "order", place)
+            need((segment["state"] == 1) == (index == count - 1), "order", place)
             need(not self.segments or self.segments[-1]["limit"] <= base, "order", place)
             self.segments.append(segment)
         self.checkpoint, self.checkpoint_fault = None, None
@@ -237,6 +237,8 @@ class Journal:
         self.manifest, self.name = newest(files)
         self.commits, self.open, self.dropped, self.fault = [], None, 0, None
         self.row, self.last_time = None, 0
+        # How many names there are: of complete commits, and with the open one.
+        self.known = self.named = 0
         # What the whole journal says at the place of the checkpoint.
         self.seen = None
         chain = self.manifest.segments[0]["chain"]
@@ -389,7 +391,7 @@ class Journal:
                 raise damage(f"frame.unknown kind {f['kind']}")
             if f["entry"]:
                 if f["ordinal"] == 0:
-                    self.open = []
+                    self.open, self.named = [], self.known
                 self.totals[0] += 1
                 if self.open is None or len(self.open) != f["ordinal"]:
                     raise damage("commit")
@@ -401,8 +403,13 @@ class Journal:
                     raise f["damage"]
             if not f["entry"]:
                 continue
+            if f["kind"] == 36:
+                if f["decoded"]["first"] != self.named:
+                    raise f["damage"]
+                self.named += len(f["decoded"]["names"])
             self.open.append(f)
             if f["last"]:
+                self.known = self.named
                 n, time = self.totals, struct.unpack("<q", struct.pack("<Q", f["time"]))[0]
                 n[2] = min(n[2], time) if n[1] else time
                 n[3] = max(n[3], time) if n[1] else time

@@ -2,7 +2,7 @@
 import base64
 import struct
 
-from journal import Cursor, Damage
+from journal import Cursor, Damage, u
 from xxhash import xxh3_64_intdigest
 
 
@@ -42,8 +42,7 @@ def system_fields(data):
 
     def text():
         start, length = c.place, part(c.varint)
-        # The page does not say what parts these two; a guess that fits the samples.
-        need(length <= len(data) - c.place, "count", start)
+        need(length <= len(c.data), "count", start)
         need(length <= c.left(), "truncated", start)
         try:
             return c.take(length).decode()
@@ -64,8 +63,9 @@ def system_fields(data):
             need(version, "version")
             created, modified = part(c.signed), part(c.signed)
             need(max(abs(created), abs(modified)) < 1 << 53, "date")
-            creator, modifier = ("_%016x%016x" % struct.unpack("<QQ", part(c.take, 16))
-                                 for _ in range(2))
+            creator, modifier = (
+                "_%016x%016x" % tuple(u(part(c.take, 8), 0, 8) for _ in range(2))
+                for _ in range(2))
             line += f" tag {version} created {created} by {creator} modified {modified} by {modifier}"
         if flags & 2:
             line += f" parent {text()}"

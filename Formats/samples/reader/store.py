@@ -16,6 +16,7 @@ from itertools import zip_longest
 
 sys.dont_write_bytecode = True
 
+from assets import Chunks
 from index import in_use, index
 from journal import DECODERS, Cursor, Damage, Journal, u
 from lines import system_fields, token_line
@@ -167,13 +168,23 @@ DECODERS.update({4: preamble, 32: record, 33: tombstone, 34: zone, 35: user, 36:
 
 
 def asset(c):
-    """Length and digest of an asset, whose value must keep its form to the end."""
+    """Length, digest, depth and pieces of an asset, whose value must keep its form to the end."""
     length, digest, depth = c.varint(), c.take(32), c.number(1)
     pieces = [(c.take(32), c.varint()) for _ in range(c.varint())]
     need(length <= 1 << 60 and depth <= 7 and len(pieces) <= 1000)
     need(all(0 < n and (depth or n <= 262144) for _, n in pieces))
     need(sum(n for _, n in pieces) == length)
-    return ended(c, (length, digest))
+    return ended(c, (length, digest, depth, pieces))
+
+
+def assets(kind, data):
+    """The assets in a value."""
+    if kind & 31 != 8:
+        return []
+    if not kind & 32:
+        return [asset(Cursor(data))]
+    c = Cursor(data)
+    return [asset(Cursor(c.take(c.varint()))) for _ in range(c.varint())]
 
 
 def value(kind, data):
@@ -194,7 +205,7 @@ def value(kind, data):
             return f"{len(data)} bytes of sha256 {hashlib.sha256(data).hexdigest()}"
         return "x" + data.hex()
     if kind == 8:
-        length, digest = asset(Cursor(data))
+        length, digest, *_ = asset(Cursor(data))
         return f"{length} bytes of {digest.hex()}"
     return f"{data[0]}:{data[1:].decode()}"
 
@@ -207,7 +218,7 @@ def hashed(kind, data):
         c = Cursor(data)
         parts = [hashed(8, c.take(c.varint())) for _ in range(c.varint())]
         return varint(len(parts)) + b"".join(varint(len(part)) + part for part in parts)
-    length, digest = asset(Cursor(data))
+    length, digest, *_ = asset(Cursor(data))
     return varint(length) + digest
 
 
@@ -233,7 +244,8 @@ class Store:
     def __init__(self, journal):
         self.store = journal.manifest.store
         self.users, self.names, self.zones, self.byName, self.entries = {}, [], {}, {}, {}
-        self.activity, self.marks, self.chunks = {}, [], {}
+        self.activity, self.marks, places = {}, [], {}
+        self.chunks = Chunks(journal.files, self.store, places)
         for commit in journal.commits:
             touched = {}
             for f in commit:
@@ -251,16 +263,14 @@ class Store:
                 elif kind == 35:
                     self.users[d[0]] = d[1]
                 elif kind == 36:
-                    if d["first"] != len(self.names):
-                        raise f["damage"]
                     self.names += d["names"]
                 elif kind == 37:
                     self.marks.append(d)
                 elif kind == 42:
-                    self.chunks.update((address, where) for address, *where in d)
+                    places.update((address, where) for address, *where in d)
                 elif kind == 43:
                     for address in d:
-                        self.chunks.pop(address, None)
+                        places.pop(address, None)
             self.activity.update(touched)
 
     def dump(self):
@@ -323,6 +333,7 @@ class Store:
             if kind & 64:
                 word = "encrypted " + word
             lines.append(f"  field {name} {word} {value(kind, data)}")
+            lines += [self.chunks.describe(a) for a in assets(kind, data)]
         return lines
 
     def digest(self, zone_name, records, system):

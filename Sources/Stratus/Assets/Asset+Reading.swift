@@ -7,6 +7,9 @@ internal import Synchronization
 // What an asset holds: in pieces, in memory, or in a file.
 
 extension Asset {
+    /// So much room is made for bytes that were not read yet.
+    private static let capacityLimit = 1 << 20
+
     /// All bytes, where there are no more than `limit`.
     ///
     /// - Throws: ``StoreError`` with `limitExceeded`, `assetNotAvailable` where the store has the
@@ -29,7 +32,8 @@ extension Asset {
         guard let threads = asset.store?.threads else { throw .assetGone }
         return try await threads.run {
             var reader = AssetReader(asset, range)
-            var data = Data(capacity: range.count)
+            // How long an asset says it is shows only as it is read.
+            var data = Data(capacity: min(range.count, Self.capacityLimit))
             while let bytes = try reader.next() { data.append(contentsOf: bytes) }
             return data
         }

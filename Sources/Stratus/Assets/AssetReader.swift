@@ -67,9 +67,7 @@ struct AssetReader: Sendable {
         while let step = cursor.next() {
             if !step.isList { return step }
             let list = try asset.bytes(of: step)
-            guard cursor.enter(step, list.span) else {
-                throw asset.named(.damagedList)
-            }
+            guard cursor.enter(step, list.span) else { throw try asset.misfit(step) }
         }
         return nil
     }
@@ -94,8 +92,13 @@ extension StoredAsset {
             throw named(error)
         }
         guard let bytes else { throw named(.assetGone) }
-        guard step.fits(bytes.count) else { throw named(.damagedList) }
+        guard step.fits(bytes.count) else { throw try misfit(step) }
         return step.isList || step.range.count == bytes.count ? bytes : Array(bytes[step.range])
+    }
+
+    /// That the chunk of a step is not what the asset says of it.
+    fileprivate func misfit(_ step: PieceCursor.Step) throws(StoreError) -> StoreError {
+        named(try store?.misfit(step.address) ?? .assetGone)
     }
 
     /// The error, with the record and the field that it is about.

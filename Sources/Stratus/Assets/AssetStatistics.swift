@@ -53,7 +53,9 @@ extension StoreReading {
         var statistics = AssetStatistics()
         try forEachAsset { asset throws(StoreError) in
             statistics.assetCount += 1
-            statistics.logicalBytes += asset.content.length
+            // What files say to be lengths is not always one.
+            let sum = statistics.logicalBytes.addingReportingOverflow(asset.content.length)
+            statistics.logicalBytes = sum.overflow ? .max : sum.partialValue
         }
         var segments: Set<UInt64> = []
         var classes: [Int: Int] = [:]

@@ -130,7 +130,7 @@ final class AssetStore: Sendable {
                 // It may have been moved since its place was looked up, but not without end.
                 guard place != last else {
                     throw StoreError(
-                        .damaged(ChunkDamage(.missing, file: place.file, byte: place.byte)))
+                        .damaged(ChunkDamage(.missing, file: place.file, byte: 0)))
                 }
                 last = place
             } catch {
@@ -138,6 +138,12 @@ final class AssetStore: Sendable {
             }
         }
         return nil
+    }
+
+    /// That a chunk is whole and is not what an asset says of it.
+    func misfit(_ address: ChunkAddress) throws(StoreError) -> StoreError {
+        guard let place = try place(of: address) else { return .assetGone }
+        return StoreError(.damaged(ChunkDamage(.list, file: place.file, byte: place.byte)))
     }
 
     /// The domain in which the assets of a user in a database are the same.
@@ -201,8 +207,13 @@ extension StoreError {
         switch error {
         case .storage(let error): self.init(error)
         case .damaged(let damage):
-            self.init(.internalError, "an asset is damaged")
-            cause = .damaged
+            if case .newerFormat = damage.kind {
+                self.init(.internalError, "an asset lies in a segment of a newer format")
+                cause = .newerFormat
+            } else {
+                self.init(.internalError, "an asset is damaged")
+                cause = .damaged
+            }
             place = Place(
                 file: damage.file, byte: damage.byte, kind: damage.kind.identifier)
         case .refused: self.init(.internalError, "the index gave no answer")

@@ -2,7 +2,8 @@ internal import StratusAssets
 internal import StratusFiles
 internal import StratusJournal
 
-/// Reads every chunk that the journal knows, and every asset that a record names.
+/// Reads every chunk that the journal knows, and every asset that a record names; and compares what
+/// the index says of both with the journal.
 struct AssetVerification {
     private(set) var findings: [StoreError.Place] = []
     private(set) var chunkCount = 0
@@ -10,21 +11,44 @@ struct AssetVerification {
     private(set) var chunkBytes = 0
     /// Why chunks cannot be read.
     private var damaged: [ChunkAddress: StoreError.Place] = [:]
-    private let reading: StoreReading
+    private let follower: StoreFollower
     private let assets: AssetStore
 
     private static let batchLimit = 4096
 
-    init(_ storage: any Storage) throws {
-        let foundation = StoreFoundation(
-            storage, memoryLimit: MemoryBudget.usual / 4, threads: IOThreads(count: 1))
-        let follower = try StoreFollower(foundation)
-        reading = StoreReading(follower.published.current, .blocking)
-        assets = foundation.assets
-        try withExtendedLifetime(follower) {
-            try readChunks()
-            try followAssets()
+    /// - Parameters:
+    ///   - lostChunks: how many chunks the journal says were taken back.
+    ///   - resuming: whether the index that the manifest names is whole; else it is made anew, for
+    ///     this alone, as it is where it says something else than the journal.
+    init(
+        _ storage: any Storage, _ manifest: Manifest, lostChunks: Int, resuming: Bool
+    ) throws {
+        var (follower, assets) = try Self.follow(storage, resuming: resuming)
+        if resuming, follower.checkpoint != nil {
+            findings = try AssetMapVerification(
+                Self.reading(follower), named: manifest, lostChunks: lostChunks
+            ).findings
+            if !findings.isEmpty {
+                (follower, assets) = try Self.follow(storage, resuming: false)
+            }
         }
+        self.follower = follower
+        self.assets = assets
+        try readChunks()
+        try followAssets()
+    }
+
+    private static func follow(
+        _ storage: any Storage, resuming: Bool
+    ) throws -> (StoreFollower, AssetStore) {
+        let foundation = StoreFoundation(
+            storage, memoryLimit: MemoryBudget.usual / 4, threads: IOThreads(count: 1),
+            resumes: resuming)
+        return (try StoreFollower(foundation), foundation.assets)
+    }
+
+    private static func reading(_ follower: StoreFollower) -> StoreReading {
+        StoreReading(follower.published.current, .blocking)
     }
 
     /// Each once, in the order in which they lie, a few thousand at a time.
@@ -43,7 +67,7 @@ struct AssetVerification {
             batch.removeAll(keepingCapacity: true)
         }
         var (count, bytes) = (0, 0)
-        try reading.forEachChunk { address, place throws(StoreError) in
+        try Self.reading(follower).forEachChunk { address, place throws(StoreError) in
             batch.append((address, place))
             count += 1
             bytes += place.storedLength
@@ -56,15 +80,9 @@ struct AssetVerification {
     private static func place(
         of error: ChunkError, at place: ChunkPlace
     ) throws(StoreError) -> StoreError.Place {
-        if case .storage(let failure) = error {
-            switch failure.kind {
-            case .notFound:
-                return StoreError.Place(
-                    file: place.file, byte: 0, kind: ChunkDamage.Kind.missing.identifier)
-            case .truncated:
-                return StoreError.Place(file: place.file, byte: place.byte, kind: "file.truncated")
-            default: break
-            }
+        if case .storage(let failure) = error, failure.kind == .notFound {
+            return StoreError.Place(
+                file: place.file, byte: 0, kind: ChunkDamage.Kind.missing.identifier)
         }
         let failure = StoreError(error)
         guard let place = failure.place else { throw failure }
@@ -73,44 +91,123 @@ struct AssetVerification {
 
     /// Says which records and fields are concerned.
     private mutating func followAssets() throws {
+        let reading = Self.reading(follower)
+        var walk = AssetWalk(assets, damaged)
         var findings: [StoreError.Place] = []
-        var met: Set<ChunkAddress> = []
         try reading.forEachAsset { asset throws(StoreError) in
-            func note(_ place: StoreError.Place) throws(StoreError) {
-                var place = place
-                place.record = try reading.recordID(of: asset.entry, in: asset.zone)
-                place.field = reading.schema.name(asset.field)
-                findings.append(place)
-            }
-            var cursor = PieceCursor(asset.content)
-            while let step = cursor.next() {
-                if let place = damaged[step.address] {
-                    met.insert(step.address)
-                    try note(place)
-                    continue
-                }
-                guard let place = try assets.place(of: step.address) else {
-                    try note(
-                        StoreError.Place(
-                            file: "", byte: 0, offset: asset.entry.offset.rawValue,
-                            kind: "asset.chunk"))
-                    continue
-                }
-                var isRight = step.fits(place.length)
-                if step.isList {
-                    let bytes = try assets.read(step.address) ?? []
-                    isRight = cursor.enter(step, bytes.span)
-                }
-                if !isRight {
-                    try note(
-                        StoreError.Place(
-                            file: place.file, byte: place.byte,
-                            kind: ChunkDamage.Kind.list.identifier))
+            var noted: Set<StoreError.Place> = []
+            for piece in asset.content.pieces {
+                try walk.follow(piece, depth: asset.content.depth) { place throws(StoreError) in
+                    // What is nowhere is missed where it is named.
+                    var place = place.file.isEmpty ? reading.place(of: asset.entry) : place
+                    guard noted.insert(place).inserted else { return }
+                    place.record = try reading.recordID(of: asset.entry, in: asset.zone)
+                    place.field = reading.schema.name(asset.field)
+                    findings.append(place)
                 }
             }
         }
         // What no record names is damaged all the same.
-        findings += damaged.filter { !met.contains($0.key) }.map(\.value)
-        self.findings = findings
+        findings += damaged.filter { !walk.met.contains($0.key) }.map(\.value)
+        self.findings += findings
+    }
+}
+
+extension StoreReading {
+    /// That an entry names a chunk of which no entry says where it lies.
+    fileprivate func place(of entry: JournalEntry) -> StoreError.Place {
+        let base = view.segment(at: entry.offset)?.base ?? entry.offset
+        return StoreError.Place(
+            file: SegmentHeader.fileName(base: base), byte: entry.offset.bytes(since: base),
+            offset: entry.offset.rawValue, kind: "asset.chunk")
+    }
+}
+
+/// Follows pieces of assets to their chunks.
+///
+/// A list is read once, whoever and however many name it: whoever names one that was read before is
+/// told the first damage in it.
+private struct AssetWalk {
+    typealias Note = (StoreError.Place) throws(StoreError) -> Void
+
+    private let assets: AssetStore
+    private let damaged: [ChunkAddress: StoreError.Place]
+    /// The damaged chunks that were come to.
+    private(set) var met: Set<ChunkAddress> = []
+    /// What was damaged first in each list; nil: nothing.
+    private var lists: [AssetContent.List: StoreError.Place?] = [:]
+
+    init(_ assets: AssetStore, _ damaged: [ChunkAddress: StoreError.Place]) {
+        self.assets = assets
+        self.damaged = damaged
+    }
+
+    /// Tells `note` all damage of what a piece stands for, with no file of what is nowhere; returns
+    /// the first.
+    @discardableResult
+    mutating func follow(
+        _ piece: AssetContent.Piece, depth: Int, _ note: Note
+    ) throws(StoreError) -> StoreError.Place? {
+        if depth == 0 {
+            let place = try damage(of: piece)
+            if let place { try note(place) }
+            return place
+        }
+        let list = AssetContent.List(piece: piece, depth: depth - 1)
+        if let known = lists[list] {
+            if let known { try note(known) }
+            return known
+        }
+        var first: StoreError.Place?
+        switch try read(list) {
+        case .success(let pieces):
+            for piece in pieces {
+                let place = try follow(piece, depth: depth - 1, note)
+                first = first ?? place
+            }
+        case .failure(let damage):
+            try note(damage.place)
+            first = damage.place
+        }
+        lists.updateValue(first, forKey: list)
+        return first
+    }
+
+    /// What is wrong with a chunk of an asset.
+    private mutating func damage(
+        of piece: AssetContent.Piece
+    ) throws(StoreError) -> StoreError.Place? {
+        if let place = damaged[piece.address] {
+            met.insert(piece.address)
+            return place
+        }
+        guard let place = try assets.place(of: piece.address) else { return Self.nowhere }
+        return place.length == piece.length ? nil : Self.wrong(place)
+    }
+
+    private struct ListDamage: Error { var place: StoreError.Place }
+
+    private mutating func read(
+        _ list: AssetContent.List
+    ) throws(StoreError) -> Result<[AssetContent.Piece], ListDamage> {
+        let address = list.piece.address
+        if let place = damaged[address] {
+            met.insert(address)
+            return .failure(ListDamage(place: place))
+        }
+        guard let place = try assets.place(of: address), let bytes = try assets.read(address)
+        else { return .failure(ListDamage(place: Self.nowhere)) }
+        guard let pieces = list.pieces(bytes.span) else {
+            return .failure(ListDamage(place: Self.wrong(place)))
+        }
+        return .success(pieces)
+    }
+
+    /// To be completed by whoever knows who names it.
+    private static let nowhere = StoreError.Place(file: "", byte: 0, kind: "asset.chunk")
+
+    private static func wrong(_ place: ChunkPlace) -> StoreError.Place {
+        StoreError.Place(
+            file: place.file, byte: place.byte, kind: ChunkDamage.Kind.list.identifier)
     }
 }

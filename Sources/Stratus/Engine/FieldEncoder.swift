@@ -153,9 +153,9 @@ struct FieldEncoder {
             } catch {
                 throw StoreError(.internalError, "an asset of the record cannot be read")
             }
-        }
-        guard total ?? 0 < AssetContent.lengthLimit else {
-            throw StoreError(.limitExceeded, "the assets of the record are too long")
+            guard total ?? 0 < AssetContent.lengthLimit else {
+                throw StoreError(.limitExceeded, "the assets of the record are too long")
+            }
         }
         return total
     }

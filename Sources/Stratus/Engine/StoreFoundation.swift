@@ -12,8 +12,13 @@ struct StoreFoundation: Sendable {
     /// For whatever waits for the disk.
     let threads: IOThreads
     let assets: AssetStore
+    /// Whether the index that a checkpoint names is believed.
+    private let resumes: Bool
 
-    init(_ storage: any Storage, memoryLimit: Int, threads: IOThreads) {
+    init(
+        _ storage: any Storage, memoryLimit: Int, threads: IOThreads, resumes: Bool = true
+    ) {
+        self.resumes = resumes
         Heap.prepare()
         self.storage = storage
         self.threads = threads
@@ -52,7 +57,7 @@ struct StoreFoundation: Sendable {
         }
         return Beginnings(empty: fold(empty)) { checkpoint in
             // Whoever deletes the index gets a new one.
-            guard checkpoint.files.allSatisfy(files.contains) else { return nil }
+            guard resumes, checkpoint.files.allSatisfy(files.contains) else { return nil }
             return StoreFold.State(checkpoint, tables, firstNumber: firstFree, released).map(fold)
         }
     }

@@ -1,3 +1,4 @@
+internal import StratusAssets
 internal import StratusBytes
 package import StratusFiles
 internal import StratusIndex
@@ -45,8 +46,12 @@ package struct StoreVerification: Sendable {
         var verifier = JournalVerifier(manifest, in: storage)
         let length = manifest.length
         var hasAssets = false
+        var lostChunks = 0
         try verifier.run { entry in
             hasAssets = hasAssets || entry.kind == .chunks
+            if entry.kind == .lostChunks {
+                lostChunks += entry.payloadRange.count / ChunkAddress.length
+            }
             progress(entry.offset.bytes(since: .zero), length)
             return Self.check(entry)
         }
@@ -61,7 +66,8 @@ package struct StoreVerification: Sendable {
         }
         // What the journal says of chunks can only be believed if it is whole itself.
         guard hasAssets, findings.allSatisfy(Self.isOfIndex) else { return }
-        let assets = try AssetVerification(storage)
+        let assets = try AssetVerification(
+            storage, manifest, lostChunks: lostChunks, resuming: findings.isEmpty)
         findings += assets.findings
         chunkCount = assets.chunkCount
         chunkBytes = assets.chunkBytes

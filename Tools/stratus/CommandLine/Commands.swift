@@ -201,9 +201,10 @@ extension Command {
     fileprivate static let verify = Command(
         "verify", "check every byte of a store",
         details: """
-            Reads the whole store, its journal and its index, changes nothing, and names each \
-            damage with its file, byte and kind. Damage of the index loses nothing: reindex heals \
-            it. The exit code is 1 where there is any, 13 where the store cannot be opened.
+            Reads the whole store, its journal, its index and its assets, changes nothing, and \
+            names each damage with its file, byte and kind, and of an asset with record and \
+            field. Damage of the index loses nothing: reindex heals it. The exit code is 1 where \
+            there is any, 13 where the store cannot be opened.
             """,
         arguments: [.store],
         examples: [

@@ -39,7 +39,10 @@ enum Verify {
                 + (result.hasCheckpoint
                     ? "; \(Quantities.size(UInt64(result.tableBytes))) in "
                         + "\(result.tableCount) tables of the index"
-                    : "; there is no checkpoint yet"))
+                    : "; there is no checkpoint yet")
+                + (result.chunkCount > 0
+                    ? "; \(Quantities.size(UInt64(result.chunkBytes))) in "
+                        + "\(result.chunkCount) chunks of assets" : ""))
         return count == 0 ? .ok : .differences
     }
 }

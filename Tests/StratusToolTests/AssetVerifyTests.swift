@@ -1,0 +1,56 @@
+import FoundationEssentials
+import StratusTool
+import Testing
+
+/// What `verify` says of a store with assets.
+@Suite struct AssetVerifyTests {
+    /// A store with a file that is too large for a record.
+    private func makePlace() async throws -> Place {
+        let place = try Place()
+        var text = ""
+        for number in 0..<40_000 { text += "\(number * number % 9973) " }
+        try place.write(text, "tree/large")
+        try await place.importTree()
+        return place
+    }
+
+    /// Changes a byte of the first file whose name begins so.
+    private func flip(_ prefix: String, _ byte: Int, in place: Place) throws {
+        let folder = place.path + "/store"
+        let name = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+                .first { $0.hasPrefix(prefix) })
+        let path = URL(filePath: "\(folder)/\(name)")
+        var bytes = try Data(contentsOf: path)
+        bytes[byte] ^= 1
+        try bytes.write(to: path)
+    }
+
+    @Test func `a damaged chunk is named with the record and the field that need it`() async throws
+    {
+        let place = try await makePlace()
+        let whole = try await place.run("verify @/store")
+        #expect(whole.code == .ok && whole.results.contains("chunks of assets"))
+        try flip("chunks-", 200, in: place)
+        let damaged = try await place.run("verify @/store")
+        #expect(damaged.code == .differences)
+        #expect(
+            damaged.results.hasPrefix(
+                "chunks-0000000000000001, byte 64: chunk.checksum; record "))
+        #expect(damaged.results.contains(" of zone files, field asset\n1 findings"))
+        let json = try await place.run("verify @/store", json: true)
+        #expect(json.results.contains(#""zone":"files","field":"asset"}"#))
+    }
+
+    @Test func `where the index is damaged the assets are read without it`() async throws {
+        let place = try await makePlace()
+        _ = try await place.run("checkpoint @/store")
+        try flip("index-", 40, in: place)
+        let damaged = try await place.run("verify @/store")
+        #expect(damaged.code == .differences)
+        #expect(
+            damaged.results.contains("index.checksum; 'stratus reindex STORE' heals it\n1 findings")
+        )
+        #expect(damaged.results.contains("chunks of assets"))
+    }
+}
