@@ -74,6 +74,9 @@ import Testing
         let relative = try await TestGateway(grants: [.files(under: "etc")])
         let absolute = try await relative.call("assets/upload", #"{"path":"/etc/passwd"}"#)
         #expect(absolute.code == "ACCESS_DENIED")
+        let several = try await TestGateway(
+            grants: [.files(under: "/"), .files(under: folder.path), .files(under: "/etc")])
+        #expect(try await several.call("assets/upload", #"{"path":"in"}"#).status == 200)
         let closed = try await TestGateway()
         let refused = try await closed.call("assets/upload", #"{"path":"/etc/passwd"}"#)
         #expect(refused.code == "ACCESS_DENIED")
