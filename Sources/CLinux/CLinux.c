@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/uio.h>
 
@@ -35,4 +36,8 @@ int64_t clinux_random(void *bytes, size_t count) {
 
 void clinux_map_blocks_from(int length) {
     mallopt(M_MMAP_THRESHOLD, length);
+}
+
+const char *clinux_error_text(int number) {
+    return strerrordesc_np(number);
 }

@@ -25,4 +25,7 @@ int64_t clinux_random(void *bytes, size_t count);
 /// mallopt(3) with M_MMAP_THRESHOLD.
 void clinux_map_blocks_from(int length);
 
+/// strerrordesc_np(3): what an errno means, in English; null where nobody knows.
+const char *clinux_error_text(int number);
+
 #endif

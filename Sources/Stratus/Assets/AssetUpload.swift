@@ -61,14 +61,16 @@ final class AssetUpload: Sendable {
 
     /// Stores what a file holds. `progress` is told what was read and of how much, in bytes.
     func add(
-        file path: [UInt8], progress: (Int, Int?) -> Void
+        file place: FilePlace, progress: (Int, Int?) -> Void
     ) throws(StoreError) -> AssetContent {
+        let path = place.path
         let file: SourceFile
         do throws(SystemError) {
-            file = try SourceFile(bytes: path)
+            file = try SourceFile(place)
         } catch {
             throw StoreError(readingFile: error, path)
         }
+        guard file.isMeant else { throw .fileModified(path) }
         var position = 0
         while true {
             let piece: [UInt8]

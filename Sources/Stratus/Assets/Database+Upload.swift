@@ -229,7 +229,7 @@ extension AssetUpload {
     fileprivate func stored(_ asset: Asset, _ progress: (Int, Int?) -> Void) -> Asset {
         do throws(StoreError) {
             switch asset.source {
-            case .file(let path): return Asset(try add(file: path, progress: progress), in: store)
+            case .file(let place): return Asset(try add(file: place, progress: progress), in: store)
             case .data(let data): return Asset(try add(data: data, progress: progress), in: store)
             case .stored(let stored) where stored.store === store:
                 try retain(stored)
