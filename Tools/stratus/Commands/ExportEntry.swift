@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Stratus
 import StratusFiles
+import Synchronization
 
 /// A record as the entry of a tree.
 struct ExportEntry: Sendable {
@@ -65,9 +66,6 @@ enum ExportOutcome: Sendable {
 }
 
 extension ExportEntry {
-    /// So much of an asset is in memory at a time.
-    private static let pieceLength = 4 << 20
-
     /// Makes the entry; throws what ends the export.
     func make(
         in folder: TreeWriter.Folder, from database: DatabaseSnapshot
@@ -102,17 +100,22 @@ extension ExportEntry {
         }
         // Goes again where this ends before it is finished.
         let file = try folder.makeFile(name)
-        var position = 0
         if let contents {
             try file.write(contents.span, at: 0)
         } else if let asset {
-            while position < size {
-                if Terminal.requestedStop != nil { return .stopped }
-                let end = min(size, position + Self.pieceLength)
-                let bytes = try await asset.data(in: position..<end)
-                try file.write(bytes.span, at: position)
-                position = end
+            let failure = Mutex<SystemError?>(nil)
+            try await asset.forEachPiece { piece, position in
+                if Terminal.requestedStop != nil { return false }
+                do throws(SystemError) {
+                    try file.write(piece, at: position)
+                    return true
+                } catch {
+                    failure.withLock { $0 = error }
+                    return false
+                }
             }
+            if let failure = failure.withLock({ $0 }) { throw failure }
+            if Terminal.requestedStop != nil { return .stopped }
         }
         try file.finish(mode: mode, modifiedNanoseconds: modifiedNanoseconds)
         return .made(size)
