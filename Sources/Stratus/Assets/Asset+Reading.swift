@@ -200,7 +200,10 @@ extension StoredAsset {
             }
             try file.place()
         } catch let error as SystemError {
-            var failure = StoreError(.internalError, "the file cannot be written")
+            var failure =
+                error.code == .exists
+                ? StoreError(.invalidArguments, "there is a file of that name already")
+                : StoreError(.internalError, "the file cannot be written")
             failure.cause = .inputOutput("\(path) (\(error))")
             throw failure
         }

@@ -59,6 +59,8 @@ struct Importer {
 
     private var batch: [Record] = []
     private var batchLength = 0
+    /// The files among the batch that the save reads.
+    private var paths: [Record.ID: [UInt8]] = [:]
     /// The names of all entries that were met, to know which records are of none.
     private(set) var met: Set<String> = []
     private var isComplete = true
@@ -275,6 +277,7 @@ struct Importer {
             }
         }
         record["asset"] = .asset(Asset(file: place))
+        paths[record.recordID] = entry.path
     }
 
     private mutating func flush() async throws {
@@ -296,6 +299,7 @@ struct Importer {
             token, saved: batch.map(\.recordID.recordName), deleted: [])
         batch = []
         batchLength = 0
+        paths = [:]
     }
 
     /// Leaves out of the batch the files that were gone or changed when their turn came; false
@@ -304,11 +308,11 @@ struct Importer {
         let count = batch.count
         for (item, error) in failure.partialErrors {
             guard error.code == .assetFileNotFound || error.code == .assetFileModified,
-                case .record(let id) = item
+                case .record(let id) = item, let path = paths[id],
+                let place = batch.firstIndex(where: { $0.recordID == id })
             else { continue }
-            batch.removeAll { $0.recordID == id }
-            skippedCount += 1
-            output.warning("import.skipped", error.reason, file: error.filePath)
+            byteCount -= Int(batch.remove(at: place)["size"]?.int64Value ?? 0)
+            skip(path, error.reason + error.callText(of: path))
         }
         return batch.count < count
     }
@@ -352,9 +356,10 @@ extension SourceFile.Identity {
 }
 
 extension StoreError {
-    /// The file that could not be read.
-    fileprivate var filePath: String? {
-        if case .inputOutput(let path) = cause { path } else { nil }
+    /// Which call of the system failed at the file, and why, in parentheses; or nothing.
+    fileprivate func callText(of path: [UInt8]) -> Substring {
+        guard case .inputOutput(let text) = cause else { return "" }
+        return text.dropFirst(String(decoding: path, as: UTF8.self).count)
     }
 }
 
