@@ -26,6 +26,12 @@ package struct FilePlace: Hashable, Sendable {
         seen = Seen(tree: tree, identity: entry.identity)
     }
 
+    /// How many bytes are there to read, in what was looked at or in what is there now; nil where
+    /// there is nothing.
+    package var length: Int? {
+        (seen?.identity ?? LinuxFileSystem().identity(ofFile: path))?.length
+    }
+
     func open() throws(SystemError) -> FileDescriptor {
         guard let seen else {
             guard !path.contains(0) else { throw SystemError(.notFound, in: "open") }
