@@ -110,7 +110,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "StratusToolTests",
-            dependencies: ["StratusTool", "StratusGateway", "Stratus", "Support"],
+            dependencies: ["StratusTool", "StratusGateway", "Stratus", "StratusFiles", "Support"],
             swiftSettings: settings),
     ]
 )

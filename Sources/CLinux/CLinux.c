@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/uio.h>
 
@@ -40,4 +41,8 @@ int64_t clinux_random(void *bytes, size_t count) {
 void clinux_set_heap(int mapped, int kept) {
     mallopt(M_MMAP_THRESHOLD, mapped);
     mallopt(M_TRIM_THRESHOLD, kept);
+}
+
+const char *clinux_error_text(int number) {
+    return strerrordesc_np(number);
 }

@@ -1,9 +1,8 @@
-internal import CLinux
 internal import Glibc
 
-/// What a directory of the machine holds, for bringing it into a store. It follows no link below
-/// its root and changes nothing.
-package struct FileTree: Sendable {
+/// What a directory of the machine holds, for bringing it into a store. It changes nothing, and
+/// nothing leads out of it: below its root no link is followed, whoever exchanges what meanwhile.
+package final class FileTree: Sendable {
     package enum Kind: Equatable, Sendable {
         case folder
         case file
@@ -12,7 +11,7 @@ package struct FileTree: Sendable {
         case other
     }
 
-    package struct Entry: Equatable, Sendable {
+    package struct Entry: Sendable {
         /// Relative to the tree, its parts joined by `/`; bytes, since names need not be UTF-8.
         package var path: [UInt8]
         package var kind: Kind
@@ -22,6 +21,8 @@ package struct FileTree: Sendable {
         package var mode: Int
         /// Since 1970.
         package var modifiedNanoseconds: Int
+        /// What it was when it was looked at.
+        package var identity: SourceFile.Identity
 
         /// The last part of the path.
         package var name: [UInt8] {
@@ -34,99 +35,75 @@ package struct FileTree: Sendable {
         }
     }
 
-    /// The directory on top.
-    package let root: String
+    private let root: OpenFolder
 
-    package init(_ root: String) throws(SystemError) {
-        self.root = root
-        // Fails now where it is no directory.
-        _ = try names(in: [])
+    /// Opens the directory at a path of the system; it may be a link to one.
+    package init(_ path: String) throws(SystemError) { root = try OpenFolder(at: path) }
+
+    /// The folder at a path of the tree; the root at none.
+    package func folder(_ path: [UInt8]) throws(SystemError) -> Folder {
+        Folder(path: path, tree: self, folder: try root.folder(at: path))
     }
 
-    /// The names in a folder, sorted.
-    package func names(in path: [UInt8]) throws(SystemError) -> [[UInt8]] {
-        let folder = try open(path, O_RDONLY | O_DIRECTORY)
-        return try DirectoryStream(folder).names.sorted { $0.lexicographicallyPrecedes($1) }
+    func open(_ path: [UInt8]) throws(SystemError) -> FileDescriptor {
+        let start = path.lastIndex(of: UInt8(ascii: "/"))
+        let folder = try root.folder(at: start.map { Array(path[..<$0]) } ?? [])
+        return try folder.open(Array(path[(start.map { $0 + 1 } ?? 0)...]), O_RDONLY)
     }
+}
 
-    /// What lies at `path`.
-    package func entry(_ path: [UInt8]) throws(SystemError) -> Entry {
-        var status = stat()
-        // Safe: the path ends with a zero, and the structure outlives the call.
-        let result = unsafe full(path).withUnsafeBufferPointer { buffer -> Int32 in
-            guard let start = buffer.baseAddress else { return -1 }
-            return unsafe lstat(start, &status)
+extension FileTree {
+    /// A folder of the tree. While it is there, it is open.
+    package struct Folder: Sendable {
+        package let path: [UInt8]
+        fileprivate let tree: FileTree
+        fileprivate let folder: OpenFolder
+
+        /// What lies in it, sorted.
+        package func names() throws(SystemError) -> [[UInt8]] {
+            try folder.names().sorted { $0.lexicographicallyPrecedes($1) }
         }
-        guard result == 0 else { throw SystemError(number: errno, in: "lstat") }
-        let kind: Kind =
-            switch status.st_mode & S_IFMT {
-            case S_IFDIR: .folder
-            case S_IFREG: .file
-            case S_IFLNK: .link
-            default: .other
-            }
-        return Entry(
-            path: path, kind: kind, size: status.st_size, mode: Int(status.st_mode & 0o7777),
-            modifiedNanoseconds: Self.nanoseconds(status.st_mtim))
+
+        /// What lies there under that name.
+        package func entry(_ name: [UInt8]) throws(SystemError) -> Entry {
+            let status = try folder.status(name)
+            let kind: Kind =
+                switch status.st_mode & S_IFMT {
+                case S_IFDIR: .folder
+                case S_IFREG: .file
+                case S_IFLNK: .link
+                default: .other
+                }
+            return Entry(
+                path: child(name), kind: kind, size: status.st_size,
+                mode: Int(status.st_mode & 0o7777),
+                modifiedNanoseconds: FileTree.nanoseconds(status.st_mtim),
+                identity: SourceFile.Identity(status))
+        }
+
+        /// The path that an entry of that name has.
+        package func child(_ name: [UInt8]) -> [UInt8] {
+            path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
+        }
+
+        /// Where the link of that name points to.
+        package func target(_ name: [UInt8]) throws(SystemError) -> [UInt8] {
+            try folder.target(name)
+        }
+
+        /// Where to read a file of the folder later, when the folder need not be open.
+        package func place(of entry: Entry) -> FilePlace { FilePlace(entry, in: tree) }
+
+        /// Opens a file of the folder now.
+        package func file(_ entry: Entry) throws(SystemError) -> SourceFile {
+            try SourceFile(folder.open(entry.name, O_RDONLY), place(of: entry))
+        }
     }
 
     /// Times that no number holds, before 1678 and after 2262, become the least and the greatest.
-    private static func nanoseconds(_ time: timespec) -> Int {
+    fileprivate static func nanoseconds(_ time: timespec) -> Int {
         let (seconds, over) = time.tv_sec.multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, overAgain) = seconds.addingReportingOverflow(time.tv_nsec)
         return over || overAgain ? (time.tv_sec < 0 ? .min : .max) : sum
-    }
-
-    /// The path of the system that `path` has.
-    package func systemPath(_ path: [UInt8]) -> [UInt8] {
-        Array(root.utf8) + (path.isEmpty ? [] : [UInt8(ascii: "/")] + path)
-    }
-
-    /// Where the link at `path` points to.
-    package func target(_ path: [UInt8]) throws(SystemError) -> [UInt8] {
-        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
-        // Safe: the path ends with a zero, and the array has room for what is asked.
-        let count = unsafe full(path).withUnsafeBufferPointer { buffer -> Int in
-            guard let start = buffer.baseAddress else { return -1 }
-            return unsafe readlink(start, &target, target.count)
-        }
-        guard count >= 0 else { throw SystemError(number: errno, in: "readlink") }
-        return target[..<count].map { UInt8(bitPattern: $0) }
-    }
-
-    /// Reads the file at `path` and gives `body` its bytes, a piece at a time.
-    package func read(
-        _ path: [UInt8], _ body: (Span<UInt8>) throws(SystemError) -> Void
-    ) throws(SystemError) {
-        let file = try open(path, O_RDONLY)
-        defer { _ = close(file.rawValue) }
-        var position = 0
-        var buffer = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            let count = try retrying { () throws(SystemError) in
-                var span = buffer.mutableSpan
-                return try LinuxFileSystem().read(file, into: &span, at: position)
-            }
-            if count == 0 { return }
-            position += count
-            try body(buffer.span.extracting(0..<count))
-        }
-    }
-
-    private func open(_ path: [UInt8], _ flags: Int32) throws(SystemError) -> FileDescriptor {
-        // Safe: the path ends with a zero.
-        let result = unsafe full(path).withUnsafeBufferPointer { buffer -> Int32 in
-            guard let start = buffer.baseAddress else { return -EINVAL }
-            return unsafe clinux_openat(
-                AT_FDCWD, start,
-                flags | O_CLOEXEC | O_NONBLOCK | (path.isEmpty ? 0 : O_NOFOLLOW), 0)
-        }
-        guard result >= 0 else { throw SystemError(number: -result, in: "open") }
-        return FileDescriptor(rawValue: result)
-    }
-
-    /// The path of the system, ending with a zero.
-    private func full(_ path: [UInt8]) -> [CChar] {
-        systemPath(path).map { CChar(bitPattern: $0) } + [0]
     }
 }

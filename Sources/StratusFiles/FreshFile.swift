@@ -7,7 +7,7 @@ package final class FreshFile: Sendable {
     private let name: String
     private let system = LinuxFileSystem()
 
-    /// Begins a file that is to be named `path`, which must not exist when it is placed.
+    /// Begins a file that is to be named `path`, which must not exist, now nor when it is placed.
     package init(_ path: String, _ randomness: Randomness = .system) throws(SystemError) {
         let parts = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         name = String(parts.map { path[path.utf8.index(after: $0)...] } ?? path[...])
@@ -15,6 +15,9 @@ package final class FreshFile: Sendable {
             throw SystemError(.notFound, in: "open")
         }
         let folder = parts.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        if (try? OpenFolder(at: folder).status(Array(name.utf8))) != nil {
+            throw SystemError(.exists, in: "open")
+        }
         directory = try system.openDirectory(folder)
         temporaryName = ".stratus-\(randomness.next())"
         do {

@@ -9,7 +9,7 @@ package struct LinuxFileSystem: FileSystem {
         // Safe: the string is a C string for the length of the call.
         let result = unsafe clinux_openat(
             AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-        return try descriptor(result, "open")
+        return try Self.descriptor(result, "open")
     }
 
     package func makeDirectory(_ path: String) throws(SystemError) {
@@ -30,7 +30,7 @@ package struct LinuxFileSystem: FileSystem {
         // Safe: the string is a C string for the length of the call.
         let result = unsafe clinux_openat(
             directory.rawValue, name, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        return try descriptor(result, "open")
+        return try Self.descriptor(result, "open")
     }
 
     package func close(_ file: FileDescriptor) throws(SystemError) {
@@ -130,7 +130,7 @@ package struct LinuxFileSystem: FileSystem {
         // Safe: the string is a C string for the length of the call.
         let fresh = unsafe clinux_openat(
             directory.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-        return try DirectoryStream(descriptor(fresh, "open")).names.compactMap { name in
+        return try DirectoryStream(Self.descriptor(fresh, "open")).names.compactMap { name in
             String(validating: name, as: UTF8.self)
         }
     }
@@ -153,7 +153,8 @@ package struct LinuxFileSystem: FileSystem {
         }
     }
 
-    private func descriptor(
+    /// What a call that opens something has returned.
+    static func descriptor(
         _ result: Int32, _ call: StaticString
     ) throws(SystemError) -> FileDescriptor {
         guard result >= 0 else { throw SystemError(number: -result, in: call) }
@@ -204,7 +205,13 @@ extension SystemError: CustomStringConvertible {
         case .inputOutput: "input/output error"
         case .wouldBlock: "would block"
         case .permission: "not permitted"
-        case .other(let number): "error \(number)"
+        case .other(let number): Self.text(of: number) ?? "error \(number)"
         }
+    }
+
+    private static func text(of number: Int32) -> String? {
+        // Safe: the text is a C string that lives as long as the process.
+        guard let text = unsafe clinux_error_text(number) else { return nil }
+        return unsafe String(cString: text).lowercased()
     }
 }

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 
 /// A file of the machine that is read once, from its beginning: of a caller, not of a store.
@@ -23,46 +22,33 @@ package final class SourceFile: Sendable {
         }
     }
 
-    private let path: [CChar]
+    private let place: FilePlace
     private let descriptor: FileDescriptor
     /// As it was opened.
     package let identity: Identity
 
-    /// Opens the file `path`, following links. Fails where it is no regular file.
-    package convenience init(_ path: String) throws(SystemError) {
-        try self.init(bytes: Array(path.utf8))
+    /// Opens the file at `place`. Fails where it is no regular file.
+    package convenience init(_ place: FilePlace) throws(SystemError) {
+        try self.init(place.open(), place)
     }
 
-    /// The same under a name that need not be UTF-8.
-    package init(bytes: [UInt8]) throws(SystemError) {
-        guard !bytes.contains(0) else { throw SystemError(.notFound, in: "open") }
-        path = bytes.map { CChar(bitPattern: $0) } + [0]
-        // Safe: the path ends with a zero.
-        let result = unsafe path.withUnsafeBufferPointer { buffer -> Int32 in
-            guard let start = buffer.baseAddress else { return -EINVAL }
-            return unsafe clinux_openat(AT_FDCWD, start, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)
-        }
-        guard result >= 0 else { throw SystemError(number: -result, in: "open") }
+    /// Takes over what was opened at `place`.
+    init(_ opened: FileDescriptor, _ place: FilePlace) throws(SystemError) {
         var status = stat()
         // Safe: the structure outlives the call.
-        guard unsafe fstat(result, &status) == 0 else {
+        guard unsafe fstat(opened.rawValue, &status) == 0 else {
             let number = errno
-            _ = close(result)
+            _ = close(opened.rawValue)
             throw SystemError(number: number, in: "fstat")
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            _ = close(result)
+            _ = close(opened.rawValue)
             throw SystemError(
                 number: status.st_mode & S_IFMT == S_IFDIR ? EISDIR : EINVAL, in: "open")
         }
-        descriptor = FileDescriptor(rawValue: result)
+        self.place = place
+        descriptor = opened
         identity = Identity(status)
-    }
-
-    /// How long the file `path` is, in bytes; nil where there is no telling.
-    package static func length(of path: [UInt8]) -> Int? {
-        guard let file = try? SourceFile(bytes: path) else { return nil }
-        return file.identity.length
     }
 
     deinit { _ = close(descriptor.rawValue) }
@@ -89,22 +75,21 @@ package final class SourceFile: Sendable {
         return piece
     }
 
-    /// Whether the file, and what its path leads to, is still as it was opened.
+    /// Whether what was opened is what the place means; if not, it was changed or exchanged since
+    /// somebody looked at it.
+    package var isMeant: Bool { place.isMeant(identity) }
+
+    /// Whether the file, and what its place leads to, is still as it was opened.
     package func isUnchanged() -> Bool {
-        var open = stat()
-        var named = stat()
-        // Safe: the structures outlive the calls, and the path ends with a zero.
-        guard unsafe fstat(descriptor.rawValue, &open) == 0 else { return false }
-        let result = unsafe path.withUnsafeBufferPointer { buffer -> Int32 in
-            guard let start = buffer.baseAddress else { return -1 }
-            return unsafe stat(start, &named)
-        }
-        return result == 0 && Identity(open) == identity && Identity(named) == identity
+        var status = stat()
+        // Safe: the structure outlives the call.
+        guard unsafe fstat(descriptor.rawValue, &status) == 0 else { return false }
+        return Identity(status) == identity && place.leads(to: identity)
     }
 }
 
 extension SourceFile.Identity {
-    fileprivate init(_ status: stat) {
+    init(_ status: stat) {
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
         length = status.st_size

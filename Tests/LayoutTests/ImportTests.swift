@@ -32,7 +32,9 @@ private let reach: [String: Set<String>] = {
         "LayoutTests": tests,
         "ReadmeTests": ["Testing", "FoundationEssentials", "Stratus"],
         "StratusGatewayTests": tests.union(["StratusGateway", "Stratus", "StratusFiles"]),
-        "StratusToolTests": tests.union(["StratusTool", "StratusGateway", "Stratus"]),
+        "StratusToolTests": tests.union([
+            "StratusTool", "StratusGateway", "Stratus", "StratusFiles",
+        ]),
     ]
 }()
 

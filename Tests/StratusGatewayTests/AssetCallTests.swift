@@ -54,7 +54,7 @@ import Testing
         #expect(folder.text("part") == "3456")
         // What is there is not written over.
         let again = try await gateway.call("assets/download", Self.download(#""path":"out""#))
-        #expect(again.status == 500)
+        #expect(again.status == 400 && folder.text("out")?.count == 10)
     }
 
     @Test func `no file is touched that the host does not permit, nor a receipt of others taken`()
@@ -62,7 +62,11 @@ import Testing
     {
         let folder = try Folder()
         let gateway = try await TestGateway(grants: [.files(under: folder.path + "/sub")])
-        for path in ["\(folder.path)/in", "../in", "/etc/passwd", "", "sub/../../in", "."] {
+        let paths = [
+            "\(folder.path)/in", "\(folder.path)/subs/in", "../in", "/etc/passwd", "",
+            "sub/../../in", ".",
+        ]
+        for path in paths {
             let body = #"{"path":"\#(path)"}"#
             #expect(try await gateway.call("assets/upload", body).code == "ACCESS_DENIED")
             #expect(try await gateway.modify(Self.create(body)).code == "ACCESS_DENIED")
@@ -74,6 +78,9 @@ import Testing
         let relative = try await TestGateway(grants: [.files(under: "etc")])
         let absolute = try await relative.call("assets/upload", #"{"path":"/etc/passwd"}"#)
         #expect(absolute.code == "ACCESS_DENIED")
+        let several = try await TestGateway(
+            grants: [.files(under: "/"), .files(under: folder.path), .files(under: "/etc")])
+        #expect(try await several.call("assets/upload", #"{"path":"in"}"#).status == 200)
         let closed = try await TestGateway()
         let refused = try await closed.call("assets/upload", #"{"path":"/etc/passwd"}"#)
         #expect(refused.code == "ACCESS_DENIED")

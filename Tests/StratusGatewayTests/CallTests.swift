@@ -214,6 +214,19 @@ struct CallTests {
         ),
         ("records/lookup", #"{"records":[{"recordName":"a"},{}]}"#, "body.records[1].recordName "),
         ("records/lookup", #"{"recordz":[]}"#, "body.recordz "),
+        (
+            "records/lookup", #"{"records":[],"numbersAsStrings":true}"#, "body.numbersAsStrings "
+        ),
+        (
+            "records/modify", #"{"operations":[],"numbersAsStrings":true}"#,
+            "body.numbersAsStrings "
+        ),
+        ("assets/upload", #"{"path":"a","name":"b"}"#, "body.name "),
+        ("assets/download", #"{"recordName":"a","fieldName":"f"}"#, "body.path "),
+        (
+            "assets/download", #"{"recordName":"a","fieldName":"f","path":"b","offset":-1}"#,
+            "body.offset "
+        ),
         ("changes/database", #"{"syncToken":"x"}"#, "body.syncToken "),
         ("changes/database", #"{"resultsLimit":0}"#, "body.resultsLimit "),
         (

@@ -49,7 +49,7 @@ import Testing
         #expect(contents(of: "\(folder.path)/out") == data)
         // What is there is never written over, and nothing else is left.
         let error = await failure { try await asset.write(to: "\(folder.path)/out") }
-        #expect(error.code == .internalError && folder.names == ["out"])
+        #expect(error.code == .invalidArguments && folder.names == ["out"])
     }
 
     @Test func `lists of assets keep their order, and other fields stay what they are`()
@@ -89,6 +89,35 @@ import Testing
         ])
         #expect(atomic.saveResults[noteID("bad")]?.code == .assetFileNotFound)
         #expect(atomic.saveResults[noteID("good")]?.code == .batchRequestFailed)
+    }
+
+    @Test func `of a file that somebody looked at no other is saved in its place`() async throws {
+        let (_, database) = try await makeDatabase()
+        let folder = try TemporaryFolder()
+        let path = try folder.file("f", noise(20_000, seed: 9))
+        let inner = try FileTree(folder.path).folder([])
+        let place = inner.place(of: try inner.entry(Array("f".utf8)))
+        let saved = try await database.save(note("a", ["a": .asset(Asset(file: place))]))
+        #expect(try await saved.bytes("a") == contents(of: path))
+        #expect(try await saved.asset("a").hasBytes(ofFile: place))
+        #expect(Asset(file: place) == Asset(file: place) && Asset(file: place) != Asset(file: path))
+        // The same bytes in another file.
+        let other = try folder.file("g", noise(20_000, seed: 9))
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: other, toPath: path)
+        #expect(try await !saved.asset("a").hasBytes(ofFile: place))
+        let exchanged = await failure {
+            try await database.save(note("b", ["a": .asset(Asset(file: place))]))
+        }
+        #expect(exchanged.code == .assetFileModified)
+        try FileManager.default.moveItem(atPath: path, toPath: other)
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: other)
+        let linked = await failure {
+            try await database.save(note("c", ["a": .asset(Asset(file: place))]))
+        }
+        #expect(linked.code == .assetFileNotFound)
+        // The path of a caller may be a link.
+        try await database.save(note("d", ["a": .asset(Asset(file: path))]))
     }
 
     @Test func `a file that changes while it is read is not saved`() async throws {

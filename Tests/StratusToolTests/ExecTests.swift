@@ -56,6 +56,16 @@ import Testing
         #expect(answers.allSatisfy { $0.contains(#""status":200,"#) && !$0.contains("ErrorCode") })
     }
 
+    @Test func `a path that is not absolute begins where the process was started`() async throws {
+        let place = try Place()
+        let names = try FileManager.default.contentsOfDirectory(atPath: ".")
+        let name = try #require(names.first { FileManager.default.contents(atPath: $0) != nil })
+        let size = try #require(FileManager.default.contents(atPath: name)).count
+        let line = #"{"id":1,"as":"a","call":"assets/upload","body":{"path":"\#(name)"}}"#
+        let (_, answers) = try await exec("--create", Array(line.utf8), in: place)
+        #expect(answers.first?.contains(#""size":\#(size)"#) == true, "\(answers)")
+    }
+
     @Test func `with jobs each request is answered once`() async throws {
         let place = try Place()
         _ = try await exec("--create", Array(Self.makeZone.utf8), in: place)

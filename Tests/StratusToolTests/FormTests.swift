@@ -9,7 +9,8 @@ import Testing
         "show @/store NAME --zone files", "log @/store", "changes @/store --zone files",
         "verify @/store", "hash @/store",
         "stats @/store", "checkpoint @/store", "reindex @/store",
-        "import @/tree @/store --zone files", "follow @/store --into @/copy --once",
+        "import @/tree @/store --zone files", "export @/store @/again --zone files",
+        "stats @/store --assets", "gc @/store", "follow @/store --into @/copy --once",
     ]
 
     /// Of `a.txt`: what its path hashes to.
@@ -23,6 +24,7 @@ import Testing
         let text = try await place.run(line)
         #expect(text.code == .ok)
         #expect(!text.results.isEmpty && !text.results.hasPrefix("{"))
+        try? FileManager.default.removeItem(atPath: place.path + "/again")
         let json = try await place.run(line, json: true)
         #expect(json.code == .ok)
         let objects = json.results.split(separator: "\n")

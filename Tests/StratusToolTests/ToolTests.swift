@@ -67,10 +67,15 @@ struct ToolTests {
     }
 
     @Test(arguments: [
-        (0, "0 s"), (0.2, "1 s"), (59.5, "1 min 0 s"), (200, "3 min 20 s"), (18_720, "5 h 12 min"),
-        (.infinity, "very long"), (.nan, "very long"), (-3, "0 s"),
+        (0, "0 ms", "0 s"), (0.25, "250 ms", "1 s"), (2.125, "2.1 s", "3 s"),
+        (9.99, "9.9 s", "10 s"), (59.5, "59 s", "1 min 0 s"), (200, "3 min 20 s", "3 min 20 s"),
+        (18_720, "5 h 12 min", "5 h 12 min"), (.infinity, "very long", "very long"),
+        (.nan, "very long", "very long"), (-3, "0 ms", "0 s"),
     ])
-    func `durations read well`(seconds: Double, text: String) {
-        #expect(Quantities.duration(seconds: seconds) == text)
+    func `what something took is told as it was, what it will take is not told too short`(
+        seconds: Double, took: String, left: String
+    ) {
+        #expect(Quantities.duration(seconds: seconds) == took)
+        #expect(Quantities.remaining(seconds: seconds) == left)
     }
 }

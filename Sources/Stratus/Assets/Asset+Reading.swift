@@ -1,7 +1,7 @@
 public import FoundationEssentials
 internal import StratusAssets
 internal import StratusBytes
-internal import StratusFiles
+package import StratusFiles
 internal import Synchronization
 
 // What an asset holds: in pieces, in memory, or in a file.
@@ -85,15 +85,15 @@ extension Asset {
         return path
     }
 
-    /// Whether the file has the same bytes. Its path need not be UTF-8.
+    /// Whether the file has the same bytes.
     package nonisolated(nonsending) func hasBytes(
-        ofFile path: [UInt8]
+        ofFile place: FilePlace
     ) async throws(StoreError) -> Bool {
         let asset = try stored()
         guard let threads = asset.store?.uploads else { throw .assetGone }
         return try await threads.run {
-            let file = try SourceFile(bytes: path)
-            guard file.identity.length == asset.content.length else { return false }
+            let file = try SourceFile(place)
+            guard file.isMeant, file.identity.length == asset.content.length else { return false }
             var reader = AssetReader(asset)
             var position = 0
             while let bytes = try reader.next() {
@@ -185,6 +185,8 @@ final class CancelFlag: Sendable {
 }
 
 extension StoredAsset {
+    /// Through memory, where all bytes are verified: a copy within the file system would save no
+    /// reading, and can share no blocks (`Formats/Assets.md`, "Validity").
     func write(
         _ range: Range<Int>, to path: String, _ flag: CancelFlag,
         _ progress: ((TransferProgress) -> Void)?
@@ -204,7 +206,10 @@ extension StoredAsset {
             }
             try file.place()
         } catch let error as SystemError {
-            var failure = StoreError(.internalError, "the file cannot be written")
+            var failure =
+                error.code == .exists
+                ? StoreError(.invalidArguments, "there is a file of that name already")
+                : StoreError(.internalError, "the file cannot be written")
             failure.cause = .inputOutput("\(path) (\(error))")
             throw failure
         }

@@ -1,5 +1,6 @@
 public import FoundationEssentials
 internal import StratusAssets
+package import StratusFiles
 
 /// The value of a field that is too large for a record: bytes of any number, which go between files
 /// and the store without ever being in memory as a whole.
@@ -12,8 +13,7 @@ internal import StratusAssets
 /// Only the bytes are stored, no name and no dates.
 public struct Asset: Sendable {
     indirect enum Source: Sendable {
-        /// A path, which need not be UTF-8.
-        case file([UInt8])
+        case file(FilePlace)
         case data(Data)
         case stream(AssetStream)
         case stored(StoredAsset)
@@ -45,10 +45,10 @@ public struct Asset: Sendable {
     }
 
     /// The bytes that the file at this path has when the record is saved.
-    public init(file path: String) { source = .file(Array(path.utf8)) }
+    public init(file path: String) { source = .file(FilePlace(path)) }
 
-    /// The same under a path that need not be UTF-8.
-    package init(file path: [UInt8]) { source = .file(path) }
+    /// The same of a file that somebody looked at.
+    package init(file place: FilePlace) { source = .file(place) }
 
     /// These bytes.
     public init(data: Data) { source = .data(data) }
@@ -131,7 +131,7 @@ extension Asset: Hashable {
     /// By what is compared.
     public func hash(into hasher: inout Hasher) {
         switch source {
-        case .file(let path): hasher.combine(path)
+        case .file(let place): hasher.combine(place)
         case .data(let data): hasher.combine(data)
         case .stream(let stream): hasher.combine(ObjectIdentifier(stream))
         case .stored(let asset): hasher.combine(asset.content)

@@ -61,14 +61,16 @@ final class AssetUpload: Sendable {
 
     /// Gives what a file holds. `progress` is told what was read, in bytes.
     func add(
-        file path: [UInt8], progress: (Int) -> Void
+        file place: FilePlace, progress: (Int) -> Void
     ) throws(StoreError) -> ChunkIngest.Ticket {
+        let path = place.path
         let file: SourceFile
         do throws(SystemError) {
-            file = try SourceFile(bytes: path)
+            file = try SourceFile(place)
         } catch {
             throw StoreError(readingFile: error, path)
         }
+        guard file.isMeant else { throw .fileModified(path) }
         var position = 0
         while true {
             let count: Int

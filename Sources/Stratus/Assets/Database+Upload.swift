@@ -223,8 +223,8 @@ private struct RecordUpload: Sendable {
         var total = completed
         for asset in assets.compactMap(\.unread) {
             let size =
-                if case .file(let path) = asset.source {
-                    SourceFile.length(of: path)
+                if case .file(let place) = asset.source {
+                    place.length
                 } else {
                     asset.size
                 }
@@ -270,7 +270,7 @@ extension AssetUpload {
     ) throws(StoreError) -> SentAsset {
         do throws(StoreError) {
             switch asset.source {
-            case .file(let path): return .read(try add(file: path, progress: progress))
+            case .file(let place): return .read(try add(file: place, progress: progress))
             case .data(let data): return .read(try add(data: data, progress: progress))
             case .stored(let stored) where stored.store === store:
                 try retain(stored)

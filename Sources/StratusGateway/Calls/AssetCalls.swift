@@ -53,6 +53,16 @@ struct DownloadAsset: Call {
     }
 }
 
+extension Gateway {
+    /// The directories with files that callers may use. A path that is not absolute begins at the
+    /// first: the one that permits least.
+    fileprivate var roots: [String] {
+        grants.compactMap { grant in
+            if case .files(let root) = grant { root } else { nil }
+        }.sorted { ($1.utf8.count, $0) < ($0.utf8.count, $1) }
+    }
+}
+
 extension Session {
     /// The path of a file that the host lets callers read and write. Links below the directory are
     /// the host's own matter.
@@ -60,7 +70,7 @@ extension Session {
         // By bytes, as the system reads paths: characters may join a separator with what follows.
         let slash = UInt8(ascii: "/")
         let dots = [Array(".".utf8)[...], Array("..".utf8)[...]]
-        for case .files(let root) in gateway.grants where root.utf8.first == slash {
+        for root in gateway.roots where root.utf8.first == slash {
             let full = path.utf8.first == slash ? path : "\(root)/\(path)"
             let parts = Array(full.utf8).split(separator: slash)
             let above = Array(root.utf8).split(separator: slash)

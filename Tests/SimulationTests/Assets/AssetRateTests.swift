@@ -33,7 +33,7 @@ struct AssetRateTests {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var path = "\(folder)/source"
         if let given = Campaign.assetFile { path = given } else { try Self.makeFile(path) }
-        let source = try SourceFile(path)
+        let source = try SourceFile(FilePlace(path))
         var runs: [Times] = []
         for run in 1...Campaign.repeats {
             var times = Times()
@@ -146,7 +146,7 @@ struct AssetRateTests {
         start = Clock.monotonicNanoseconds
         try await asset.write(to: copy)
         times.file = Double(Clock.monotonicNanoseconds - start) / 1e9
-        #expect(try Self.areEqual(SourceFile(source), SourceFile(copy)))
+        #expect(try Self.areEqual(SourceFile(FilePlace(source)), SourceFile(FilePlace(copy))))
         try await container.close()
     }
 

@@ -4,30 +4,42 @@ extension Command {
         "export", "write an imported directory back, byte for byte",
         details: """
             Writes the folders, files and links that 'import' brought into a zone to DIR, which \
-            must not exist, with their modes and dates. Of records that are no entries of a tree, \
-            or cannot be placed, the names are told; the exit code is then 3.
+            must not exist, with their modes and dates; DIR itself stays private. Owners, \
+            extended attributes and hard links are not stored.
+
+            What cannot be written is skipped, counted and named; the exit code is then 3. A file \
+            of which the store has damaged bytes is left out and named with the place of the \
+            damage; the exit code is then 1.
             """,
         arguments: [.store, Argument("DIR", "the directory to make", .path)],
-        options: [.zone("the zone that was imported into", isRequired: true)],
+        options: [
+            .zone("the zone that was imported into", isRequired: true),
+            Option(
+                "preserve-permissions",
+                "keep set-user, set-group and sticky bits, which are cleared otherwise: a program "
+                    + "with them runs as whoever exports"),
+        ],
         examples: [
             Example(
                 "stratus export ./store ./again --zone photos",
                 "Writes what is in the zone photos to ./again."),
             Example(
-                "stratus export ./store ./again --zone photos --json",
-                "Says what was done as one JSON object."),
+                "stratus export ./store ./root --zone system --preserve-permissions",
+                "Restores a system, with its set-user programs."),
         ])
 
     static let asset = Command(
-        "asset", "write an asset of a record to a file",
+        "asset", "write an asset of a record to a file or to standard output",
         details: """
             Writes the asset in the field FIELD of a record, or a part of it, to FILE, which must \
-            not exist, and is there whole or not at all.
+            not exist, and is there whole or not at all; nobody else can read it. Without FILE it \
+            goes to standard output, or to where --output says; on a terminal only where FILE or \
+            --output is '-'.
             """,
         arguments: [
             .store, Argument("RECORD", "the name of the record"),
             Argument("FIELD", "the name of the field"),
-            Argument("FILE", "the file to write", .path),
+            Argument("FILE", "the file to make, or -", .path, isOptional: true),
         ],
         options: [
             .zone("the zone the record is in", isRequired: true),
@@ -39,8 +51,8 @@ extension Command {
                 "stratus asset ./store photo-1 image ./photo.jpg --zone photos",
                 "Writes the asset to photo.jpg."),
             Example(
-                "stratus asset ./store photo-1 image ./head --zone photos --length 4096",
-                "Writes its first 4096 bytes."),
+                "stratus asset ./store photo-1 image --zone photos --length 4096 -o head",
+                "Writes its first 4096 bytes to the file head, also where there is one."),
         ])
 
     static let gc = Command(

@@ -46,10 +46,13 @@ extension Command {
         details: """
             Makes a Folder, File or Link record for each entry of DIR and saves them in batches; \
             STORE is made where there is none. Run again it saves only what has changed since, and \
-            deletes the records of entries that are gone.
+            deletes the records of entries that are gone. A record is named by the first 32 digits \
+            of the SHA-256 of the entry's path below DIR. What a file holds is in the field \
+            contents or, above 16 KiB, in the field asset.
 
-            Entries of other kinds and files that cannot be read are skipped, counted and named; \
-            the exit code is then 3.
+            Entries of other kinds and files that cannot be read, or change while they are read, \
+            are skipped, counted and named; the exit code is then 3. No link is followed; a store \
+            in DIR is left out.
             """,
         arguments: [
             Argument("DIR", "the directory to bring in", .path),

@@ -105,6 +105,14 @@ extension Output {
         try gather(text, end: "")
     }
 
+    /// Bytes that are no text, written at once and as they are.
+    package func bytes(_ bytes: [UInt8]) throws {
+        try state.withLock { state in
+            try send(&state)
+            guard try write(bytes, .results) else { throw Closed() }
+        }
+    }
+
     /// Sends off what has gathered.
     package func flush() throws {
         try state.withLock { state in try send(&state) }

@@ -99,7 +99,7 @@ extension Progress {
             parts.append((unit == .bytes ? Quantities.size(whole) : Quantities.count(whole)) + "/s")
         }
         if let left = secondsLeft(seconds) {
-            parts.append(Quantities.duration(seconds: left) + " left")
+            parts.append(Quantities.remaining(seconds: left) + " left")
         }
         return parts.joined(separator: "  ")
     }

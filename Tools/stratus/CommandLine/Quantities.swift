@@ -25,12 +25,27 @@ package enum Quantities {
         return "\(whole).\(tenth) \(units[power - 1])"
     }
 
-    /// `12 s`, `3 min 20 s`, `5 h 12 min`.
+    /// How long something took: `80 ms`, `2.1 s`, `12 s`, `3 min 20 s`, `5 h 12 min`; cut as sizes
+    /// are.
     package static func duration(seconds: Double) -> String {
         // Longer than any answer is worth, and than an integer holds.
         guard seconds < 1e9 else { return "very long" }
-        let whole = Int(max(0, seconds).rounded(.up))
-        return switch whole {
+        let milliseconds = Int(max(0, seconds) * 1_000)
+        return switch milliseconds {
+        case ..<1_000: "\(milliseconds) ms"
+        case ..<10_000: "\(milliseconds / 1_000).\(milliseconds % 1_000 / 100) s"
+        default: duration(wholeSeconds: milliseconds / 1_000)
+        }
+    }
+
+    /// How long something will still take, a guess: `1 s`, `3 min 20 s`; never less than it is.
+    package static func remaining(seconds: Double) -> String {
+        guard seconds < 1e9 else { return "very long" }
+        return duration(wholeSeconds: Int(max(0, seconds).rounded(.up)))
+    }
+
+    private static func duration(wholeSeconds whole: Int) -> String {
+        switch whole {
         case ..<60: "\(whole) s"
         case ..<3_600: "\(whole / 60) min \(whole % 60) s"
         default: "\(whole / 3_600) h \(whole % 3_600 / 60) min"

@@ -40,7 +40,7 @@ package struct Tool: Sendable {
             try Terminal.close(file)
             return code
         } catch {
-            let error = ToolError(error, writingTo: path)
+            let error = ToolError(error, "cannot write the output", path)
             Output(settings).report(error)
             return error.code
         }

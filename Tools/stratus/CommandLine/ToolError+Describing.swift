@@ -12,10 +12,11 @@ extension ToolError {
         }
     }
 
-    /// What it means that the file of `--output` cannot be opened or closed.
-    init(_ error: SystemError, writingTo path: String) {
+    /// What it means that a file or directory cannot be used that the command line names:
+    /// `failure` says for what.
+    init(_ error: SystemError, _ failure: String, _ path: String) {
         self.init(error)
-        message = "cannot write the output: \(error)"
+        message = "\(failure): \(error)"
         file = path
         // A path that cannot be is a slip of the command line, not a failure of the tool.
         if code == .internal, error.code != .inputOutput { code = .usage }

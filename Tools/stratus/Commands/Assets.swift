@@ -1,10 +1,13 @@
 import FoundationEssentials
 import Stratus
+import StratusFiles
 import StratusGateway
 
 /// Commands about the contents of assets.
 enum Assets {
     static func read(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let path = invocation.optionalArgument("FILE").flatMap { $0 == "-" ? nil : $0 }
+        if path == nil { try demandRoom(invocation, output) }
         let container = try await invocation.openStore()
         let database = invocation.database(of: container)
         let (name, field) = (invocation.argument("RECORD"), invocation.argument("FIELD"))
@@ -14,10 +17,19 @@ enum Assets {
             throw ToolError.usage("field", "the record has no asset in the field \(field)")
         }
         let start = min(Int(clamping: invocation.number("offset") ?? 0), size)
-        let length = min(
-            Int(clamping: invocation.number("length") ?? .max), size - start)
-        try await asset.write(
-            to: invocation.argument("FILE"), bytes: start..<start + length)
+        let length = min(Int(clamping: invocation.number("length") ?? .max), size - start)
+        let pieces = try asset.chunks(in: start..<start + length)
+        guard let path else {
+            for try await piece in pieces { try output.bytes(Array(piece)) }
+            return .ok
+        }
+        Terminal.catchStopSignals()
+        var progress = Progress(
+            "writing", .bytes, total: UInt64(length), invocation.progress, to: output,
+            at: Clock.monotonicNanoseconds)
+        let isWhole = try await write(pieces, to: path, &progress)
+        progress.finish(at: Clock.monotonicNanoseconds)
+        guard isWhole else { return .signal(Terminal.requestedStop ?? 0) }
         try output.summary(
             [
                 "bytes": .integer(length), "size": .integer(size),
@@ -25,6 +37,45 @@ enum Assets {
             ],
             text: "\(Quantities.size(UInt64(length))) of \(Quantities.size(UInt64(size)))")
         return .ok
+    }
+
+    /// Fails where the bytes of an asset must not be written as a result.
+    private static func demandRoom(_ invocation: Invocation, _ output: Output) throws(ToolError) {
+        if output.isJSON {
+            throw .usage(
+                "file", "with --json the results are objects: name a FILE for the asset")
+        }
+        let isMeant = [invocation.optionalArgument("FILE"), invocation.value("output")]
+            .contains("-")
+        if output.settings.resultsAreOnTerminal, !isMeant {
+            throw .usage(
+                "terminal", "an asset may be no text: name a FILE, or - to have it shown")
+        }
+    }
+
+    /// False where the process was asked to stop; then there is no file.
+    private static func write(
+        _ pieces: AssetChunks, to path: String, _ progress: inout Progress
+    ) async throws -> Bool {
+        let file: FreshFile
+        do throws(SystemError) {
+            file = try FreshFile(path)
+        } catch {
+            throw ToolError(error, "cannot make the file", path)
+        }
+        var position = 0
+        for try await piece in pieces {
+            if Terminal.requestedStop != nil { return false }
+            try file.write(piece.span, at: position)
+            position += piece.count
+            progress.update(UInt64(position), at: Clock.monotonicNanoseconds)
+        }
+        do throws(SystemError) {
+            try file.place()
+        } catch {
+            throw ToolError(error, "cannot make the file", path)
+        }
+        return true
     }
 
     static func statistics(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {

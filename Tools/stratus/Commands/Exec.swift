@@ -21,7 +21,11 @@ package enum Exec {
         let jobs = try jobs(invocation)
         let randomness = invocation.number("seed").map { Randomness.seeded(with: $0) }
         let container = try await open(invocation, randomness: randomness, isAlone: jobs == nil)
-        let grants: Set<Gateway.Grant> = [.maintenance, .files(under: "/")]
+        // A path that is not absolute means what it means to a shell.
+        let grants: Set<Gateway.Grant> = [
+            .maintenance, .files(under: "/"),
+            .files(under: FileManager.default.currentDirectoryPath),
+        ]
         let gateway = Gateway(container: container, grants: grants) {
             randomness.map { UUID(randomness: $0) } ?? UUID()
         }

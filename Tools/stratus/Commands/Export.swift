@@ -13,200 +13,164 @@ enum Export {
             case .private: snapshot.privateDatabase(for: invocation.user)
             case .public: snapshot.publicDatabase(as: invocation.user)
             }
-        Terminal.catchStopSignals()
-        var exporter = Exporter(
-            tree: try TreeWriter(invocation.argument("DIR")), output: output,
+        // Read before the directory is made: there may be no such zone.
+        var exporter = try Exporter(
+            database, invocation.zoneID, keepsAllBits: invocation.has("preserve-permissions"),
+            output: output,
             progress: Progress(
                 "exporting", .items("entries"), invocation.progress, to: output,
                 at: Clock.monotonicNanoseconds))
-        try await exporter.run(database, invocation.zoneID)
+        let directory = invocation.argument("DIR")
+        let tree: TreeWriter
+        do throws(SystemError) {
+            tree = try TreeWriter(directory)
+        } catch {
+            throw ToolError(error, "cannot make the directory", directory)
+        }
+        Terminal.catchStopSignals()
+        try await exporter.write(to: tree)
         return try exporter.finish()
     }
 }
 
+/// One export: folder by folder, the files of some at a time, and each folder finished when nothing
+/// is written below it any more.
 private struct Exporter {
-    private struct Item {
-        var type: String
-        var name: [UInt8]
-        var parent: String?
-        var mode: Int
-        var modified: Int
-
-        /// Nil where the record is none of a tree.
-        init?(_ record: Record) {
-            guard ["Folder", "File", "Link"].contains(record.recordType),
-                let mode = record["mode"]?.int64Value,
-                let modified = record["modifiedNanoseconds"]?.int64Value
-            else { return nil }
-            type = record.recordType
-            name =
-                record["nameBytes"]?.bytesValue.map { Array($0) }
-                ?? Array((record["name"]?.stringValue ?? "").utf8)
-            parent = record.parent?.recordID.recordName
-            self.mode = Int(mode)
-            self.modified = Int(modified)
-            // Names come from the store, which may be anybody's.
-            guard TreeWriter.isName(name) else { return nil }
-        }
+    private struct Made: Sendable {
+        var path: [UInt8]
+        var outcome: ExportOutcome
     }
 
-    let tree: TreeWriter
-    let output: Output
-    var progress: Progress
-    /// By the names of the records.
-    private var items: [String: Item] = [:]
-    private var paths: [String: [UInt8]] = [:]
+    private let database: DatabaseSnapshot
+    private let output: Output
+    private var progress: Progress
+    /// By the names of their folders' records; those that were met are taken out.
+    private var waiting: [String?: [ExportEntry]] = [:]
+    /// The names of records that are no entries.
+    private var others: [String] = []
+    private var clearedCount = 0
     private var doneCount = 0
     private var byteCount = 0
     private var skippedCount = 0
+    private var damagedCount = 0
     private let start = Clock.monotonicNanoseconds
 
-    init(tree: TreeWriter, output: Output, progress: Progress) {
-        self.tree = tree
+    /// So many files are written at once.
+    private static let width = min(max(2, ProcessInfo.processInfo.activeProcessorCount), 8)
+
+    init(
+        _ database: DatabaseSnapshot, _ zoneID: RecordZone.ID, keepsAllBits: Bool, output: Output,
+        progress: Progress
+    ) throws {
+        self.database = database
         self.output = output
         self.progress = progress
+        var cursor: RecordPage.Cursor?
+        repeat {
+            let page = try database.records(
+                inZoneWith: zoneID, desiredKeys: ExportEntry.keys, from: cursor)
+            for record in page.records {
+                guard var entry = ExportEntry(record) else {
+                    others.append(record.recordID.recordName)
+                    continue
+                }
+                if entry.hasSpecialBits, !keepsAllBits {
+                    entry.clearSpecialBits()
+                    clearedCount += 1
+                }
+                waiting[entry.parent, default: []].append(entry)
+            }
+            cursor = page.cursor
+        } while cursor != nil
     }
 
-    mutating func run(_ database: DatabaseSnapshot, _ zoneID: RecordZone.ID) async throws {
-        for record in try Self.records(database, zoneID) {
-            if let item = Item(record) {
-                items[record.recordID.recordName] = item
-            } else {
-                skip(record.recordID.recordName, "no entry of a tree")
+    mutating func write(to tree: TreeWriter) async throws {
+        var folders: [(path: [UInt8], entry: ExportEntry)] = []
+        try await withThrowingTaskGroup(of: Made.self) { group in
+            var stack: [(path: [UInt8], recordName: String?)] = [([], nil)]
+            var running = 0
+            while let (path, recordName) = stack.popLast() {
+                guard var entries = waiting.removeValue(forKey: recordName) else { continue }
+                entries.sort(by: ExportEntry.isBefore)
+                let folder = try tree.folder(path)
+                let first = folders.count
+                for entry in entries {
+                    if Terminal.requestedStop != nil { break }
+                    let place = path.isEmpty ? entry.name : path + [UInt8(ascii: "/")] + entry.name
+                    guard entry.kind == .file else {
+                        let outcome = try await entry.make(in: folder, from: database)
+                        take(Made(path: place, outcome: outcome))
+                        if case .made = outcome, entry.kind == .folder {
+                            folders.append((place, entry))
+                        }
+                        continue
+                    }
+                    if running == Self.width, let made = try await group.next() {
+                        take(made)
+                        running -= 1
+                    }
+                    group.addTask { [database] in
+                        Made(path: place, outcome: try await entry.make(in: folder, from: database))
+                    }
+                    running += 1
+                }
+                stack += folders[first...].reversed().map {
+                    ($0.path, $0.entry.recordID.recordName)
+                }
             }
+            while let made = try await group.next() { take(made) }
         }
-        for name in items.keys { paths[name] = path(of: name) }
-        let names = items.keys.sorted {
-            (paths[$0] ?? []).lexicographicallyPrecedes(paths[$1] ?? [])
+        if Terminal.requestedStop != nil { return }
+        // What lies in a folder was made after it.
+        for (path, entry) in folders.reversed() {
+            try tree.folder(path).finish(
+                mode: entry.mode, modifiedNanoseconds: entry.modifiedNanoseconds)
         }
-        let ordered = names.filter { paths[$0] != nil }.sorted { depth($0) < depth($1) }
-        for name in names where paths[name] == nil { skip(name, "its folder is not there") }
-        let tree = tree
-        for name in ordered where items[name]?.type == "Folder" {
-            try make(name) { path, _ throws(SystemError) in try tree.makeFolder(path) }
+        for name in others.sorted() { skip("record \(name): no entry of a tree") }
+        for name in waiting.values.joined().map(\.recordID.recordName).sorted() {
+            skip("record \(name): its folder is not there")
         }
-        for name in ordered where items[name]?.type == "File" {
-            if Terminal.requestedStop != nil { return }
-            try await writeFile(name, database, zoneID)
-        }
-        // Now that nothing is written below any more.
-        for name in ordered where items[name]?.type == "Link" {
-            let target = try target(of: name, database, zoneID)
-            try make(name) { path, item throws(SystemError) in
-                try tree.makeLink(path, to: target, modifiedNanoseconds: item.modified)
-            }
-        }
-        for name in ordered.reversed() where items[name]?.type == "Folder" {
-            guard let item = items[name], let path = paths[name] else { continue }
-            try tree.finishFolder(path, mode: item.mode, modifiedNanoseconds: item.modified)
-        }
+    }
+
+    mutating func finish() throws -> ExitCode {
         progress.finish(at: Clock.monotonicNanoseconds)
-    }
-
-    func finish() throws -> ExitCode {
+        if clearedCount > 0 {
+            output.message(
+                "left out: the set-user, set-group or sticky bits of \(clearedCount) entries; "
+                    + "--preserve-permissions keeps them")
+        }
         let seconds = Double(Clock.monotonicNanoseconds - start) / 1e9
         try output.summary(
             [
                 "entries": .integer(doneCount), "bytes": .integer(byteCount),
-                "skipped": .integer(skippedCount), "seconds": .double(seconds),
+                "skipped": .integer(skippedCount), "damaged": .integer(damagedCount),
+                "clearedModes": .integer(clearedCount), "seconds": .double(seconds),
             ],
             text: "\(doneCount) entries, \(Quantities.size(UInt64(byteCount))), "
-                + "\(skippedCount) skipped in " + Quantities.duration(seconds: seconds))
+                + "\(skippedCount) skipped, \(damagedCount) damaged in "
+                + Quantities.duration(seconds: seconds))
         if let signal = Terminal.requestedStop { return .signal(signal) }
+        if damagedCount > 0 { return .differences }
         return skippedCount == 0 ? .ok : .partial
     }
 
-    private static func records(
-        _ database: DatabaseSnapshot, _ zoneID: RecordZone.ID
-    ) throws -> [Record] {
-        var records: [Record] = []
-        var cursor: RecordPage.Cursor?
-        let keys = ["name", "nameBytes", "mode", "modifiedNanoseconds"]
-        repeat {
-            let page = try database.records(inZoneWith: zoneID, desiredKeys: keys, from: cursor)
-            records += page.records
-            cursor = page.cursor
-        } while cursor != nil
-        return records
-    }
-
-    /// The path of an entry; nil where a folder above it is not there.
-    private func path(of name: String) -> [UInt8]? {
-        guard let item = items[name] else { return nil }
-        var path = item.name
-        var next = item.parent
-        var steps = 0
-        while let parent = next {
-            // Parents that go round in a circle are no tree.
-            guard let folder = items[parent], folder.type == "Folder", steps < 4096 else {
-                return nil
-            }
-            path = folder.name + [UInt8(ascii: "/")] + path
-            next = folder.parent
-            steps += 1
+    private mutating func take(_ made: Made) {
+        let path = String(decoding: made.path, as: UTF8.self)
+        switch made.outcome {
+        case .made(let count):
+            doneCount += 1
+            byteCount += count
+            progress.update(UInt64(doneCount), at: Clock.monotonicNanoseconds)
+        case .skipped(let reason): skip(reason, path)
+        case .damaged(let error):
+            damagedCount += 1
+            output.warning("export.damaged", error.message + error.place, file: path)
+        case .stopped: break
         }
-        return path
     }
 
-    private func depth(_ name: String) -> Int {
-        paths[name]?.count { $0 == UInt8(ascii: "/") } ?? 0
-    }
-
-    private mutating func make(
-        _ name: String, _ body: ([UInt8], Item) throws(SystemError) -> Void
-    ) throws {
-        guard let item = items[name], let path = paths[name] else { return }
-        do throws(SystemError) {
-            try body(path, item)
-        } catch {
-            guard error.code == .exists else { throw error }
-            return skip(name, "another entry has its path")
-        }
-        count()
-    }
-
-    private mutating func writeFile(
-        _ name: String, _ database: DatabaseSnapshot, _ zoneID: RecordZone.ID
-    ) async throws {
-        let record = try database.record(for: Record.ID(recordName: name, zoneID: zoneID))
-        let contents = record["contents"]?.bytesValue
-        let asset = record["asset"]?.assetValue
-        guard contents != nil || asset != nil else {
-            return skip(name, "the record has no contents")
-        }
-        var made: TreeFile?
-        let tree = tree
-        try make(name) { path, _ throws(SystemError) in made = try tree.makeFile(path) }
-        guard let file = made, let item = items[name] else { return }
-        var position = 0
-        if let contents {
-            try file.write(contents.span, at: 0)
-            position = contents.count
-        } else if let asset {
-            for try await piece in try asset.chunks() {
-                try file.write(piece.span, at: position)
-                position += piece.count
-            }
-        }
-        byteCount += position
-        try file.finish(mode: item.mode, modifiedNanoseconds: item.modified)
-    }
-
-    private func target(
-        of name: String, _ database: DatabaseSnapshot, _ zoneID: RecordZone.ID
-    ) throws -> [UInt8] {
-        let record = try database.record(for: Record.ID(recordName: name, zoneID: zoneID))
-        return record["target"]?.bytesValue.map { Array($0) }
-            ?? Array((record["target"]?.stringValue ?? "").utf8)
-    }
-
-    private mutating func count() {
-        doneCount += 1
-        progress.update(UInt64(doneCount), at: Clock.monotonicNanoseconds)
-    }
-
-    private mutating func skip(_ name: String, _ reason: String) {
+    private mutating func skip(_ reason: String, _ path: String? = nil) {
         skippedCount += 1
-        output.warning("export.skipped", "record \(name): \(reason)")
+        output.warning("export.skipped", reason, file: path)
     }
 }

@@ -7,7 +7,13 @@ import StratusGateway
 /// Brings a directory into a zone: a record for each entry, only what has changed since.
 enum Import {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
-        let tree = try FileTree(invocation.argument("DIR"))
+        let directory = invocation.argument("DIR")
+        let tree: FileTree
+        do throws(SystemError) {
+            tree = try FileTree(directory)
+        } catch {
+            throw ToolError(error, "cannot read the directory", directory)
+        }
         let container = try await Container.open(
             at: invocation.argument("STORE"), creating: true,
             durability: invocation.durability)
@@ -20,6 +26,7 @@ enum Import {
             }
             var importer = Importer(
                 tree: tree, database: database, zoneID: zoneID,
+                store: Self.identity(of: invocation.argument("STORE")),
                 comparesContent: invocation.has("checksum"), output: output,
                 progress: Progress(
                     "importing", .items("entries"), invocation.progress, to: output,
@@ -33,25 +40,33 @@ enum Import {
             throw error
         }
     }
+
+    private static func identity(of directory: String) -> SourceFile.Identity? {
+        try? FileTree(directory).folder([]).entry([UInt8(ascii: ".")]).identity
+    }
 }
 
 /// One import: walks the tree, compares with what is there, saves in batches.
-private struct Importer {
+struct Importer {
     let tree: FileTree
     let database: Database
     let zoneID: RecordZone.ID
+    /// The directory of the store, which may lie in the tree.
+    let store: SourceFile.Identity?
     let comparesContent: Bool
     let output: Output
     var progress: Progress
 
     private var batch: [Record] = []
     private var batchLength = 0
+    /// The files among the batch that the save reads.
+    private var paths: [Record.ID: [UInt8]] = [:]
     /// The names of all entries that were met, to know which records are of none.
-    private var met: Set<String> = []
+    private(set) var met: Set<String> = []
     private var isComplete = true
     private var savedCount = 0
     private var unchangedCount = 0
-    private var deletedCount = 0
+    var deletedCount = 0
     private var skippedCount = 0
     private var byteCount = 0
     private let start = Clock.monotonicNanoseconds
@@ -59,23 +74,24 @@ private struct Importer {
     /// Contents up to so many bytes are kept in the record; of more they are an asset. Shorter ones
     /// are a chunk by themselves, which takes more room than it saves.
     private static let inlineLimit = 16 << 10
-    private static let batchLimit = 200
+    static let batchLimit = 200
     private static let batchLengthLimit = 4 << 20
 
     init(
-        tree: FileTree, database: Database, zoneID: RecordZone.ID, comparesContent: Bool,
-        output: Output, progress: Progress
+        tree: FileTree, database: Database, zoneID: RecordZone.ID, store: SourceFile.Identity?,
+        comparesContent: Bool, output: Output, progress: Progress
     ) {
         self.tree = tree
         self.database = database
         self.zoneID = zoneID
+        self.store = store
         self.comparesContent = comparesContent
         self.output = output
         self.progress = progress
     }
 
     mutating func run() async throws {
-        try await walk([])
+        try await walk()
         try await flush()
         // A tree of which something could not be read says nothing about what is gone there.
         if isComplete { try await deleteWhatIsGone() }
@@ -98,14 +114,16 @@ private struct Importer {
     }
 
     /// Folders come before what is in them, so that a parent is there before its children.
-    private mutating func walk(_ top: [UInt8]) async throws {
-        var stack: [[UInt8]] = [top]
-        while let folder = stack.popLast() {
+    private mutating func walk() async throws {
+        var stack: [[UInt8]] = [[]]
+        while let path = stack.popLast() {
+            let folder: FileTree.Folder
             let names: [[UInt8]]
-            do {
-                names = try tree.names(in: folder)
+            do throws(SystemError) {
+                folder = try tree.folder(path)
+                names = try folder.names()
             } catch {
-                skip(folder, error.description, isFolder: true)
+                skip(path, error.description, isFolder: true)
                 continue
             }
             var folders: [[UInt8]] = []
@@ -114,21 +132,39 @@ private struct Importer {
                     isComplete = false
                     return
                 }
-                let path = folder.isEmpty ? name : folder + [UInt8(ascii: "/")] + name
+                guard let entry = look(at: name, in: folder) else { continue }
+                if entry.kind == .folder { folders.append(entry.path) }
                 do {
-                    let entry = try tree.entry(path)
-                    if entry.kind == .folder { folders.append(path) }
-                    try await take(entry)
+                    try await take(entry, in: folder)
                 } catch let error as SystemError {
-                    // What cannot even be looked at may be a folder full of things.
-                    skip(path, error.description, isFolder: true)
+                    skip(entry.path, error.description)
+                } catch let error as Skipped {
+                    skip(entry.path, error.reason)
                 }
             }
             stack += folders.reversed()
         }
     }
 
-    private mutating func take(_ entry: FileTree.Entry) async throws {
+    /// Nil where there is nothing to take.
+    private mutating func look(
+        at name: [UInt8], in folder: FileTree.Folder
+    ) -> FileTree.Entry? {
+        do throws(SystemError) {
+            let entry = try folder.entry(name)
+            guard let store, entry.identity.isFile(of: store) else { return entry }
+            output.message("left out: the store itself, which lies in the directory")
+            return nil
+        } catch {
+            // What cannot even be looked at may be a folder full of things.
+            skip(folder.child(name), error.description, isFolder: true)
+            return nil
+        }
+    }
+
+    private mutating func take(
+        _ entry: FileTree.Entry, in folder: FileTree.Folder
+    ) async throws {
         let name = Self.recordName(entry.path)
         guard entry.kind != .other else {
             return skip(entry.path, "neither file, folder nor link")
@@ -150,7 +186,7 @@ private struct Importer {
             existing = nil
         }
         var record = existing ?? Record(recordType: type, recordID: id)
-        guard try await fill(&record, from: entry, isNew: existing == nil) else {
+        guard try await fill(&record, from: entry, in: folder, isNew: existing == nil) else {
             unchangedCount += 1
             return
         }
@@ -164,7 +200,7 @@ private struct Importer {
 
     /// Sets what differs; false where nothing does.
     private mutating func fill(
-        _ record: inout Record, from entry: FileTree.Entry, isNew: Bool
+        _ record: inout Record, from entry: FileTree.Entry, in folder: FileTree.Folder, isNew: Bool
     ) async throws -> Bool {
         let size = entry.kind == .file ? entry.size : nil
         let isTouched =
@@ -186,50 +222,62 @@ private struct Importer {
         record.setIfChanged("modifiedNanoseconds", .int64(Int64(entry.modifiedNanoseconds)))
         switch entry.kind {
         case .link:
-            let target = try tree.target(entry.path)
+            let target = try folder.target(entry.name)
             let text = String(validating: target, as: UTF8.self)
-            record.setIfChanged("target", text.map { .string($0) } ?? .bytes(Data(target)))
+            // A field has one type.
+            record.setIfChanged("target", text.map { .string($0) })
+            record.setIfChanged("targetBytes", text == nil ? .bytes(Data(target)) : nil)
         case .file where entry.size > Self.inlineLimit:
-            try await fillAsset(of: &record, from: entry)
-        case .file: try fillContents(of: &record, from: entry)
+            try await fillAsset(of: &record, from: entry, in: folder)
+        case .file: try fillContents(of: &record, from: entry, in: folder)
         case .folder, .other: break
         }
         return isNew || !record.changedKeys.isEmpty
     }
 
     private mutating func fillContents(
-        of record: inout Record, from entry: FileTree.Entry
-    ) throws(SystemError) {
-        var hash = SHA256()
+        of record: inout Record, from entry: FileTree.Entry, in folder: FileTree.Folder
+    ) throws {
+        let file = try folder.file(entry)
         var contents: [UInt8] = []
-        var length = 0
-        try tree.read(entry.path) { piece throws(SystemError) in
-            hash.update(piece)
-            length += piece.count
-            if length <= Self.inlineLimit { contents += piece.array }
+        while contents.count <= Self.inlineLimit {
+            let piece = try file.read(
+                at: contents.count, upTo: Self.inlineLimit + 1 - contents.count)
+            if piece.isEmpty { break }
+            contents += piece
         }
-        byteCount += length
-        record.setIfChanged("size", .int64(Int64(length)))
-        record.setIfChanged("sha256", .bytes(Data(hash.finish())))
-        // One that has grown since it was looked at is met again by the next import.
-        record.setIfChanged(
-            "contents", length <= Self.inlineLimit ? .bytes(Data(contents)) : nil)
+        // What is stored is the file that was looked at, whatever came in its place since.
+        guard file.isMeant, contents.count <= Self.inlineLimit, file.isUnchanged() else {
+            throw Skipped(reason: "the file was changed while it was read")
+        }
+        byteCount += contents.count
+        record.setIfChanged("size", .int64(Int64(contents.count)))
+        record.setIfChanged("sha256", .bytes(Data(SHA256.hash(contents))))
+        record.setIfChanged("contents", .bytes(Data(contents)))
         record.setIfChanged("asset", nil)
     }
 
     private mutating func fillAsset(
-        of record: inout Record, from entry: FileTree.Entry
+        of record: inout Record, from entry: FileTree.Entry, in folder: FileTree.Folder
     ) async throws {
         byteCount += entry.size
         record.setIfChanged("size", .int64(Int64(entry.size)))
         record.setIfChanged("sha256", nil)
         record.setIfChanged("contents", nil)
-        if comparesContent, let asset = record["asset"]?.assetValue,
-            try await asset.hasBytes(ofFile: tree.systemPath(entry.path))
-        {
-            return
+        let place = folder.place(of: entry)
+        if comparesContent, let asset = record["asset"]?.assetValue {
+            do throws(StoreError) {
+                if try await asset.hasBytes(ofFile: place) { return }
+            } catch {
+                // Of a file that cannot be read, the save says so.
+                guard error.cause != .damaged else {
+                    let told = ToolError(error)
+                    throw Skipped(reason: told.message + told.place)
+                }
+            }
         }
-        record["asset"] = .asset(Asset(file: tree.systemPath(entry.path)))
+        record["asset"] = .asset(Asset(file: place))
+        paths[record.recordID] = entry.path
     }
 
     private mutating func flush() async throws {
@@ -251,6 +299,7 @@ private struct Importer {
             token, saved: batch.map(\.recordID.recordName), deleted: [])
         batch = []
         batchLength = 0
+        paths = [:]
     }
 
     /// Leaves out of the batch the files that were gone or changed when their turn came; false
@@ -259,74 +308,17 @@ private struct Importer {
         let count = batch.count
         for (item, error) in failure.partialErrors {
             guard error.code == .assetFileNotFound || error.code == .assetFileModified,
-                case .record(let id) = item
+                case .record(let id) = item, let path = paths[id],
+                let place = batch.firstIndex(where: { $0.recordID == id })
             else { continue }
-            batch.removeAll { $0.recordID == id }
-            skippedCount += 1
-            output.warning("import.skipped", error.reason, file: error.filePath)
+            byteCount -= Int(batch.remove(at: place)["size"]?.int64Value ?? 0)
+            skip(path, error.reason + error.callText(of: path))
         }
         return batch.count < count
     }
 
-    private mutating func deleteWhatIsGone() async throws {
-        var cursor: RecordPage.Cursor?
-        var gone: [Record.ID] = []
-        var folders: [Record.ID: Record.ID] = [:]
-        repeat {
-            let page = try await database.records(
-                inZoneWith: zoneID, desiredKeys: [], from: cursor)
-            gone += page.records.map(\.recordID).filter { !met.contains($0.recordName) }
-            for record in page.records { folders[record.recordID] = record.parent?.recordID }
-            cursor = page.cursor
-        } while cursor != nil
-        // What lies in a folder goes before it.
-        gone = Self.deepestFirst(gone, folders)
-        for start in stride(from: 0, to: gone.count, by: Self.batchLimit) {
-            let part = Array(gone[start..<min(start + Self.batchLimit, gone.count)])
-            let result = try await database.modifyRecords(saving: [], deleting: part)
-            if let failure = result.partialFailure { throw failure }
-            deletedCount += part.count
-            try acknowledge(nil, saved: [], deleted: part.map(\.recordName))
-        }
-    }
-
-    /// Deletes a folder and all below it.
-    @inline(never)
-    private func deleteTree(_ id: Record.ID) async throws {
-        var cursor: RecordPage.Cursor?
-        var folders: [Record.ID: Record.ID] = [:]
-        repeat {
-            let page = try await database.records(
-                inZoneWith: zoneID, desiredKeys: [], from: cursor)
-            for record in page.records { folders[record.recordID] = record.parent?.recordID }
-            cursor = page.cursor
-        } while cursor != nil
-        let below = folders.keys.filter { Self.folders(above: $0, folders).contains(id) }
-        let result = try await database.modifyRecords(saving: [], deleting: [id] + below)
-        if let failure = result.partialFailure { throw failure }
-    }
-
-    private static func folders(
-        above id: Record.ID, _ folders: [Record.ID: Record.ID]
-    ) -> [Record.ID] {
-        var above: [Record.ID] = []
-        var next = folders[id]
-        while let folder = next {
-            above.append(folder)
-            next = folders[folder]
-        }
-        return above
-    }
-
-    private static func deepestFirst(
-        _ ids: [Record.ID], _ folders: [Record.ID: Record.ID]
-    ) -> [Record.ID] {
-        let depths = ids.map { Self.folders(above: $0, folders).count }
-        return ids.indices.sorted { depths[$0] > depths[$1] }.map { ids[$0] }
-    }
-
     /// Says what is safe now: whoever reads it can hold the store to it.
-    private func acknowledge(
+    func acknowledge(
         _ token: ChangeToken?, saved: [String], deleted: [String]
     ) throws {
         var object = JSONObject()
@@ -351,10 +343,23 @@ private struct Importer {
     }
 }
 
+/// Why an entry is left as it is in the store.
+private struct Skipped: Error {
+    var reason: String
+}
+
+extension SourceFile.Identity {
+    /// Whether both are of one file or folder, changed or not.
+    fileprivate func isFile(of other: Self) -> Bool {
+        device == other.device && inode == other.inode
+    }
+}
+
 extension StoreError {
-    /// The file that could not be read.
-    fileprivate var filePath: String? {
-        if case .inputOutput(let path) = cause { path } else { nil }
+    /// Which call of the system failed at the file, and why, in parentheses; or nothing.
+    fileprivate func callText(of path: [UInt8]) -> Substring {
+        guard case .inputOutput(let text) = cause else { return "" }
+        return text.dropFirst(String(decoding: path, as: UTF8.self).count)
     }
 }
 

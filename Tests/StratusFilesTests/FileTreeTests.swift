@@ -1,0 +1,165 @@
+import FoundationEssentials
+import StratusFiles
+import Testing
+
+/// Directories that come into a store, and those that are made of what it holds.
+@Suite struct FileTreeTests {
+    /// A directory that goes with the value.
+    private final class Folder {
+        let path = "\(FileManager.default.temporaryDirectory.path)/stratus-\(UUID().uuidString)"
+
+        init() throws {
+            try FileManager.default.createDirectory(
+                atPath: path + "/in", withIntermediateDirectories: true)
+            try write("seen", "in/file")
+            try write("seen too", "other")
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+
+        func write(_ text: String, _ name: String) throws {
+            try Data(text.utf8).write(to: URL(filePath: "\(path)/\(name)"))
+        }
+
+        func remove(_ name: String) throws {
+            try FileManager.default.removeItem(atPath: "\(path)/\(name)")
+        }
+
+        func link(_ name: String, to target: String) throws {
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(path)/\(name)", withDestinationPath: target)
+        }
+    }
+
+    private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+    private func look(_ folder: Folder) throws -> (FileTree.Folder, FileTree.Entry) {
+        let inner = try FileTree(folder.path).folder(bytes("in"))
+        return (inner, try inner.entry(bytes("file")))
+    }
+
+    @Test func `a file is read that was looked at, wherever it is now`() throws {
+        let folder = try Folder()
+        let (inner, entry) = try look(folder)
+        #expect(entry.kind == .file && entry.size == 4 && entry.path == bytes("in/file"))
+        let file = try SourceFile(inner.place(of: entry))
+        #expect(file.isMeant && file.isUnchanged())
+        #expect(try file.read(at: 0, upTo: 9) == bytes("seen"))
+        // The folder is the one that was opened, whatever has its path now.
+        try FileManager.default.moveItem(atPath: folder.path + "/in", toPath: folder.path + "/away")
+        try folder.link("in", to: "/etc")
+        #expect(try inner.file(entry).read(at: 0, upTo: 9) == bytes("seen"))
+    }
+
+    @Test func `what came in the place of a file that was looked at is not taken for it`() throws {
+        let folder = try Folder()
+        let (inner, entry) = try look(folder)
+        try folder.remove("in/file")
+        try folder.link("in/file", to: "../other")
+        #expect(throws: SystemError.self) { try SourceFile(inner.place(of: entry)) }
+        #expect(throws: SystemError.self) { try inner.file(entry) }
+        try folder.remove("in/file")
+        try folder.write("seem", "in/file")
+        #expect(try !SourceFile(inner.place(of: entry)).isMeant)
+        #expect(try !inner.file(entry).isMeant)
+    }
+
+    @Test func `a link that came in the place of a folder is not followed`() throws {
+        let folder = try Folder()
+        let (inner, entry) = try look(folder)
+        try FileManager.default.moveItem(atPath: folder.path + "/in", toPath: folder.path + "/away")
+        try folder.link("in", to: "away")
+        #expect(throws: SystemError.self) { try SourceFile(inner.place(of: entry)) }
+        #expect(throws: SystemError.self) { try FileTree(folder.path).folder(bytes("in")) }
+        // A path that a caller gives may have links.
+        #expect(try SourceFile(FilePlace(folder.path + "/in/file")).isMeant)
+    }
+
+    @Test func `a file that is changed after it was opened is found to be`() throws {
+        let folder = try Folder()
+        let (inner, entry) = try look(folder)
+        let file = try inner.file(entry)
+        #expect(file.isUnchanged())
+        try folder.write("longer than it was", "in/file")
+        #expect(!file.isUnchanged())
+    }
+
+    @Test func `a tree is made and read that is deeper than a path may be long`() throws {
+        let folder = try Folder()
+        let root = folder.path + "/deep"
+        let writer = try TreeWriter(root)
+        let name = [UInt8](repeating: UInt8(ascii: "d"), count: 200)
+        var path: [UInt8] = []
+        for _ in 0..<30 {
+            try writer.folder(path).makeFolder(name)
+            path += (path.isEmpty ? [] : bytes("/")) + name
+        }
+        let file = try writer.folder(path).makeFile(bytes("f"))
+        try file.write(bytes("deep").span, at: 0)
+        try file.finish(mode: 0o600, modifiedNanoseconds: 5)
+        let inner = try FileTree(root).folder(path)
+        let entry = try inner.entry(bytes("f"))
+        #expect(entry.modifiedNanoseconds == 5 && entry.path.count > 4096)
+        #expect(try SourceFile(inner.place(of: entry)).read(at: 0, upTo: 9) == bytes("deep"))
+        // So that its path is short enough to be deleted.
+        let middle = path.prefix(201 * 15 - 1)
+        try FileManager.default.moveItem(
+            atPath: root + "/" + String(decoding: middle, as: UTF8.self),
+            toPath: folder.path + "/rest")
+    }
+
+    @Test func `what is made is given its mode and date, and a file given up is gone`() throws {
+        let folder = try Folder()
+        let writer = try TreeWriter(folder.path + "/made")
+        let top = try writer.folder([])
+        try top.makeFolder(bytes("sub"))
+        try top.makeLink(bytes("link"), to: bytes("\u{1}no/where"), modifiedNanoseconds: -1)
+        var file: TreeFile? = try writer.folder(bytes("sub")).makeFile([0xff])
+        try file?.write(bytes("all").span, at: 0)
+        try file?.finish(mode: 0o4640, modifiedNanoseconds: 1_999_999_999)
+        file = try top.makeFile(bytes("half"))
+        try file?.write(bytes("half").span, at: 0)
+        file = nil
+        try writer.folder(bytes("sub")).finish(mode: 0o1750, modifiedNanoseconds: -1_500_000_000)
+        let made = try FileTree(folder.path + "/made")
+        let found = try made.folder([])
+        #expect(try found.names() == [bytes("link"), bytes("sub")])
+        let link = try found.entry(bytes("link"))
+        #expect(link.kind == .link && link.modifiedNanoseconds == -1)
+        #expect(try found.target(bytes("link")) == bytes("\u{1}no/where"))
+        let sub = try found.entry(bytes("sub"))
+        #expect(sub.mode == 0o1750 && sub.modifiedNanoseconds == -1_500_000_000)
+        let inner = try made.folder(bytes("sub")).entry([0xff])
+        #expect(inner.mode == 0o4640 && inner.modifiedNanoseconds == 1_999_999_999)
+        #expect(inner.size == 3)
+    }
+
+    @Test func `nothing is written over, nor through a link`() throws {
+        let folder = try Folder()
+        func code(_ body: () throws -> Void) -> SystemError.Code? {
+            do { try body() } catch let error as SystemError { return error.code } catch {}
+            return nil
+        }
+        #expect(code { _ = try TreeWriter(folder.path + "/in") } == .exists)
+        let writer = try TreeWriter(folder.path + "/made")
+        let top = try writer.folder([])
+        try top.makeLink(bytes("out"), to: bytes("../in"), modifiedNanoseconds: 0)
+        #expect(code { try top.makeFolder(bytes("out")) } == .exists)
+        #expect(code { _ = try top.makeFile(bytes("out")) } == .exists)
+        #expect(code { _ = try writer.folder(bytes("out")) } != nil)
+        try folder.link("dangling", to: "nowhere")
+        for name in ["other", "dangling", "in"] {
+            #expect(code { _ = try FreshFile("\(folder.path)/\(name)") } == .exists)
+        }
+        #expect(!TreeWriter.isName(bytes("..")) && !TreeWriter.isName(bytes("a/b")))
+        #expect(!TreeWriter.isTarget([]) && !TreeWriter.isTarget([65, 0, 66]))
+    }
+
+    @Test func `an error of the system says what it means`() throws {
+        let folder = try Folder()
+        try folder.link("in/link", to: "file")
+        let inner = try FileTree(folder.path).folder(bytes("in"))
+        let error = #expect(throws: SystemError.self) { try inner.file(inner.entry(bytes("link"))) }
+        #expect(error?.description == "open: too many levels of symbolic links")
+    }
+}

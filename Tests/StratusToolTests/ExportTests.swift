@@ -1,0 +1,179 @@
+import FoundationEssentials
+import Stratus
+import StratusFiles
+import StratusTool
+import Testing
+
+/// Trees that come out of a store.
+@Suite struct ExportTests {
+    /// Brings what was exported into a store of its own. Where the zones hash alike, names, modes,
+    /// dates, targets and contents are the same.
+    private func expectSame(_ place: Place, _ directory: String) async throws {
+        let again = try await place.run("import @/\(directory) @/second --zone files")
+        #expect(again.code == .ok, "\(again.messages)")
+        let first = try await place.run("hash @/store --zone files").results
+        #expect(try await place.run("hash @/second --zone files").results == first)
+        #expect(first.count == 65)
+    }
+
+    private func names(_ path: String) throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: path).sorted()
+    }
+
+    @Test func `an unusual tree comes back as it was`() async throws {
+        let place = try Place()
+        let tree = try UnusualTree(at: place.path + "/unusual")
+        let code = try await place.run("import @/unusual @/store --zone files").code
+        #expect(code == .ok)
+        let export = try await place.run(
+            "export @/store @/again --zone files --preserve-permissions", json: true)
+        #expect(export.code == .ok, "\(export.messages)")
+        #expect(export.results.contains(#""entries":\#(tree.entryCount),"#))
+        #expect(export.results.contains(#""clearedModes":0,"#))
+        try await expectSame(place, "again")
+        try tree.shorten(place.path + "/unusual")
+        try tree.shorten(place.path + "/again")
+    }
+
+    @Test func `bits that give a program its owner's rights are kept only when that is asked for`()
+        async throws
+    {
+        let place = try Place()
+        let writer = try TreeWriter(place.path + "/bits")
+        let top = try writer.folder([])
+        let modes = [0o4755, 0o2755, 0o6711, 0o755, 0o1777, 0o2770]
+        for (number, mode) in modes.enumerated() {
+            let name = Array("e\(number)".utf8)
+            if number < 4 {
+                try top.makeFile(name).finish(mode: mode, modifiedNanoseconds: 1)
+            } else {
+                try top.makeFolder(name)
+                try writer.folder(name).finish(mode: mode, modifiedNanoseconds: 1)
+            }
+        }
+        _ = try await place.run("import @/bits @/store --zone files")
+        func found(_ directory: String) throws -> [Int] {
+            let folder = try FileTree("\(place.path)/\(directory)").folder([])
+            return try folder.names().map { try folder.entry($0).mode }
+        }
+        #expect(try found("bits") == modes)
+        let safe = try await place.run("export @/store @/safe --zone files", json: true)
+        #expect(safe.code == .ok && safe.results.contains(#""clearedModes":5,"#))
+        #expect(safe.messages.contains("--preserve-permissions keeps them"))
+        #expect(try found("safe") == modes.map { $0 & 0o777 })
+        let all = try await place.run(
+            "export @/store @/all --zone files --preserve-permissions", json: true)
+        #expect(all.code == .ok && all.messages.isEmpty)
+        #expect(try found("all") == modes)
+    }
+
+    @Test func `a file with a damaged chunk is left out and named, and all else is written`()
+        async throws
+    {
+        let place = try Place()
+        for name in ["first", "sub/second"] {
+            let text = (0..<20_000).map { "\(name)\($0 * $0 % 9973) " }.joined()
+            try place.write(text, "tree/" + name)
+        }
+        try await place.importTree()
+        let folder = place.path + "/store/"
+        let file = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: folder)
+                .first { $0.hasPrefix("chunks-") })
+        // The first file that was brought in has the first chunk.
+        var bytes = try Data(contentsOf: URL(filePath: folder + file))
+        bytes[64 + 80 + 100] ^= 1
+        try bytes.write(to: URL(filePath: folder + file))
+        let export = try await place.run("export @/store @/again --zone files", json: true)
+        #expect(export.code == .differences)
+        #expect(export.results.contains(#""skipped":0,"damaged":1,"#))
+        let warning = try #require(export.messages.split(separator: "\n").first)
+        #expect(warning.contains(#""id":"export.damaged""#))
+        #expect(warning.contains(#""file":"first""#))
+        #expect(warning.contains("chunk.checksum") && warning.contains("(file \(file), byte 64)"))
+        let left = try names(place.path + "/tree").filter { $0 != "first" }
+        #expect(try names(place.path + "/again") == left)
+        let text = try await place.run("export @/store @/text --zone files")
+        #expect(text.messages.hasPrefix("stratus: first: an asset is damaged"))
+        #expect(text.results.contains("0 skipped, 1 damaged in "))
+    }
+
+    @Test func `what is no entry, or has no place, is named, and nothing leads out`()
+        async throws
+    {
+        let place = try Place()
+        let container = try await Container.open(at: place.path + "/store", creating: true)
+        let database = container.privateDatabase(for: "local")
+        let zone = try await database.save(RecordZone(zoneName: "files")).zoneID
+        func record(
+            _ name: String, _ type: String, in parent: String? = nil,
+            _ fields: [String: RecordValue] = [:]
+        ) -> Record {
+            var record = Record(
+                recordType: type, recordID: Record.ID(recordName: name, zoneID: zone))
+            record["mode"] = 0o600
+            record["modifiedNanoseconds"] = 0
+            record["name"] = .string(name)
+            for (key, value) in fields { record[key] = value }
+            record.parent = parent.map {
+                Reference(recordID: Record.ID(recordName: $0, zoneID: zone))
+            }
+            return record
+        }
+        let contents: [String: RecordValue] = ["contents": .bytes(Data("x".utf8))]
+        let result = try await database.modifyRecords(saving: [
+            record("note", "Note"), record("up", "File", ["name": "../up"]),
+            record("dots", "Folder", ["name": ".."]), record("in", "File", in: "dots", contents),
+            record("empty", "File"), record("link", "Link"),
+            record("zero", "Link", ["targetBytes": .bytes(Data([65, 0, 66]))]),
+            record("a", "Link", ["name": "taken", "target": .string(place.path)]),
+            record("b", "Folder", ["name": "taken", "mode": 0o700]),
+            record("below", "File", in: "b", contents), record("good", "File", contents),
+        ])
+        #expect(result.partialFailure == nil)
+        try await container.close()
+        let export = try await place.run("export @/store @/again --zone files")
+        #expect(export.code == .partial)
+        let lines = export.messages.split(separator: "\n").map(String.init)
+        for line in [
+            "record note: no entry of a tree", "record up: no entry of a tree",
+            "record dots: no entry of a tree", "record in: its folder is not there",
+            "record below: its folder is not there",
+            "empty: the record has no contents", "link: the record has no target of a link",
+            "zero: the record has no target of a link", "taken: another entry has its place",
+        ] { #expect(lines.contains("stratus: " + line), "\(line) in \(lines)") }
+        let made = try FileManager.default.contentsOfDirectory(atPath: place.path + "/again")
+        #expect(made.sorted() == ["good", "taken"])
+        #expect(!FileManager.default.fileExists(atPath: place.path + "/up"))
+        #expect(!FileManager.default.fileExists(atPath: place.path + "/below"))
+    }
+
+    @Test func `where nothing can be written nothing is begun`() async throws {
+        let place = try Place()
+        try await place.importTree()
+        let taken = try await place.run("export @/store @/tree --zone files")
+        #expect(taken.code == .usage)
+        #expect(taken.messages.contains("cannot make the directory: mkdir: the name exists"))
+        #expect(taken.messages.contains("(file \(place.path)/tree)"))
+        let unknown = try await place.run("export @/store @/again --zone none")
+        #expect(unknown.code == .notFound)
+        #expect(!FileManager.default.fileExists(atPath: place.path + "/again"))
+        let far = try await place.run("export @/store @/no/where --zone files")
+        #expect(far.code == .usage)
+        let source = try await place.run("import @/nowhere @/third --zone files")
+        #expect(source.code == .usage)
+        #expect(!FileManager.default.fileExists(atPath: place.path + "/third"))
+    }
+
+    @Test func `a store in the directory that is brought in is left out`() async throws {
+        let place = try Place()
+        for _ in 0..<2 {
+            let done = try await place.run("import @ @/store --zone files")
+            #expect(done.code == .ok)
+            #expect(done.messages == "left out: the store itself, which lies in the directory\n")
+        }
+        let records = try await place.run("records @/store --zone files", json: true).results
+        #expect(records.split(separator: "\n").count == 5)
+        #expect(!records.contains(#""name":"store""#))
+    }
+}

@@ -1,0 +1,147 @@
+import FoundationEssentials
+import Stratus
+import StratusFiles
+import Synchronization
+
+/// A record as the entry of a tree.
+struct ExportEntry: Sendable {
+    enum Kind: String {
+        case folder = "Folder"
+        case file = "File"
+        case link = "Link"
+    }
+
+    let recordID: Record.ID
+    let kind: Kind
+    let name: [UInt8]
+    /// The name of the record of the folder; nil at the top.
+    let parent: String?
+    private(set) var mode: Int
+    let modifiedNanoseconds: Int
+
+    static let keys = ["name", "nameBytes", "mode", "modifiedNanoseconds"]
+
+    /// Of a mode that which lets a program run as its owner or its group, or protects what lies in
+    /// a folder: who exports what somebody else wrote need not mean to give that away.
+    private static let specialBits = 0o7000
+
+    /// Nil where the record is none of a tree. What it says may be anybody's.
+    init?(_ record: Record) {
+        guard let kind = Kind(rawValue: record.recordType),
+            let mode = record["mode"]?.int64Value,
+            let modified = record["modifiedNanoseconds"]?.int64Value
+        else { return nil }
+        recordID = record.recordID
+        self.kind = kind
+        name =
+            record["nameBytes"]?.bytesValue.map { Array($0) }
+            ?? Array((record["name"]?.stringValue ?? "").utf8)
+        parent = record.parent?.recordID.recordName
+        self.mode = Int(mode)
+        modifiedNanoseconds = Int(modified)
+        guard TreeWriter.isName(name) else { return nil }
+    }
+
+    /// Whether it would give away rights. Links have none.
+    var hasSpecialBits: Bool { kind != .link && mode & Self.specialBits != 0 }
+
+    mutating func clearSpecialBits() { mode &= ~Self.specialBits }
+
+    static func isBefore(_ left: Self, _ right: Self) -> Bool {
+        left.name == right.name
+            ? left.recordID.recordName < right.recordID.recordName
+            : left.name.lexicographicallyPrecedes(right.name)
+    }
+}
+
+/// What became of an entry.
+enum ExportOutcome: Sendable {
+    /// It is there; a file, with so many bytes.
+    case made(Int)
+    case skipped(String)
+    /// The store has bytes of it that are not what was stored.
+    case damaged(ToolError)
+    /// The process was asked to stop, and it is not there.
+    case stopped
+}
+
+extension ExportEntry {
+    /// Makes the entry; throws what ends the export.
+    func make(
+        in folder: TreeWriter.Folder, from database: DatabaseSnapshot
+    ) async throws -> ExportOutcome {
+        do {
+            switch kind {
+            case .folder:
+                try folder.makeFolder(name)
+                return .made(0)
+            case .file: return try await makeFile(in: folder, from: database)
+            case .link: return try makeLink(in: folder, from: database)
+            }
+        } catch let error as SystemError {
+            switch error.code {
+            case .noSpace, .inputOutput: throw error
+            case .exists: return .skipped("another entry has its place")
+            default: return .skipped(error.description)
+            }
+        } catch let error as StoreError where error.isDamage {
+            return .damaged(ToolError(error))
+        }
+    }
+
+    private func makeFile(
+        in folder: TreeWriter.Folder, from database: DatabaseSnapshot
+    ) async throws -> ExportOutcome {
+        let record = try database.record(for: recordID)
+        let contents = record["contents"]?.bytesValue
+        let asset = record["asset"]?.assetValue
+        guard let size = contents?.count ?? asset?.size else {
+            return .skipped("the record has no contents")
+        }
+        // Goes again where this ends before it is finished.
+        let file = try folder.makeFile(name)
+        if let contents {
+            try file.write(contents.span, at: 0)
+        } else if let asset {
+            let failure = Mutex<SystemError?>(nil)
+            try await asset.forEachPiece { piece, position in
+                if Terminal.requestedStop != nil { return false }
+                do throws(SystemError) {
+                    try file.write(piece, at: position)
+                    return true
+                } catch {
+                    failure.withLock { $0 = error }
+                    return false
+                }
+            }
+            if let failure = failure.withLock({ $0 }) { throw failure }
+            if Terminal.requestedStop != nil { return .stopped }
+        }
+        try file.finish(mode: mode, modifiedNanoseconds: modifiedNanoseconds)
+        return .made(size)
+    }
+
+    private func makeLink(
+        in folder: TreeWriter.Folder, from database: DatabaseSnapshot
+    ) throws -> ExportOutcome {
+        let record = try database.record(for: recordID)
+        let target =
+            record["targetBytes"]?.bytesValue.map { Array($0) }
+            ?? Array((record["target"]?.stringValue ?? "").utf8)
+        guard TreeWriter.isTarget(target) else {
+            return .skipped("the record has no target of a link")
+        }
+        try folder.makeLink(name, to: target, modifiedNanoseconds: modifiedNanoseconds)
+        return .made(0)
+    }
+}
+
+extension StoreError {
+    /// Whether bytes of the store are lost or wrong, of which others need not be.
+    fileprivate var isDamage: Bool {
+        switch cause {
+        case .damaged, .inputOutput: true
+        default: code == .assetNotAvailable
+        }
+    }
+}
