@@ -92,8 +92,8 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "Stratus", "StratusIndex", "StratusJournal", "StratusFiles", "StratusBytes",
-                "Support",
+                "Stratus", "StratusAssets", "StratusIndex", "StratusJournal", "StratusFiles",
+                "StratusBytes", "Support",
             ],
             swiftSettings: settings),
         .testTarget(

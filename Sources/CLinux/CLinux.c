@@ -18,6 +18,10 @@ int clinux_allocate(int file, int64_t offset, int64_t length) {
     return fallocate(file, FALLOC_FL_KEEP_SIZE, offset, length) < 0 ? -errno : 0;
 }
 
+int clinux_start_writing(int file, int64_t offset, int64_t length) {
+    return sync_file_range(file, offset, length, SYNC_FILE_RANGE_WRITE) < 0 ? -errno : 0;
+}
+
 int clinux_rename_exclusive(int directory, const char *from, const char *to) {
     return renameat2(directory, from, directory, to, RENAME_NOREPLACE) < 0 ? -errno : 0;
 }

@@ -81,19 +81,20 @@ struct ChunkFrame: Equatable, Sendable {
         self.checksum = checksum
     }
 
-    /// The chunk's bytes from those of its frame behind the header, padding included.
+    /// Where the chunk lies in its frame, as it is stored.
+    var storedRange: Range<Int> { Self.headerLength..<Self.headerLength + storedLength }
+
+    /// The chunk's bytes, verified, from those of its frame.
     func content(of bytes: Span<UInt8>) throws(ChunkDamage.Kind) -> [UInt8] {
-        guard bytes.count == Self.frameLength(storedLength: storedLength) - Self.headerLength,
-            bytes.isZero(in: storedLength..<bytes.count)
+        guard bytes.count == Self.frameLength(storedLength: storedLength),
+            bytes.isZero(in: storedRange.upperBound..<bytes.count)
         else { throw .frame("padding") }
-        let stored = bytes.extracting(0..<storedLength)
+        let stored = bytes.extracting(storedRange)
         guard Checksum.xxh3(stored) == checksum else { throw .frame("checksum") }
         var content: [UInt8]
         switch encoding {
         case .plain:
-            var writer = ByteWriter(capacity: storedLength)
-            writer.append(stored)
-            content = writer.bytes
+            content = stored.array
         case .lz4:
             guard let bytes = LZ4.decompress(stored, count: length) else {
                 throw .frame("compression")

@@ -1,8 +1,9 @@
 internal import StratusBytes
 package import StratusFiles
 
-/// Turns streams of bytes into assets: cuts each, has the chunks hashed and compressed on several
-/// threads, and appends those that are not there yet in the order of the stream.
+/// Turns streams of bytes into assets, one after the other: cuts each, has the chunks hashed and
+/// compressed on several threads, and appends those that are not there yet in the order of the
+/// streams. An asset begins while chunks of those before it are still on their way.
 ///
 /// What is in memory at a time is bounded by the number of threads, whatever a stream's length,
 /// but for what was added and not taken. Used by one thread at a time.
@@ -11,24 +12,35 @@ package final class ChunkIngest {
     package typealias Lookup =
         @Sendable (ChunkAddress) throws(ChunkError) -> ChunkPlace?
 
+    /// Stands for an asset that was given whole.
+    package struct Ticket: Hashable, Sendable {
+        fileprivate let number: Int
+    }
+
+    /// A chunk, or the end, of an asset.
+    private struct Step {
+        var asset: AssetDraft
+        var job: SharedWork<Result<IngestedChunk, ChunkError>>?
+    }
+
     private let store: ChunkStore
     private let domain: ChunkDomain
     private let threads: IOThreads
     private let lookup: Lookup
     /// How many chunks are on their way at once.
     private let window: Int
-    private let chunker = Chunker()
-    /// What was not cut yet begins at `start`.
-    private var pending: [UInt8] = []
-    private var start = 0
-    private var isEnding = false
-    private var jobs: [ChunkJob] = []
-    private var firstJob = 0
-    private var tree: PieceTree
-    private var length = 0
     private let pieceLimit: Int
-    private var digest: SHA256? = SHA256()
+    private var uncut = UncutBytes()
+    private var steps: [Step] = []
+    private var firstStep = 0
+    /// What is being added to.
+    private var current: AssetDraft?
+    /// Those that were given whole and not asked for.
+    private var ended: [Int: AssetDraft] = [:]
+    private var endedCount = 0
     private var added: [ChunkAddress: ChunkPlace] = [:]
+    /// What was added before: chunks on their way may not have seen it yet.
+    private var taken: [ChunkAddress: ChunkPlace] = [:]
 
     /// - Parameters:
     ///   - width: on how many threads chunks are to be on their way.
@@ -41,46 +53,63 @@ package final class ChunkIngest {
         self.domain = domain
         self.threads = threads
         self.lookup = lookup
-        window = max(1, width) * 4
+        window = max(1, width) * 8
         self.pieceLimit = pieceLimit
-        tree = PieceTree(limit: pieceLimit)
     }
 
-    /// The next bytes of the stream.
-    package func add(_ bytes: Span<UInt8>) throws(ChunkError) {
-        let rest = pending
-        var writer = ByteWriter(capacity: rest.count - start + bytes.count)
-        writer.append(rest.span.extracting(start..<rest.count))
-        writer.append(bytes)
-        pending = writer.bytes
-        start = 0
-        while pending.count - start >= Chunker.most { try cut() }
+    /// The next bytes of an asset: `read` puts some of them, at most `count`, at the beginning of
+    /// what it is given, and returns how many.
+    package func add<Failure>(
+        upTo count: Int, _ read: (inout MutableSpan<UInt8>) throws(Failure) -> Int
+    ) throws(Failure) -> Int {
+        let added = try uncut.add(upTo: count, read)
+        while uncut.holdsChunk { cut() }
+        return added
     }
 
-    /// The stream ends here; what is added next begins another asset.
-    package func finish() throws(ChunkError) -> AssetContent {
-        isEnding = true
-        defer { isEnding = false }
-        while start < pending.count { try cut() }
-        while firstJob < jobs.count { try takeFirst() }
-        let ended = digest.take() ?? SHA256()
-        digest = SHA256()
-        var content = AssetContent(digest: ContentDigest(ended.finish().span))
-        content.length = length
-        (content.depth, content.pieces) = try tree.finish { bytes throws(ChunkError) in
-            try append(list: bytes)
+    /// The next bytes of an asset.
+    package func add(_ bytes: Span<UInt8>) {
+        var done = 0
+        while done < bytes.count {
+            done += add(upTo: bytes.count - done) { room in
+                room.copy(bytes.extracting(done..<done + room.count), to: 0)
+                return room.count
+            }
         }
-        length = 0
-        return content
+    }
+
+    /// Why the asset that is being added cannot be stored.
+    package var failure: ChunkError? {
+        if case .failure(let error)? = current?.outcome { error } else { nil }
+    }
+
+    /// The asset ends here; what is added next begins another one.
+    package func end() -> Ticket {
+        while !uncut.isEmpty { cut() }
+        let asset = draft()
+        steps.append(Step(asset: asset))
+        current = nil
+        endedCount += 1
+        ended[endedCount] = asset
+        return Ticket(number: endedCount)
+    }
+
+    /// What an asset consists of; to be asked once.
+    package func content(of ticket: Ticket) throws(ChunkError) -> AssetContent {
+        guard let asset = ended.removeValue(forKey: ticket.number) else {
+            preconditionFailure("an asset is asked for once")
+        }
+        while true {
+            if let outcome = asset.outcome { return try outcome.get() }
+            takeFirst()
+        }
     }
 
     /// Forgets what was given of an asset that has no end.
     package func abandon() {
-        (pending, start) = ([], 0)
-        (jobs, firstJob) = ([], 0)
-        digest = SHA256()
-        length = 0
-        tree = PieceTree(limit: pieceLimit)
+        uncut.removeAll()
+        current?.isAbandoned = true
+        current = nil
     }
 
     /// How many chunks were added since they were last taken.
@@ -88,86 +117,123 @@ package final class ChunkIngest {
 
     /// What was not there before, and where it lies now; durable after the store's next sync.
     package func takeAdded() -> [ChunkAddress: ChunkPlace] {
-        defer { added = [:] }
-        return added
+        taken = added
+        added = [:]
+        return taken
     }
 
-    private func cut() throws(ChunkError) {
-        let bytes = pending
-        let length = chunker.firstCut(in: bytes.span.extracting(start..<bytes.count))
-        let job = ChunkJob(Array(pending[start..<start + length]), domain, lookup)
-        start += length
-        if jobs.count - firstJob >= window { try takeFirst() }
-        jobs.append(job)
-        // An asset of one chunk is done here, as everything is where the system gives no thread.
-        if jobs.count - firstJob == 1, isEnding, start == pending.count { return job.run() }
-        do { try threads.submit { job.run() } } catch { job.run() }
+    private func draft() -> AssetDraft {
+        if let current { return current }
+        let draft = AssetDraft(pieceLimit)
+        current = draft
+        return draft
     }
 
-    private func takeFirst() throws(ChunkError) {
-        let job = jobs[firstJob]
-        firstJob += 1
-        if firstJob * 2 > jobs.count {
-            jobs.removeFirst(firstJob)
-            firstJob = 0
+    private func cut() {
+        let chunk = uncut.cut()
+        while steps.count - firstStep >= window { takeFirst() }
+        let job = SharedWork { [domain, lookup] in
+            Result { () throws(ChunkError) in try IngestedChunk(chunk, domain, lookup) }
         }
-        let result = try job.wait()
-        // The same bytes may come twice in a stream.
-        if let chunk = result.chunk, added[result.address] == nil {
-            added[result.address] = try store.append(chunk)
+        steps.append(Step(asset: draft(), job: job))
+        // Where the system gives no thread, the one that waits for it does the work.
+        try? threads.submit { job.run() }
+    }
+
+    private func takeFirst() {
+        let step = steps[firstStep]
+        firstStep += 1
+        if firstStep * 2 > steps.count {
+            steps.removeFirst(firstStep)
+            firstStep = 0
         }
-        length += result.length
-        var writer = ByteWriter(capacity: 40)
-        result.content.write(to: &writer)
-        writer.uint64(UInt64(result.length))
-        digest?.update(writer.bytes.span)
-        let piece = AssetContent.Piece(address: result.address, length: result.length)
-        try tree.add(piece) { bytes throws(ChunkError) in try append(list: bytes) }
+        let asset = step.asset
+        if asset.isAbandoned || asset.outcome != nil { return }
+        do throws(ChunkError) {
+            if let job = step.job {
+                try take(job.wait().get(), of: asset)
+            } else {
+                asset.outcome = .success(
+                    try asset.finish { bytes throws(ChunkError) in try append(list: bytes) })
+            }
+        } catch {
+            asset.outcome = .failure(error)
+        }
+    }
+
+    private func take(_ chunk: IngestedChunk, of asset: AssetDraft) throws(ChunkError) {
+        // The same bytes may come twice.
+        if let encoded = chunk.encoded, !wasAdded(chunk.address) {
+            added[chunk.address] = try store.append(encoded)
+        }
+        try asset.add(chunk) { bytes throws(ChunkError) in try append(list: bytes) }
     }
 
     private func append(list bytes: [UInt8]) throws(ChunkError) -> ChunkAddress {
         let address = ChunkAddress(of: ContentDigest(of: bytes.span), in: domain)
-        if added[address] == nil, try lookup(address) == nil {
+        if !wasAdded(address), try lookup(address) == nil {
             let chunk = EncodedChunk(bytes, address: address, in: domain)
             added[address] = try store.append(chunk)
         }
         return address
     }
+
+    private func wasAdded(_ address: ChunkAddress) -> Bool {
+        added[address] != nil || taken[address] != nil
+    }
 }
 
-/// One chunk on its way through a thread.
-private final class ChunkJob: Sendable {
-    struct Result: Sendable {
-        var content: ContentDigest
-        var address: ChunkAddress
-        var length: Int
-        /// Nil where the chunk is there already.
-        var chunk: EncodedChunk?
+/// An asset of which not all chunks were taken.
+private final class AssetDraft {
+    var isAbandoned = false
+    /// Is there once it is known.
+    var outcome: Result<AssetContent, ChunkError>?
+    private var tree: PieceTree
+    private var digest: SHA256? = SHA256()
+    private var length = 0
+
+    init(_ pieceLimit: Int) { tree = PieceTree(limit: pieceLimit) }
+
+    /// Adds the next chunk; `store` makes one of a list.
+    func add(
+        _ chunk: IngestedChunk, _ store: ([UInt8]) throws(ChunkError) -> ChunkAddress
+    ) throws(ChunkError) {
+        length += chunk.length
+        var writer = ByteWriter(capacity: 40)
+        chunk.content.write(to: &writer)
+        writer.uint64(UInt64(chunk.length))
+        digest?.update(writer.bytes.span)
+        try tree.add(
+            AssetContent.Piece(address: chunk.address, length: chunk.length), store)
     }
 
-    private let bytes: [UInt8]
-    private let domain: ChunkDomain
-    private let lookup: ChunkIngest.Lookup
-    private let outcome = Outcome<Swift.Result<Result, ChunkError>>()
-
-    init(_ bytes: [UInt8], _ domain: ChunkDomain, _ lookup: @escaping ChunkIngest.Lookup) {
-        self.bytes = bytes
-        self.domain = domain
-        self.lookup = lookup
+    func finish(
+        _ store: ([UInt8]) throws(ChunkError) -> ChunkAddress
+    ) throws(ChunkError) -> AssetContent {
+        let whole = digest.take() ?? SHA256()
+        var content = AssetContent(digest: ContentDigest(whole.finish().span))
+        content.length = length
+        (content.depth, content.pieces) = try tree.finish(store)
+        return content
     }
+}
 
-    func run() {
-        let bytes = bytes
-        let result = Swift.Result { () throws(ChunkError) in
-            let content = ContentDigest(of: bytes.span)
-            let address = ChunkAddress(of: content, in: domain)
-            let isKnown = try lookup(address) != nil
-            return Result(
-                content: content, address: address, length: bytes.count,
-                chunk: isKnown ? nil : EncodedChunk(bytes, address: address, in: domain))
+/// A chunk that was hashed and, where it is not there already, made ready to be written.
+private struct IngestedChunk: Sendable {
+    var content: ContentDigest
+    var address: ChunkAddress
+    var length: Int
+    /// Nil where the chunk is there already.
+    var encoded: EncodedChunk?
+
+    init(
+        _ bytes: [UInt8], _ domain: ChunkDomain, _ lookup: ChunkIngest.Lookup
+    ) throws(ChunkError) {
+        content = ContentDigest(of: bytes.span)
+        address = ChunkAddress(of: content, in: domain)
+        length = bytes.count
+        if try lookup(address) == nil {
+            encoded = EncodedChunk(bytes, address: address, in: domain)
         }
-        outcome.finish(result)
     }
-
-    func wait() throws(ChunkError) -> Result { try outcome.wait().get() }
 }

@@ -65,7 +65,7 @@ extension ChunkStore {
             throw .damaged(ChunkDamage(error, file: place.file, byte: place.byte))
         }
         return try append(
-            EncodedChunk(frame, stored: bytes.span.array(in: 0..<frame.storedLength)))
+            EncodedChunk(frame, stored: bytes.span.array(in: frame.storedRange)))
     }
 
     /// Deletes a segment in which nothing is named; false where a reader keeps the file. The last

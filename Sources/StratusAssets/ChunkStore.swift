@@ -151,6 +151,8 @@ package final class ChunkStore: Sendable {
         } catch {
             throw .storage(error)
         }
+        // While the next bytes are read and compressed the disk has something to do.
+        if state.buffer.count >= Self.writeLength { current.file.startWriting(current.end..<end) }
         state.current?.end = end
         state.buffer.removeAll()
         if !state.unsynced.contains(where: { $0 === current.file }) {
@@ -173,7 +175,7 @@ extension ChunkStore {
         }
     }
 
-    /// The frame of a chunk, and what follows its header.
+    /// The header of a chunk's frame, and all bytes of the frame.
     func frame(
         _ address: ChunkAddress, at place: ChunkPlace, _ mode: ReadMode
     ) throws(ChunkError) -> (ChunkFrame, [UInt8]) {
@@ -195,7 +197,7 @@ extension ChunkStore {
             guard frame.address == address, frame.storedLength == place.storedLength,
                 frame.length == place.length
             else { throw .otherChunk }
-            return (frame, bytes.span.array(in: ChunkFrame.headerLength..<length))
+            return (frame, bytes)
         } catch {
             throw .damaged(ChunkDamage(error, file: name, byte: place.byte))
         }

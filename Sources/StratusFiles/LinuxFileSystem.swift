@@ -75,6 +75,14 @@ package struct LinuxFileSystem: FileSystem {
         return result
     }
 
+    package func startWriting(
+        _ file: FileDescriptor, _ range: Range<Int>
+    ) throws(SystemError) {
+        let result = clinux_start_writing(
+            file.rawValue, Int64(range.lowerBound), Int64(range.count))
+        if result < 0 { throw SystemError(number: -result, in: "sync_file_range") }
+    }
+
     package func synchronizeData(_ file: FileDescriptor) throws(SystemError) {
         try check(fdatasync(file.rawValue), "fdatasync")
     }

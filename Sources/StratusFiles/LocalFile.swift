@@ -68,6 +68,13 @@ final class LocalFile: StorageFile {
         try file.write(bytes.span, at: range.lowerBound)
     }
 
+    func startWriting(_ range: Range<Int>) {
+        // What fails here fails in the sync, which is the one to say so.
+        try? file.call { system, descriptor throws(SystemError) in
+            try system.startWriting(descriptor, range)
+        }
+    }
+
     func sync() throws(StorageError) { try file.sync() }
 
     func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {

@@ -87,6 +87,8 @@ private final class MemoryFile: StorageFile, StoragePin {
 
     func rewrite(_ range: Range<Int>) throws(StorageError) {}
 
+    func startWriting(_ range: Range<Int>) {}
+
     func sync() throws(StorageError) {}
 
     func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {

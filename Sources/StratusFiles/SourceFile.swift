@@ -59,15 +59,32 @@ package final class SourceFile: Sendable {
         identity = Identity(status)
     }
 
+    /// How long the file `path` is, in bytes; nil where there is no telling.
+    package static func length(of path: [UInt8]) -> Int? {
+        guard let file = try? SourceFile(bytes: path) else { return nil }
+        return file.identity.length
+    }
+
     deinit { _ = close(descriptor.rawValue) }
+
+    /// Puts some of the bytes from `position` on into `bytes`; returns how many, 0 at the end.
+    package func read(
+        into bytes: inout MutableSpan<UInt8>, at position: Int
+    ) throws(SystemError) -> Int {
+        while true {
+            do {
+                return try LinuxFileSystem().read(descriptor, into: &bytes, at: position)
+            } catch {
+                if error.code != .interrupted { throw error }
+            }
+        }
+    }
 
     /// Some of the bytes from `position` on, at most `count`; none at the end.
     package func read(at position: Int, upTo count: Int) throws(SystemError) -> [UInt8] {
         var piece = [UInt8](repeating: 0, count: count)
-        let read = try retrying { () throws(SystemError) in
-            var span = piece.mutableSpan
-            return try LinuxFileSystem().read(descriptor, into: &span, at: position)
-        }
+        var span = piece.mutableSpan
+        let read = try read(into: &span, at: position)
         piece.removeLast(count - read)
         return piece
     }

@@ -57,6 +57,10 @@ package protocol StorageFile: AnyObject, Sendable {
     /// an earlier one failed.
     func rewrite(_ range: Range<Int>) throws(StorageError)
 
+    /// Has the medium begin with what was appended to `range`, so that a sync is shorter; promises
+    /// nothing.
+    func startWriting(_ range: Range<Int>)
+
     /// All that was appended is durable when this returns. After a failure nothing is known: what
     /// was not durable may be lost though a later sync succeeds.
     func sync() throws(StorageError)

@@ -27,7 +27,7 @@ private let reach: [String: Set<String>] = {
         "StratusAssetsTests": tests.union(files).union(["StratusAssets"]),
         "StratusTests": tests.union(all),
         "FormatTests": tests.union(all),
-        "SimulationTests": tests.union(all),
+        "SimulationTests": tests.union(all).union(["StratusAssets"]),
         "ModelTests": tests.union(all).union(["StratusGateway"]),
         "LayoutTests": tests,
         "ReadmeTests": ["Testing", "FoundationEssentials", "Stratus"],

@@ -33,6 +33,13 @@ enum Campaign {
     static let children = number("STRATUS_CHILDREN") ?? 20_000
     /// How many updates go by while snapshots are held: STRATUS_UPDATES.
     static let updates = number("STRATUS_UPDATES") ?? 100_000
+    /// A file whose bytes go in and out as an asset: STRATUS_ASSET_FILE.
+    static let assetFile = environment["STRATUS_ASSET_FILE"]
+    /// How often that is done: STRATUS_REPEATS.
+    static let repeats = number("STRATUS_REPEATS") ?? 1
+    /// Where large files are made: STRATUS_FOLDER.
+    static let folder =
+        environment["STRATUS_FOLDER"] ?? FileManager.default.temporaryDirectory.path
 
     /// Adds Markdown to the file STRATUS_REPORT, where there is one.
     static func report(_ text: String) {

@@ -39,9 +39,9 @@ import Testing
             into: store, domain: domain, on: IOThreads(count: 2), width: 2
         ) { address throws(ChunkError) in known[address] }
         for start in stride(from: 0, to: bytes.count, by: step) {
-            try ingest.add(bytes.span.extracting(start..<min(start + step, bytes.count)))
+            ingest.add(bytes.span.extracting(start..<min(start + step, bytes.count)))
         }
-        return Ingested(content: try ingest.finish(), added: ingest.takeAdded())
+        return Ingested(content: try ingest.content(of: ingest.end()), added: ingest.takeAdded())
     }
 
     static func content(
@@ -98,15 +98,53 @@ import Testing
         let ingest = ChunkIngest(
             into: try Self.makeStore(), domain: Self.domain, on: workers, width: 2
         ) { _ in nil }
-        try ingest.add(Self.mixed(900_000, seed: 9).span)
+        ingest.add(Self.mixed(900_000, seed: 9).span)
         ingest.abandon()
-        try ingest.add(bytes.span)
-        let content = try ingest.finish()
+        ingest.add(bytes.span)
+        let content = try ingest.content(of: ingest.end())
         let other = ChunkIngest(
             into: try Self.makeStore(), domain: Self.domain, on: workers, width: 2
         ) { _ in nil }
-        try other.add(bytes.span)
-        #expect(try other.finish() == content)
+        other.add(bytes.span)
+        #expect(try other.content(of: other.end()) == content)
+    }
+
+    @Test func `assets on their way at once are each what they would be alone`() throws {
+        let streams = [0, 10, 70_000, 3_000_000, 0, 200_000].enumerated().map {
+            Self.mixed($1, seed: UInt64(20 + $0))
+        }
+        let expected = try streams.map { try Self.ingest($0, into: Self.makeStore()).content }
+        let ingest = ChunkIngest(
+            into: try Self.makeStore(), domain: Self.domain, on: IOThreads(count: 2), width: 2
+        ) { _ in nil }
+        var tickets: [ChunkIngest.Ticket] = []
+        for stream in streams {
+            ingest.add(stream.span)
+            tickets.append(ingest.end())
+            ingest.add(Self.mixed(100_000, seed: 30).span)
+            ingest.abandon()
+        }
+        for (ticket, content) in zip(tickets, expected).reversed() {
+            #expect(try ingest.content(of: ticket) == content)
+        }
+    }
+
+    @Test func `where a chunk cannot be stored its asset fails, and no other`() throws {
+        let streams = (40..<43).map { Self.mixed(900_000, seed: $0) }
+        let refused = try Self.ingest(streams[1], into: Self.makeStore()).pieces[3].address
+        let ingest = ChunkIngest(
+            into: try Self.makeStore(), domain: Self.domain, on: IOThreads(count: 2), width: 2
+        ) { address throws(ChunkError) in
+            if address == refused { throw .refused }
+            return nil
+        }
+        let tickets = streams.map { stream in
+            ingest.add(stream.span)
+            return ingest.end()
+        }
+        #expect(try ingest.content(of: tickets[0]).length == 900_000)
+        #expect(throws: ChunkError.refused) { try ingest.content(of: tickets[1]) }
+        #expect(try ingest.content(of: tickets[2]).length == 900_000)
     }
 
     @Test func `what is there already is not written again`() throws {

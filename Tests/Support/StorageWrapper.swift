@@ -38,6 +38,7 @@ extension StorageFileWrapper {
         try under.append(bytes, at: position)
     }
     package func rewrite(_ range: Range<Int>) throws(StorageError) { try under.rewrite(range) }
+    package func startWriting(_ range: Range<Int>) { under.startWriting(range) }
     package func sync() throws(StorageError) { try under.sync() }
     package func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
         try under.read(range, mode)

@@ -13,6 +13,9 @@ int clinux_openat(int directory, const char *name, int flags, uint32_t mode);
 /// fallocate(2) without growing the file.
 int clinux_allocate(int file, int64_t offset, int64_t length);
 
+/// sync_file_range(2) with SYNC_FILE_RANGE_WRITE.
+int clinux_start_writing(int file, int64_t offset, int64_t length);
+
 /// renameat2(2) with RENAME_NOREPLACE: the new name must not exist.
 int clinux_rename_exclusive(int directory, const char *from, const char *to);
 

@@ -2,14 +2,21 @@ internal import StratusAssets
 internal import StratusBytes
 internal import StratusFiles
 
-/// Reads a stored asset, or a part of it, chunk by chunk. A value: used by one at a time.
+/// Reads a stored asset, or a part of it, chunk by chunk: while one is used, threads read, check
+/// and decompress those behind it. A value: used by one at a time.
 struct AssetReader: Sendable {
+    private typealias Chunk = SharedWork<Result<[UInt8], StoreError>>
+
     private let asset: StoredAsset
     private var cursor: PieceCursor
     /// While somebody reads, what the record had is not collected.
     private let point: HeldPoint?
     /// How many bytes were read.
     private(set) var position = 0
+    /// What follows, as far as it was begun.
+    private var ahead: [Chunk] = []
+    /// Why there is no more behind that.
+    private var failure: StoreError?
 
     /// Reads the bytes `range`, which must be inside the asset.
     init(_ asset: StoredAsset, _ range: Range<Int>? = nil) {
@@ -20,33 +27,66 @@ struct AssetReader: Sendable {
 
     /// The next bytes; nil at the end.
     mutating func next() throws(StoreError) -> [UInt8]? {
-        while let step = cursor.next() {
-            let bytes = try bytes(of: step)
-            if step.isList {
-                guard cursor.enter(step, bytes.span) else { throw asset.named(.damagedList) }
-                continue
-            }
-            position += step.range.count
-            return step.range.count == bytes.count ? bytes : Array(bytes[step.range])
+        readAhead()
+        if ahead.isEmpty {
+            if let failure { throw failure }
+            return nil
         }
-        return nil
+        let bytes = try ahead.removeFirst().wait().get()
+        position += bytes.count
+        return bytes
     }
 
-    private func bytes(of step: PieceCursor.Step) throws(StoreError) -> [UInt8] {
-        guard let store = asset.store else { throw asset.named(.assetGone) }
-        let bytes: [UInt8]?
+    private mutating func readAhead() {
+        let window = (asset.store?.width ?? 1) * 4
         do throws(StoreError) {
-            bytes = try store.read(step.address)
+            while failure == nil, ahead.count < window, let step = try nextStep() {
+                let chunk = Chunk { [asset] in asset.outcome(of: step) }
+                ahead.append(chunk)
+                // Whoever asks reads the first himself.
+                if ahead.count > 1 { try? asset.store?.workers.submit { chunk.run() } }
+            }
         } catch {
-            throw asset.named(error)
+            failure = error
         }
-        guard let bytes else { throw asset.named(.assetGone) }
-        guard step.fits(bytes.count) else { throw asset.named(.damagedList) }
-        return bytes
+    }
+
+    /// The next chunk of the asset's own, behind the lists on the way to it.
+    private mutating func nextStep() throws(StoreError) -> PieceCursor.Step? {
+        while let step = cursor.next() {
+            if !step.isList { return step }
+            let list = try asset.bytes(of: step)
+            guard cursor.enter(step, list.span) else {
+                throw asset.named(.damagedList)
+            }
+        }
+        return nil
     }
 }
 
 extension StoredAsset {
+    fileprivate func outcome(of step: PieceCursor.Step) -> Result<[UInt8], StoreError> {
+        do throws(StoreError) {
+            return .success(try bytes(of: step))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The bytes of the asset in a chunk; all of them where it is a list.
+    fileprivate func bytes(of step: PieceCursor.Step) throws(StoreError) -> [UInt8] {
+        guard let store else { throw named(.assetGone) }
+        let bytes: [UInt8]?
+        do throws(StoreError) {
+            bytes = try store.read(step.address)
+        } catch {
+            throw named(error)
+        }
+        guard let bytes else { throw named(.assetGone) }
+        guard step.fits(bytes.count) else { throw named(.damagedList) }
+        return step.isList || step.range.count == bytes.count ? bytes : Array(bytes[step.range])
+    }
+
     /// The error, with the record and the field that it is about.
     fileprivate func named(_ error: StoreError) -> StoreError {
         guard let record, let field else { return error }

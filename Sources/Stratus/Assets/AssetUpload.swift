@@ -61,10 +61,10 @@ final class AssetUpload: Sendable {
     /// Ends what is under way; it fails with `operationCancelled`.
     func cancel() { cancelled.set() }
 
-    /// Stores what a file holds. `progress` is told what was read and of how much, in bytes.
+    /// Gives what a file holds. `progress` is told what was read, in bytes.
     func add(
-        file path: [UInt8], progress: (Int, Int?) -> Void
-    ) throws(StoreError) -> AssetContent {
+        file path: [UInt8], progress: (Int) -> Void
+    ) throws(StoreError) -> ChunkIngest.Ticket {
         let file: SourceFile
         do throws(SystemError) {
             file = try SourceFile(bytes: path)
@@ -73,70 +73,81 @@ final class AssetUpload: Sendable {
         }
         var position = 0
         while true {
-            let piece: [UInt8]
+            let count: Int
             do throws(SystemError) {
-                piece = try file.read(at: position, upTo: Self.pieceLength)
+                count = try state.withLock { state throws(SystemError) in
+                    try state.ingest.add(upTo: Self.pieceLength) { room throws(SystemError) in
+                        try file.read(into: &room, at: position)
+                    }
+                }
             } catch {
                 throw StoreError(readingFile: error, path)
             }
-            if piece.isEmpty { break }
-            position += piece.count
+            if count == 0 { break }
+            position += count
             // A file that grows for ever is none.
             guard position <= file.identity.length else { throw .fileModified(path) }
-            try add(piece.span)
-            progress(position, file.identity.length)
+            try goOn()
+            progress(position)
         }
-        let content = try finish()
         guard position == file.identity.length, file.isUnchanged() else {
             throw .fileModified(path)
         }
-        return content
+        return end()
     }
 
-    /// Stores these bytes.
+    /// Gives these bytes.
     func add(
-        data: Data, progress: (Int, Int?) -> Void
-    ) throws(StoreError) -> AssetContent {
-        var position = 0
-        while position < data.count {
-            let end = min(data.count, position + Self.pieceLength)
-            try add(data.span.extracting(position..<end))
-            position = end
-            progress(position, data.count)
+        data: Data, progress: (Int) -> Void
+    ) throws(StoreError) -> ChunkIngest.Ticket {
+        for start in stride(from: 0, to: data.count, by: Self.pieceLength) {
+            let end = min(data.count, start + Self.pieceLength)
+            try add(data.span.extracting(start..<end))
+            progress(end)
         }
-        return try finish()
+        return end()
     }
 
-    /// Stores an asset of another store.
+    /// Gives an asset of another store.
     func add(
-        _ other: StoredAsset, progress: (Int, Int?) -> Void
-    ) throws(StoreError) -> AssetContent {
+        _ other: StoredAsset, progress: (Int) -> Void
+    ) throws(StoreError) -> ChunkIngest.Ticket {
         var reader = AssetReader(other)
         while let bytes = try reader.next() {
             try add(bytes.span)
-            progress(reader.position, other.content.length)
+            progress(reader.position)
         }
-        return try finish()
+        return end()
     }
 
-    /// The next bytes of the asset that ends with ``finish()``.
+    /// Gives the next bytes of the asset that ends with ``end()``.
     func add(_ bytes: Span<UInt8>) throws(StoreError) {
-        if cancelled.isSet { throw StoreError.uploadCancelled }
-        let bytes = bytes.array(in: 0..<bytes.count)
-        try translated(
-            state.withLock { state in
-                Result { () throws(ChunkError) in try state.ingest.add(bytes.span) }
-            })
-        try writeAhead(from: min(Self.rowLimit, engine.pieceLimit / 4 / ChunkEntry.rowLimit))
+        let bytes = bytes.array
+        state.withLock { $0.ingest.add(bytes.span) }
+        try goOn()
     }
 
-    func finish() throws(StoreError) -> AssetContent {
-        let content = try translated(
-            state.withLock { state in
-                Result { () throws(ChunkError) in try state.ingest.finish() }
-            })
+    /// What was given since the last one is an asset.
+    func end() -> ChunkIngest.Ticket { state.withLock { $0.ingest.end() } }
+
+    /// Waits until all chunks of an asset are in the store; to be asked once.
+    func content(of ticket: ChunkIngest.Ticket) throws(StoreError) -> AssetContent {
+        let content = try refusing { () throws(ChunkError) in
+            try state.withLock { state throws(ChunkError) in
+                try state.ingest.content(of: ticket)
+            }
+        }
         state.withLock { _ = $0.covered.insert(content) }
         return content
+    }
+
+    /// Fails where it makes no sense to read on.
+    private func goOn() throws(StoreError) {
+        if cancelled.isSet { throw StoreError.uploadCancelled }
+        try refusing { () throws(ChunkError) in
+            if let failure = state.withLock({ $0.ingest.failure }) { throw failure }
+        }
+        try writeAhead(from: min(Self.rowLimit, engine.pieceLimit / 4 / ChunkEntry.rowLimit))
     }
 
     /// Forgets what was given of an asset that has no end.
@@ -178,7 +189,7 @@ final class AssetUpload: Sendable {
         if let failure { throw failure }
         if added.isEmpty { return [] }
         try keepingFailure { () throws(StoreError) in
-            try translated(Result { () throws(ChunkError) in try chunks.sync() })
+            try translated { () throws(ChunkError) in try chunks.sync() }
         }
         // In the order in which they lie, so that the same calls make the same store.
         return added.map { (address: $0.key, place: $0.value) }.sorted(by: ChunkEntry.isBefore)
@@ -195,11 +206,14 @@ final class AssetUpload: Sendable {
         }
     }
 
-    private func translated<Value>(_ result: Result<Value, ChunkError>) throws(StoreError) -> Value
-    {
-        switch result {
-        case .success(let value): return value
-        case .failure(let error): throw refusal.error ?? StoreError(error)
+    /// What `body` returns; where the index gave no answer, the error says why.
+    private func refusing<Value>(
+        _ body: () throws(ChunkError) -> Value
+    ) throws(StoreError) -> Value {
+        do throws(ChunkError) {
+            return try body()
+        } catch {
+            throw refusal.error ?? StoreError(error)
         }
     }
 }

@@ -54,15 +54,13 @@ extension Database {
         }
         let (store, engine, domain) = try uploading()
         let upload = try await store.threads.run { try AssetUpload(into: store, engine, domain) }
-        var operations = operations
+        let call = CallUpload(operations, by: upload, progress)
         let result = await withTaskCancellationHandler {
-            await upload.resolve(&operations, progress)
+            await call.outcome()
         } onCancel: {
             upload.cancel()
         }
-        try result.get()
-        let assets = try await store.uploads.run { try upload.seal() }
-        return UploadedCall(operations: operations, assets: assets)
+        return try result.get()
     }
 
     /// The same on the calling thread, which waits.
@@ -73,17 +71,8 @@ extension Database {
             return UploadedCall(operations: operations)
         }
         let (store, engine, domain) = try uploading()
-        let upload = try AssetUpload(into: store, engine, domain)
-        var operations = operations
-        for index in operations.indices {
-            guard var task = RecordUpload(operations[index]) else { continue }
-            for key in task.keys {
-                task.put(key) { asset in upload.stored(asset) { _, _ in } }
-            }
-            upload.retainOthers(of: task)
-            operations[index] = task.operation
-        }
-        return UploadedCall(operations: operations, assets: try upload.seal())
+        return try CallUpload(operations, by: AssetUpload(into: store, engine, domain), nil)
+            .finished()
     }
 
     private func uploading() throws(StoreError) -> (AssetStore, Engine, ChunkDomain) {
@@ -93,51 +82,169 @@ extension Database {
     }
 }
 
+/// A call whose assets are being stored: streams first, as their bytes come, then all others by one
+/// thread, which reads the next while chunks of the last are on their way.
+private struct CallUpload: Sendable {
+    private var operations: [RecordOperation]
+    private var records: [RecordUpload]
+    private let upload: AssetUpload
+    private let progress: UploadProgress?
+
+    init(
+        _ operations: [RecordOperation], by upload: AssetUpload, _ progress: UploadProgress?
+    ) {
+        self.operations = operations
+        self.upload = upload
+        self.progress = progress
+        records = operations.indices.compactMap { RecordUpload(operations[$0], at: $0) }
+    }
+
+    nonisolated(nonsending) func outcome() async -> Result<UploadedCall, StoreError> {
+        var call = self
+        do throws(StoreError) {
+            try await call.readStreams()
+            let rest = call
+            return .success(try await upload.store.uploads.run { try rest.finished() })
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private nonisolated(nonsending) mutating func readStreams() async throws(StoreError) {
+        for index in records.indices {
+            for place in records[index].assets.indices {
+                guard case .stream(let stream)? = records[index].assets[place].unread?.source else {
+                    continue
+                }
+                let id = records[index].recordID
+                let before = records[index].completed
+                let (asset, count) = try await upload.read(stream) { [progress] count in
+                    progress?(
+                        id, TransferProgress(completedBytes: before + count, totalBytes: nil))
+                }
+                records[index].assets[place] = asset
+                records[index].completed += count
+            }
+        }
+    }
+
+    /// Stores what is left, and waits for it.
+    func finished() throws(StoreError) -> UploadedCall {
+        var (operations, records) = (operations, records)
+        for index in records.indices {
+            try records[index].begin(upload, progress)
+        }
+        for index in records.indices {
+            records[index].finish(upload)
+            operations[records[index].index] = records[index].operation
+        }
+        return UploadedCall(operations: operations, assets: try upload.seal())
+    }
+}
+
 /// A record whose assets are being stored.
 private struct RecordUpload: Sendable {
-    private(set) var record: Record
+    /// Which operation of the call it is.
+    let index: Int
+    /// Those of the fields that were set, field by field.
+    var assets: [SentAsset]
+    /// How much of them was read, in bytes.
+    var completed = 0
+    private var record: Record
     private let rule: SaveRule
     /// The fields with assets that were set.
-    let keys: [String]
-    /// Of the assets that were stored before, in bytes.
-    var completed = 0
+    private let keys: [String]
 
     /// Nil where there is nothing to do.
-    init?(_ operation: RecordOperation) {
+    init?(_ operation: RecordOperation, at index: Int) {
         guard operation.mayHaveAssets, case .save(let record, let rule) = operation else {
             return nil
         }
+        let keys = record.edits.all.filter { $0.value?.hasAssets == true }.map(\.key)
+        self.index = index
         self.record = record
         self.rule = rule
-        keys = record.edits.all.filter { $0.value?.hasAssets == true }.map(\.key)
+        self.keys = keys
+        assets = keys.flatMap { record[$0]?.assets ?? [] }.map { .given($0) }
     }
 
+    var recordID: Record.ID { record.recordID }
     var operation: RecordOperation { .save(record, rule) }
 
-    func assets(_ key: String) -> [Asset] { record[key]?.assets ?? [] }
-
-    /// Puts others in the places of the assets of a field.
-    mutating func put(_ key: String, _ assets: [Asset]) {
-        var next = assets.makeIterator()
-        switch record[key] {
-        case .asset: record[key] = next.next().map { .asset($0) }
-        case .list(let values):
-            record[key] = .list(
-                values.map { value in
-                    if case .asset = value, let asset = next.next() { .asset(asset) } else { value }
-                })
-        default: break
+    /// Reads what was not read yet.
+    mutating func begin(
+        _ upload: AssetUpload, _ progress: UploadProgress?
+    ) throws(StoreError) {
+        let total = progress == nil ? nil : totalBytes
+        for place in assets.indices {
+            guard case .given(let asset) = assets[place] else { continue }
+            let before = completed
+            assets[place] = try upload.begin(asset) { count in
+                completed = before + count
+                progress?(
+                    recordID, TransferProgress(completedBytes: completed, totalBytes: total))
+            }
         }
     }
 
-    mutating func put(_ key: String, _ replace: (Asset) -> Asset) {
-        put(key, assets(key).map(replace))
+    /// Waits for what was read, and puts the stored assets in the places of those that were given.
+    mutating func finish(_ upload: AssetUpload) {
+        var stored = assets.map { upload.stored($0) }[...]
+        for key in keys {
+            switch record[key] {
+            case .asset: record[key] = stored.popFirst().map { .asset($0) }
+            case .list(let values):
+                record[key] = .list(
+                    values.map { value in
+                        if case .asset = value, let asset = stored.popFirst() {
+                            .asset(asset)
+                        } else {
+                            value
+                        }
+                    })
+            default: break
+            }
+        }
+        for case .stored(let asset) in others.map(\.source) {
+            // What cannot be held any more can only be kept, and not be saved anew.
+            try? upload.retain(asset)
+        }
     }
 
     /// What stands in fields that were not set, and would be saved with them.
-    var others: [Asset] {
+    private var others: [Asset] {
         record.stored.hasAssets && record.mayBeSentWhole(rule)
-            ? record.allKeys.filter { !keys.contains($0) }.flatMap(assets) : []
+            ? record.allKeys.filter { !keys.contains($0) }.flatMap { record[$0]?.assets ?? [] }
+            : []
+    }
+
+    /// With what was read; nil where a file does not say.
+    private var totalBytes: Int? {
+        var total = completed
+        for asset in assets.compactMap(\.unread) {
+            let size =
+                if case .file(let path) = asset.source {
+                    SourceFile.length(of: path)
+                } else {
+                    asset.size
+                }
+            guard let size else { return nil }
+            total += size
+        }
+        return total
+    }
+}
+
+/// An asset on its way into the store.
+private enum SentAsset: Sendable {
+    case given(Asset)
+    /// It was read.
+    case read(ChunkIngest.Ticket)
+    /// It is in the store, or cannot be stored.
+    case done(Asset)
+
+    var unread: Asset? {
+        if case .given(let asset) = self { asset } else { nil }
     }
 }
 
@@ -157,102 +264,68 @@ extension Record {
 }
 
 extension AssetUpload {
-    fileprivate nonisolated(nonsending) func resolve(
-        _ operations: inout [RecordOperation], _ progress: UploadProgress?
-    ) async -> Result<Void, StoreError> {
+    /// Reads an asset to its end; fails only where it was cancelled.
+    fileprivate func begin(
+        _ asset: Asset, _ progress: (Int) -> Void
+    ) throws(StoreError) -> SentAsset {
         do throws(StoreError) {
-            for index in operations.indices {
-                guard var task = RecordUpload(operations[index]) else { continue }
-                for key in task.keys {
-                    var assets = task.assets(key)
-                    for place in assets.indices {
-                        let asset = assets[place]
-                        let before = task.completed
-                        let id = task.record.recordID
-                        assets[place] = try await stored(asset) { done, total in
-                            progress?(
-                                id,
-                                TransferProgress(
-                                    completedBytes: before + done,
-                                    totalBytes: total.map { $0 + before }))
-                        }
-                        task.completed += assets[place].size ?? 0
-                    }
-                    task.put(key, assets)
-                }
-                let done = task
-                try await store.uploads.run { [self] in retainOthers(of: done) }
-                operations[index] = done.operation
+            switch asset.source {
+            case .file(let path): return .read(try add(file: path, progress: progress))
+            case .data(let data): return .read(try add(data: data, progress: progress))
+            case .stored(let stored) where stored.store === store:
+                try retain(stored)
+                progress(stored.content.length)
+                return .done(asset)
+            case .stored(let other): return .read(try add(other, progress: progress))
+            case .stream:
+                throw StoreError(
+                    .invalidArguments, "a stream is read by tasks only, which call save(_:)")
+            case .failed: return .done(asset)
+            case .request: throw StoreError.assetGone
             }
-            return .success(())
         } catch {
-            return .failure(error)
+            return try failed(error)
         }
     }
 
-    private nonisolated(nonsending) func stored(
-        _ asset: Asset, _ progress: @escaping @Sendable (Int, Int?) -> Void
-    ) async throws(StoreError) -> Asset {
-        let result: Asset
-        if case .stream(let stream) = asset.source {
-            result = await read(stream, progress)
-        } else {
-            result = try await store.uploads.run { [self] in stored(asset, progress) }
-        }
-        if case .failed(let error) = result.source, error.code == .operationCancelled {
-            throw error
-        }
-        return result
-    }
-
-    private nonisolated(nonsending) func read(
-        _ stream: AssetStream, _ progress: @escaping @Sendable (Int, Int?) -> Void
-    ) async -> Asset {
+    /// The same of a stream, and how many bytes it had.
+    fileprivate nonisolated(nonsending) func read(
+        _ stream: AssetStream, _ progress: @escaping @Sendable (Int) -> Void
+    ) async throws(StoreError) -> (SentAsset, Int) {
+        let total = Counter()
         do {
-            let total = Counter()
             try await stream.read { [self] data in
                 try await store.uploads.run { [self] in try add(data.span) }
-                progress(total.add(data.count), nil)
+                progress(total.add(data.count))
             }
-            let content = try await store.uploads.run { [self] in try finish() }
-            return Asset(content, in: store)
+            return (.read(try await store.uploads.run { [self] in end() }), total.add(0))
         } catch {
-            _ = try? await store.uploads.run { [self] in giveUp() }
-            if Task.isCancelled { return Asset(.failed(.uploadCancelled)) }
-            if let error = error as? StoreError { return Asset(.failed(error)) }
-            return Asset(
-                .failed(StoreError(.assetNotAvailable, "the stream of the asset failed: \(error)")))
+            let reason =
+                Task.isCancelled
+                ? .uploadCancelled
+                : error as? StoreError
+                    ?? StoreError(.assetNotAvailable, "the stream of the asset failed: \(error)")
+            return (try failed(reason), total.add(0))
         }
     }
 
     /// The asset as it is in the store, or why it is not.
-    fileprivate func stored(_ asset: Asset, _ progress: (Int, Int?) -> Void) -> Asset {
-        do throws(StoreError) {
-            switch asset.source {
-            case .file(let path): return Asset(try add(file: path, progress: progress), in: store)
-            case .data(let data): return Asset(try add(data: data, progress: progress), in: store)
-            case .stored(let stored) where stored.store === store:
-                try retain(stored)
-                return asset
-            case .stored(let other):
-                return Asset(try add(other, progress: progress), in: store)
-            case .stream:
-                throw StoreError(
-                    .invalidArguments, "a stream is read by tasks only, which call save(_:)")
-            case .failed: return asset
-            case .request: throw StoreError.assetGone
+    fileprivate func stored(_ asset: SentAsset) -> Asset {
+        switch asset {
+        case .given(let asset), .done(let asset): return asset
+        case .read(let ticket):
+            do throws(StoreError) {
+                return Asset(try content(of: ticket), in: store)
+            } catch {
+                return Asset(.failed(error))
             }
-        } catch {
-            giveUp()
-            return Asset(.failed(error))
         }
     }
 
-    /// What cannot be held any more can only be kept, and not be saved anew.
-    fileprivate func retainOthers(of task: RecordUpload) {
-        for asset in task.others {
-            if case .stored(let stored) = asset.source { try? retain(stored) }
-        }
+    private func failed(_ error: StoreError) throws(StoreError) -> SentAsset {
+        giveUp()
+        if error.code == .operationCancelled { throw error }
+        return .done(Asset(.failed(error)))
     }
 }
 

@@ -88,6 +88,11 @@ package struct SimulatedProcess: FileSystem {
         }
     }
 
+    /// A disk may write at any moment what was not synced: this one needs no telling.
+    package func startWriting(
+        _ file: FileDescriptor, _ range: Range<Int>
+    ) throws(SystemError) {}
+
     package func allocate(_ file: FileDescriptor, _ range: Range<Int>) throws(SystemError) {
         try disk.machine.withLock { machine throws(SystemError) in
             try machine.allocate(file, range, number)

@@ -11,6 +11,7 @@ struct EntryPoint {
             switch arguments.first {
             case "write": try await Writer.run(options.words)
             case "peak": try await Peak.run(options.words)
+            case "asset": try await Peak.asset(options.words)
             case "snapshots": try await Peak.snapshots(options.words)
             case "zones": try await Peak.zones(options.words)
             case "visible": try await Visibility.run(options.words)

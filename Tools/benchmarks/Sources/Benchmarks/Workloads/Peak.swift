@@ -81,6 +81,31 @@ enum Peak {
         if let failure = result.partialFailure { throw failure }
     }
 
+    /// Stores a file as an asset and writes it back beside the store; without a file, nothing.
+    static func asset(_ arguments: [String]) async throws {
+        guard (1...2).contains(arguments.count) else {
+            throw BenchmarkError("Benchmarks asset STORE [FILE]")
+        }
+        try await sampled(arguments[0]) { container in
+            let database = container.privateDatabase(for: "local")
+            try await database.save(RecordZone(zoneID: zone))
+            guard arguments.count == 2 else { return "no asset" }
+            var record = Record(
+                recordType: "File", recordID: Record.ID(recordName: "file", zoneID: zone))
+            record["asset"] = .asset(Asset(file: arguments[1]))
+            var start = now()
+            guard let asset = try await database.save(record)["asset"]?.assetValue else {
+                throw BenchmarkError("the record has no asset")
+            }
+            let storing = now() - start
+            start = now()
+            try await asset.write(to: arguments[0] + ".back")
+            let reading = now() - start
+            return "\(asset.size ?? 0) bytes of an asset "
+                + "(\(Number.short(storing)) s storing, \(Number.short(reading)) s writing back)"
+        }
+    }
+
     /// Changes 10,000 records again and again, while so many snapshots are taken and held, all of
     /// which must say in the end what they said at first.
     static func snapshots(_ arguments: [String]) async throws {

@@ -1,0 +1,202 @@
+import FoundationEssentials
+import Stratus
+import StratusAssets
+import StratusBytes
+import StratusFiles
+import Support
+import Testing
+
+/// How fast an asset goes in and out, beside the parts of that work, each measured alone in the
+/// same run.
+struct AssetRateTests {
+    private static let zone = RecordZone.ID(zoneName: "files")
+
+    /// Seconds for all bytes, on one core but for the last three.
+    private struct Times {
+        var cutting = 0.0
+        var hashing = 0.0
+        var compressing = 0.0
+        var decompressing = 0.0
+        /// As many bytes as are stored, and as many as there are.
+        var writingStored = 0.0
+        var writingAll = 0.0
+        var ingest = 0.0
+        var pieces = 0.0
+        var file = 0.0
+        var storedBytes = 0
+    }
+
+    @Test func `an asset comes out as it went in, and how fast`() async throws {
+        let folder = "\(Campaign.folder)/stratus-rates-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var path = "\(folder)/source"
+        if let given = Campaign.assetFile { path = given } else { try Self.makeFile(path) }
+        let source = try SourceFile(path)
+        var runs: [Times] = []
+        for run in 1...Campaign.repeats {
+            var times = Times()
+            try Self.measureParts(source, &times)
+            times.writingStored = try Self.write(times.storedBytes, "\(folder)/raw-\(run)")
+            times.writingAll = try Self.write(source.identity.length, "\(folder)/all-\(run)")
+            try await Self.measureStore("\(folder)/store-\(run)", path, &times)
+            runs.append(times)
+        }
+        Self.report(runs, source.identity.length)
+    }
+
+    /// Of bytes of which half can be compressed.
+    private static func makeFile(_ path: String) throws {
+        var generator = SeededGenerator(seed: Campaign.seed)
+        var bytes: [UInt8] = []
+        for word in 0..<(1 << 19) {
+            let mask: UInt64 = word / 20_000 % 2 == 0 ? .max : 0x0101_0101_0101_0101
+            let value = generator.next() & mask
+            for place in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: value >> (place * 8))) }
+        }
+        try Data(bytes).write(to: URL(filePath: path))
+    }
+
+    private static func seconds(_ body: () throws -> Void) rethrows -> Double {
+        let start = Clock.monotonicNanoseconds
+        try body()
+        return Double(Clock.monotonicNanoseconds - start) / 1e9
+    }
+
+    /// What has to be done to every byte, on one core, in memory.
+    private static func measureParts(_ source: SourceFile, _ times: inout Times) throws {
+        let chunker = Chunker()
+        var position = 0
+        while position < source.identity.length {
+            let part = try source.read(at: position, upTo: 32 << 20)
+            position += part.count
+            var cuts: [Range<Int>] = []
+            times.cutting += seconds {
+                var start = 0
+                while start < part.count {
+                    let length = chunker.firstCut(in: part.span.extracting(start..<part.count))
+                    cuts.append(start..<start + length)
+                    start += length
+                }
+            }
+            let chunks = cuts.map { Array(part[$0]) }
+            times.hashing += seconds {
+                for chunk in chunks { _ = SHA256.hash(chunk) }
+            }
+            var blocks: [[UInt8]?] = []
+            times.compressing += seconds {
+                for chunk in chunks {
+                    blocks.append(
+                        LZ4.compress(chunk.span, most: chunk.count - chunk.count / 16))
+                }
+            }
+            var whole = 0
+            times.decompressing += seconds {
+                for (block, chunk) in zip(blocks, chunks) {
+                    guard let block else { continue }
+                    whole += LZ4.decompress(block.span, count: chunk.count) == nil ? 0 : 1
+                }
+            }
+            #expect(whole == blocks.count { $0 != nil })
+            times.storedBytes += zip(blocks, chunks).reduce(0) { $0 + ($1.0 ?? $1.1).count }
+        }
+    }
+
+    /// Seconds until so many bytes are durable.
+    private static func write(_ count: Int, _ path: String) throws -> Double {
+        let storage = try LocalStorage(at: path, .writing(creating: true))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let piece = [UInt8](repeating: 0x5a, count: 1 << 20)
+        return try seconds {
+            let file = try storage.create("bytes", length: max(1, count))
+            for start in stride(from: 0, to: count, by: piece.count) {
+                let end = min(count, start + piece.count)
+                try file.append(piece.span.extracting(0..<end - start), at: start)
+                file.startWriting(start..<end)
+            }
+            try file.sync()
+        }
+    }
+
+    @inline(never)
+    private static func measureStore(
+        _ path: String, _ source: String, _ times: inout Times
+    ) async throws {
+        let container = try await Container.open(at: path, creating: true)
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: zone))
+        var record = Record(
+            recordType: "File", recordID: Record.ID(recordName: "file", zoneID: zone))
+        record["asset"] = .asset(Asset(file: source))
+        var start = Clock.monotonicNanoseconds
+        let saved = try await database.save(record)
+        times.ingest = Double(Clock.monotonicNanoseconds - start) / 1e9
+        let asset = try #require(saved["asset"]?.assetValue)
+        let copy = "\(path)-copy"
+        defer {
+            try? FileManager.default.removeItem(atPath: copy)
+            try? FileManager.default.removeItem(atPath: path)
+        }
+        start = Clock.monotonicNanoseconds
+        var count = 0
+        for try await piece in try asset.chunks() { count += piece.count }
+        times.pieces = Double(Clock.monotonicNanoseconds - start) / 1e9
+        #expect(count == asset.size)
+        start = Clock.monotonicNanoseconds
+        try await asset.write(to: copy)
+        times.file = Double(Clock.monotonicNanoseconds - start) / 1e9
+        #expect(try Self.areEqual(SourceFile(source), SourceFile(copy)))
+        try await container.close()
+    }
+
+    private static func areEqual(_ left: SourceFile, _ right: SourceFile) throws -> Bool {
+        guard left.identity.length == right.identity.length else { return false }
+        for position in stride(from: 0, to: left.identity.length, by: 1 << 20) {
+            let bytes = try left.read(at: position, upTo: 1 << 20)
+            guard try right.read(at: position, upTo: 1 << 20) == bytes else { return false }
+        }
+        return true
+    }
+
+    private static func report(_ runs: [Times], _ length: Int) {
+        func median(_ value: (Times) -> Double) -> Double {
+            runs.map(value).sorted()[runs.count / 2]
+        }
+        func rate(_ seconds: Double) -> String { "\(Int(Double(length) / seconds / 1e6))" }
+        let cores = Double(ProcessInfo.processInfo.activeProcessorCount)
+        let ingest = { (times: Times) in
+            max(
+                times.writingStored,
+                (times.cutting + times.hashing + times.compressing) / cores)
+        }
+        let reading = { (times: Times) in (times.hashing + times.decompressing) / cores }
+        let writing = { (times: Times) in max(times.writingAll, reading(times)) }
+        let rows: [(String, (Times) -> Double, ((Times) -> Double)?)] = [
+            ("cutting, one core", \.cutting, nil),
+            ("SHA-256, one core", \.hashing, nil),
+            ("LZ4, one core", \.compressing, nil),
+            ("LZ4 back, one core", \.decompressing, nil),
+            ("writing the stored bytes", \.writingStored, nil),
+            ("writing all bytes", \.writingAll, nil),
+            ("a save", \.ingest, ingest),
+            ("reading piece by piece", \.pieces, reading),
+            ("reading into a durable file", \.file, writing),
+        ]
+        Campaign.report(
+            "\(length) bytes, \(runs.last?.storedBytes ?? 0) as stored, \(Int(cores)) cores;"
+                + " medians of \(runs.count). MB/s are of the asset's bytes. A save is held to the"
+                + " slower of the disk for what is stored and of the cores for the three parts;"
+                + " reading to the cores for SHA-256 and LZ4 and, into a file, to the disk.\n")
+        Campaign.report(
+            Campaign.table(
+                ["", "MB/s", "of what the parts allow"],
+                rows.map { name, value, parts in
+                    let share = parts.map { parts in
+                        let share = median { parts($0) / value($0) }
+                        return "\((share * 100).rounded() / 100)"
+                    }
+                    return [name, rate(median(value)), share ?? ""]
+                }))
+    }
+}
