@@ -251,6 +251,10 @@ public final class Container: Sendable {
 
     /// Commits what is on its way, and gives up the store. Changes are refused afterwards, with
     /// `operationCancelled` and the cause `closed`; reads go on showing the last state.
+    ///
+    /// A save whose assets are still being read is refused likewise, as soon as their next bytes
+    /// come: it is not waited for, since a stream may have no end. Nothing of it is written once
+    /// this has returned; what was before is collected some day.
     public nonisolated(nonsending) func close() async throws(StoreError) {
         defer { published.end() }
         if case .writing(let engine) = access { try await engine.close() }
@@ -265,8 +269,6 @@ public final class Container: Sendable {
         case .reading(let follower): follower.published
         }
     }
-
-    var isWriting: Bool { if case .writing = access { true } else { false } }
 
     /// The newest state, for somebody who may not wait.
     var reading: StoreReading { StoreReading(state, .resident) }

@@ -14,8 +14,7 @@ public final class Snapshot: Sendable {
 
     init(_ container: Container) {
         self.container = container
-        point = container.published.hold()
-        fixed = container.isWriting ? nil : container.state
+        (point, fixed) = container.published.hold()
     }
 
     deinit { container.published.release(point) }

@@ -50,4 +50,6 @@ package enum ChunkError: Error, Equatable, Sendable {
     case storage(StorageError)
     /// Whoever was asked where a chunk lies gave no answer, and knows why.
     case refused
+    /// Nothing is written any more.
+    case closed
 }

@@ -12,15 +12,18 @@ extension ChunkStore {
         }
     }
 
-    /// How many bytes of a segment were written, as its frames say; 0 where it has none that holds.
+    /// How many bytes the file of a segment has, which is more than ``extent(of:)``.
+    package func length(of number: UInt64) throws(ChunkError) -> Int {
+        try measure(number) { segment throws(ChunkError) in segment.file.length }
+    }
+
+    /// How many bytes the frames of a segment take, as they say; 0 where it has none that holds.
     package func extent(of number: UInt64) throws(ChunkError) -> Int {
-        let name = ChunkSegmentHeader.fileName(number)
-        do throws(ChunkError) {
-            let segment = try segment(number, name, .blocking)
+        try measure(number) { segment throws(ChunkError) in
             var place = ChunkSegmentHeader.length
             while place + ChunkFrame.headerLength <= segment.file.length {
                 let bytes: [UInt8]
-                do {
+                do throws(StorageError) {
                     bytes = try segment.file.read(place..<place + ChunkFrame.headerLength)
                 } catch {
                     throw .storage(error)
@@ -31,7 +34,16 @@ extension ChunkStore {
                 else { break }
                 place += ChunkFrame.frameLength(storedLength: frame.storedLength)
             }
-            return place == ChunkSegmentHeader.length ? 0 : place
+            return place - ChunkSegmentHeader.length
+        }
+    }
+
+    private func measure(
+        _ number: UInt64, _ body: (Segment) throws(ChunkError) -> Int
+    ) throws(ChunkError) -> Int {
+        do throws(ChunkError) {
+            return try body(
+                segment(number, ChunkSegmentHeader.fileName(number), .blocking))
         } catch {
             switch error {
             case .damaged: return 0

@@ -88,6 +88,13 @@ package final class ChunkStore: Sendable {
         }
     }
 
+    /// Nothing is written any more when this returns: whoever tries to fails.
+    package func close() {
+        syncing.withLock { _ in
+            state.withLock { $0.failure = $0.failure ?? .closed }
+        }
+    }
+
     private func append(
         _ chunk: EncodedChunk, _ state: inout State
     ) throws(ChunkError) -> ChunkPlace {

@@ -88,6 +88,38 @@ import Testing
         let given = try await open.call("assets/upload", #"{"path":"in"}"#, as: "bob")
         let receipt = try #require(given.body["receipt"].text)
         let stolen = try await open.modify(Self.create(#"{"receipt":"\#(receipt)"}"#))
-        #expect(stolen.status == 400 && stolen.code == "BAD_REQUEST")
+        #expect(stolen.status == 200, "\(stolen.text)")
+        #expect(stolen.body["records"][0]["serverErrorCode"].text == "BAD_REQUEST")
+        #expect(stolen.body["records"][0]["ckErrorCode"].number == 35)
+    }
+
+    @Test func `an upload is answered alike, whether or not another user had the file stored`()
+        async throws
+    {
+        let folder = try Folder()
+        let gateway = try await TestGateway(grants: [.files(under: folder.path)])
+        var answers: [[String?]] = []
+        var receipts: Set<String> = []
+        for user in ["alice", "bob"] {
+            let given = try await gateway.call("assets/upload", #"{"path":"in"}"#, as: user)
+            let receipt = try #require(given.body["receipt"].text)
+            receipts.insert(receipt)
+            answers.append(
+                [given.text.replacing(receipt, with: ""), "\(given.status) \(receipt.count)"])
+        }
+        #expect(answers[0] == answers[1] && receipts.count == 2)
+    }
+
+    @Test func `a receipt that stands for nothing fails its own record`() async throws {
+        let folder = try Folder()
+        let gateway = try await TestGateway(grants: [.files(under: folder.path)])
+        let good = Self.create(#"{"path":"in"}"#)
+        let bad = Self.create(#"{"receipt":"none"}"#).replacing(#""a""#, with: #""b""#)
+        let answer = try await gateway.modify("\(bad),\(good)")
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.body["records"][0]["ckErrorCode"].number == 35)
+        #expect(answer.body["records"][0]["recordName"].text == "b")
+        #expect(answer.body["records"][1]["recordName"].text == "a")
+        #expect(answer.body["records"][1]["ckErrorCode"].number == nil)
     }
 }

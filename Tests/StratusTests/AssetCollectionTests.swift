@@ -146,9 +146,14 @@ import Testing
         try await container.close()
         (container, database) = (try store.open(), database)
         database = container.privateDatabase(for: "alice")
+        let dry = try await container.collectAssets(dryRun: true)
         let report = try await container.collectAssets()
         #expect(report.lostChunks >= 35 && report.copiedChunks > 0)
         #expect(report.deletedSegments.count > 3 && report.keptSegments.isEmpty)
+        // It had been said, and why.
+        #expect(dry == report)
+        #expect(Set(report.segments.map(\.reason)) == [.unnamed, .replaced, .mostlyDead])
+        #expect(report.unnamedBytes >= 60_000 && report.freedBytes > 35 * 60_000)
         for number in 0..<40 where number % 8 == 0 {
             let record = try await database.record(for: noteID("r\(number)"))
             #expect(try await record.bytes("a") == noise(60_000, seed: UInt64(number)))
@@ -157,6 +162,28 @@ import Testing
         let storage = try LocalStorage(at: "store", .reading, on: store.disk.process())
         #expect(try storage.list().count { $0.hasPrefix("chunks-") } <= 3)
         #expect(try StoreVerification(storage).findings.isEmpty)
+    }
+
+    @Test func `what a save that was refused has left goes, and is told apart`() async throws {
+        let store = Self.makeStore()
+        var (container, database) = try await Self.begin(store)
+        try await database.save(note("a", ["a": Self.asset(1)]))
+        try await container.close()
+        container = try store.open()
+        database = container.privateDatabase(for: "alice")
+        let refused = await failure { try await database.save(note("a", ["a": Self.asset(2)])) }
+        #expect(refused.code == .serverRecordChanged)
+        try await container.close()
+        container = try store.open()
+        let dry = try await container.collectAssets(dryRun: true)
+        let report = try await container.collectAssets()
+        #expect(dry == report && report.lostChunks == 0)
+        let segment = try #require(report.segments.first)
+        #expect(segment.reason == .unnamed && segment.file == "chunks-0000000000000002")
+        #expect(report.deletedSegments == [segment] && report.unnamedBytes == 5000 + 80)
+        // Nothing is left to be done.
+        let again = try await container.collectAssets()
+        #expect(again.lostChunks == 0 && again.segments == [])
     }
 
     @Test func `a segment stays while a process reads that saw what was in it`() async throws {
@@ -174,69 +201,5 @@ import Testing
         #expect(report.keptSegments.count == 1)
         #expect(try await record.bytes("a") == noise(5000, seed: 1))
         withExtendedLifetime(reader) {}
-    }
-
-    /// Saves, replacements, deletions, snapshots and collections at the same time.
-    @Test(arguments: 0..<4)
-    func `a chunk is collected only when nothing names it`(seed: Int) async throws {
-        let container = try Container.inMemory()
-        let database = container.privateDatabase(for: "alice")
-        try await database.save(RecordZone(zoneID: notes))
-        let isDone = OneTime()
-        let collecting = Task {
-            while !isDone.isOver {
-                _ = try? await container.collectAssets()
-                await Task.yield()
-            }
-        }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for worker in 0..<3 {
-                group.addTask {
-                    var generator = SeededGenerator(seed: UInt64(seed * 10 + worker))
-                    var own: [String: [UInt64]] = [:]
-                    for _ in 0..<60 {
-                        let name = "w\(worker)-\(generator.next() % 6)"
-                        if generator.next() % 4 == 0 {
-                            try await database.deleteRecord(withID: noteID(name))
-                            own[name] = nil
-                        } else {
-                            let contents = [generator.next() % 5, generator.next() % 5]
-                            let values = contents.map {
-                                RecordValue.asset(Asset(data: noise(3000, seed: $0)))
-                            }
-                            try await database.saveAll(
-                                [note(name, ["l": .list(values)])], savePolicy: .allKeys)
-                            own[name] = contents
-                        }
-                        if generator.next() % 8 == 0 {
-                            try await Self.check(own, container.snapshot())
-                        }
-                    }
-                    try await Self.check(own, container.snapshot())
-                }
-            }
-            try await group.waitForAll()
-        }
-        _ = isDone.take()
-        await collecting.value
-        try await container.collectAssets()
-        let records = try await database.allRecords()
-        let named = Set(records.flatMap { $0["l"]?.listValue ?? [] })
-        let statistics = try await container.assetStatistics()
-        #expect(statistics.chunkCount == named.count)
-    }
-
-    @inline(never)
-    private static func check(_ records: [String: [UInt64]], _ snapshot: Snapshot) async throws {
-        let database = snapshot.privateDatabase(for: "alice")
-        for (name, contents) in records {
-            let list = try database.record(for: noteID(name))["l"]?.listValue ?? []
-            #expect(list.count == contents.count)
-            for (value, content) in zip(list, contents) {
-                let data = try await value.assetValue?.data(limit: 1 << 20)
-                #expect(data == noise(3000, seed: content))
-            }
-        }
-        withExtendedLifetime(snapshot) {}
     }
 }

@@ -7,6 +7,9 @@ import Testing
 
 /// The power goes at every call of an ingest, a replacement and a collection.
 @Suite struct AssetCrashTests {
+    private static let names = ["a", "b", "c"]
+    private static let other = RecordZone.ID(zoneName: "other")
+
     private static func makeStore(_ disk: SimulatedDisk) -> DiskStore {
         var store = DiskStore(disk)
         store.options.segmentLength = 1 << 16
@@ -25,26 +28,44 @@ import Testing
         }
     }
 
-    /// Saves, replaces, deletes and collects.
-    private static func work(_ store: DiskStore, _ history: History) async throws {
-        let container = try store.open()
-        let database = container.privateDatabase(for: "alice")
-        try await database.save(RecordZone(zoneID: notes))
+    /// Saves, replaces, deletes, moves and collects. Each time that the store is opened another
+    /// segment begins, so that what is left in the one before is copied.
+    private static func work(_ store: DiskStore, _ history: History) async throws -> Int {
+        var copied = 0
         for round in UInt64(0)..<3 {
+            let container = try store.open()
+            let database = container.privateDatabase(for: "alice")
+            if round == 0 {
+                for zone in [notes, other] { try await database.save(RecordZone(zoneID: zone)) }
+                try await save("c", 10, database, history, store.disk)
+            }
             for name in ["a", "b"] {
                 let seed = round * 2 + (name == "a" ? 0 : 1)
-                try await database.saveAll(
-                    [note(name, ["a": .asset(Asset(data: noise(30_000, seed: seed)))])],
-                    savePolicy: .allKeys)
-                history.note(name, seed, at: store.disk.callCount)
+                try await save(name, seed, database, history, store.disk)
             }
-            if round == 1 {
+            switch round {
+            case 0: try await database.moveRecords([noteID("c")], to: other)
+            case 1:
                 try await database.deleteRecord(withID: noteID("b"))
                 history.note("b", nil, at: store.disk.callCount)
+            default:
+                try await database.deleteRecordZone(withID: other)
+                history.note("c", nil, at: store.disk.callCount)
             }
-            try await container.collectAssets()
+            copied += try await container.collectAssets().copiedChunks
+            try await container.close()
         }
-        try await container.close()
+        return copied
+    }
+
+    private static func save(
+        _ name: String, _ seed: UInt64, _ database: Database, _ history: History,
+        _ disk: SimulatedDisk
+    ) async throws {
+        try await database.saveAll(
+            [note(name, ["a": .asset(Asset(data: noise(30_000, seed: seed)))])],
+            savePolicy: .allKeys)
+        history.note(name, seed, at: disk.callCount)
     }
 
     @Test func `after a crash no record names what is not there, and what is left is collected`()
@@ -53,10 +74,11 @@ import Testing
         let disk = SimulatedDisk()
         disk.keepsCrashPoints = true
         let history = History()
-        try await Self.work(Self.makeStore(disk), history)
+        let copied = try await Self.work(Self.makeStore(disk), history)
+        #expect(copied > 0)
         let states = history.states
         let points = disk.crashPoints
-        #expect(points.count > 80)
+        #expect(points.count > 120)
         for point in points {
             let crashed = point.crashed(seed: UInt64(point.call))
             let last = states.lastIndex { $0.call <= point.call } ?? 0
@@ -78,10 +100,12 @@ import Testing
         }
         let database = container.privateDatabase(for: "alice")
         var found: [String: UInt64] = [:]
-        for name in ["a", "b"] {
-            guard let record = try? await database.record(for: noteID(name)) else { continue }
+        for (name, zone) in names.map({ ($0, notes) }) + [("c", other)] {
+            guard let record = try? await database.record(for: noteID(name, in: zone)) else {
+                continue
+            }
             let data = try await record.bytes("a")
-            found[name] = (UInt64(0)..<6).first { noise(30_000, seed: $0) == data } ?? 99
+            found[name] = (UInt64(0)...10).first { noise(30_000, seed: $0) == data } ?? 99
         }
         #expect(allowed.contains(found), "call \(call): \(found)")
         try await container.collectAssets()

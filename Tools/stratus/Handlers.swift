@@ -19,7 +19,7 @@ extension Tool {
             "hash": Hash.run,
             "asset": Assets.read,
             "stats": Maintain.stats,
-            "gc": Maintain.collect,
+            "gc": Collect.run,
             "checkpoint": Maintain.checkpoint,
             "reindex": Maintain.reindex,
         ]) { first, _ in first }

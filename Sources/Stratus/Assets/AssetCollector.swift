@@ -3,6 +3,7 @@ internal import StratusBytes
 internal import StratusFiles
 internal import StratusIndex
 internal import StratusJournal
+internal import Synchronization
 
 /// Takes back what nobody needs of assets, in two phases: `Formats/Assets.md`, "Collection".
 ///
@@ -10,6 +11,19 @@ internal import StratusJournal
 /// state, or one that a snapshot or a reading holds. What it is named by is read from the records
 /// themselves; nothing is counted.
 struct AssetCollector {
+    private typealias Segment = CollectionReport.Segment
+
+    /// How much of a segment is needed, or was until now: chunks, and their frames in bytes.
+    private struct Share {
+        var count = 0
+        var bytes = 0
+
+        mutating func add(_ place: ChunkPlace) {
+            count += 1
+            bytes += place.frameLength
+        }
+    }
+
     let store: AssetStore
     let engine: Engine
     /// How much of a segment has to be dead before the rest is copied: one part in so many.
@@ -17,6 +31,10 @@ struct AssetCollector {
     let isDryRun: Bool
 
     private var report = CollectionReport()
+    /// What was taken back, by segment.
+    private var lost: [UInt64: Share] = [:]
+    /// The numbers of the report's segments.
+    private var numbers: [UInt64] = []
 
     /// So many chunks are marked in one pass, and so many taken back in one commit.
     private static let passLimit = 1 << 20
@@ -33,12 +51,17 @@ struct AssetCollector {
     mutating func run() throws(StoreError) -> CollectionReport {
         let chunks = try store.chunks()
         try takeBack()
-        try copy(chunks)
-        if !isDryRun {
-            // A segment goes only once no crash can bring back what named it.
-            try engine.askBlocking { keeper throws(StoreError) in try keeper.writeCheckpoint() }
+        // Asked for in this order, and before what is named: a save that is begun later writes to
+        // this segment or to later ones, as those do that are under way.
+        let current = chunks.currentNumber
+        try choose(chunks, before: min(store.holds.firstSegment ?? .max, current))
+        if isDryRun {
+            let isRead = try store.hasOldReaders()
+            keep { _ in isRead ? .reader : nil }
+        } else {
+            try copy(chunks)
+            try deleteSegments(chunks)
         }
-        try deleteSegments(chunks)
         return report
     }
 
@@ -58,59 +81,111 @@ struct AssetCollector {
 
     /// The chunks whose addresses begin with a number in `range`.
     private mutating func takeBack(_ range: ClosedRange<UInt64>) throws(StoreError) {
-        var marks = ChunkMarks(range)
         let reading = try store.reading()
-        try marks.add(reading, engine.published.points, store, since: nil)
+        var marks = try ChunkMarks(range, reading, engine.published, store)
         var batch: [ChunkEntry.Row] = []
         try reading.forEachChunk { address, place throws(StoreError) in
             guard !marks.mayHave(address), range.contains(address.high.high) else { return }
             batch.append((address, place))
             if batch.count == Self.batchLimit {
-                try takeBack(batch, &marks, reading.head)
+                try takeBack(batch, &marks)
                 batch.removeAll(keepingCapacity: true)
             }
         }
-        try takeBack(batch, &marks, reading.head)
+        try takeBack(batch, &marks)
     }
 
-    /// Takes back those that nobody holds. What was named since `head` is looked for once more,
-    /// when nobody can come to rely on the others any more.
+    /// Takes back those that nobody holds. What was named meanwhile is looked for once more, when
+    /// nobody can come to rely on the others any more.
     private mutating func takeBack(
-        _ batch: [ChunkEntry.Row], _ marks: inout ChunkMarks, _ head: JournalOffset
+        _ batch: [ChunkEntry.Row], _ marks: inout ChunkMarks
     ) throws(StoreError) {
         if batch.isEmpty { return }
-        let free = Set(store.holds.doom(batch.map(\.address)))
+        let free = store.holds.doom(batch.map(\.address))
         defer { store.holds.spare() }
-        try marks.add(store.reading(), engine.published.points, store, since: head)
+        try marks.addNews()
         let rows = batch.filter { free.contains($0.address) && !marks.mayHave($0.address) }
         if !rows.isEmpty, !isDryRun {
             _ = try engine.commitBlocking(LostChunksCommit(rows: rows))
         }
-        report.lostChunks += rows.count
-        report.lostBytes += rows.reduce(0) { $0 + $1.place.frameLength }
+        for (_, place) in rows {
+            report.lostChunks += 1
+            report.lostBytes += place.frameLength
+            lost[place.number, default: Share()].add(place)
+        }
+    }
+
+    // MARK: Which segments go
+
+    /// Finds the segments in which nothing is needed, and those that are mostly dead.
+    private mutating func choose(
+        _ chunks: ChunkStore, before first: UInt64
+    ) throws(StoreError) {
+        var living: [UInt64: Share] = [:]
+        try store.reading().forEachChunk { _, place in
+            living[place.number, default: Share()].add(place)
+        }
+        if isDryRun {
+            for (number, share) in lost {
+                living[number]?.count -= share.count
+                living[number]?.bytes -= share.bytes
+            }
+        }
+        let all = try translated { () throws(ChunkError) in try chunks.segmentNumbers() }
+        for number in all where number < first {
+            let rest = living[number] ?? Share()
+            guard let extent = try extent(of: number, rest.bytes, chunks) else { continue }
+            let gone = lost[number]?.bytes ?? 0
+            numbers.append(number)
+            report.segments.append(
+                Segment(
+                    file: ChunkPlace.file(ofSegment: number),
+                    reason: rest.count > 0 ? .mostlyDead : gone > 0 ? .replaced : .unnamed,
+                    bytes: extent, lostBytes: gone, copiedBytes: rest.bytes))
+            report.copiedChunks += rest.count
+            report.copiedBytes += rest.bytes
+        }
+        // The last one goes when another one follows it; where nothing was written, none does.
+        if let last = report.segments.last, numbers.last == all.last, last.bytes == 0,
+            report.copiedChunks == 0
+        {
+            report.segments.removeLast()
+            numbers.removeLast()
+        }
+    }
+
+    /// How much was written to a segment, in bytes, if it goes where `living` bytes of it are
+    /// needed.
+    private func extent(
+        of number: UInt64, _ living: Int, _ chunks: ChunkStore
+    ) throws(StoreError) -> Int? {
+        func isMostlyDead(_ length: Int) -> Bool {
+            living == 0 || (length - living) * deadShare > length
+        }
+        return try translated { () throws(ChunkError) in
+            // Where not even all of the file would be enough, its frames need not be read.
+            guard isMostlyDead(try chunks.length(of: number)) else { return nil }
+            let extent = try chunks.extent(of: number)
+            return isMostlyDead(extent) ? extent : nil
+        }
+    }
+
+    /// Says why a segment stays: `keeper` is given its number.
+    private mutating func keep(_ keeper: (UInt64) -> Segment.Keeper?) {
+        for (index, number) in numbers.enumerated() {
+            report.segments[index].keeper = keeper(number)
+        }
     }
 
     // MARK: Copying
 
     /// Copies what is left of segments that are mostly dead.
-    private mutating func copy(_ chunks: ChunkStore) throws(StoreError) {
-        var living: [UInt64: Int] = [:]
-        let reading = try store.reading()
-        try reading.forEachChunk { _, place in
-            living[place.number, default: 0] += place.frameLength
-        }
-        var segments: Set<UInt64> = []
-        for (number, bytes) in living where number < chunks.currentNumber {
-            let extent = try translated { () throws(ChunkError) in try chunks.extent(of: number) }
-            if (extent - bytes) * deadShare > extent { segments.insert(number) }
-        }
-        if segments.isEmpty { return }
+    private func copy(_ chunks: ChunkStore) throws(StoreError) {
+        if report.copiedChunks == 0 { return }
+        let segments = Set(numbers)
         var batch: [ChunkEntry.Row] = []
-        var (count, total) = (0, 0)
-        try reading.forEachChunk { address, place throws(StoreError) in
+        try store.reading().forEachChunk { address, place throws(StoreError) in
             guard segments.contains(place.number) else { return }
-            count += 1
-            total += place.frameLength
             batch.append((address, place))
             if batch.count == Self.batchLimit {
                 try copy(batch, chunks)
@@ -118,12 +193,10 @@ struct AssetCollector {
             }
         }
         try copy(batch, chunks)
-        report.copiedChunks = count
-        report.copiedBytes = total
     }
 
     private func copy(_ batch: [ChunkEntry.Row], _ chunks: ChunkStore) throws(StoreError) {
-        if batch.isEmpty || isDryRun { return }
+        if batch.isEmpty { return }
         var moved: [(old: ChunkEntry.Row, new: ChunkPlace)] = []
         for row in batch.sorted(by: ChunkEntry.isBefore) {
             do throws(ChunkError) {
@@ -140,48 +213,49 @@ struct AssetCollector {
     // MARK: The second phase
 
     private mutating func deleteSegments(_ chunks: ChunkStore) throws(StoreError) {
-        let numbers = try translated { () throws(ChunkError) in try chunks.segmentNumbers() }
-        // Asked for before what is named: what is begun later lies in later segments.
-        let first = min(store.holds.firstSegment ?? .max, chunks.currentNumber)
+        if numbers.isEmpty { return }
+        let before = try store.reading()
+        // A segment goes only once no crash can bring back what named it.
+        try engine.askBlocking { keeper throws(StoreError) in try keeper.writeCheckpoint() }
+        guard let checkpoint = engine.keeper.checkpoint, checkpoint >= before.head else {
+            return keep { _ in .checkpoint }
+        }
+        // What was stored anew behind the checkpoint may be lost with a crash, and the old is
+        // needed again.
         var named: Set<UInt64> = []
-        try store.reading().forEachChunk { _, place in named.insert(place.number) }
-        let free = numbers.filter { $0 < first && !named.contains($0) }
-        if free.isEmpty || isDryRun {
-            report.deletedSegments = free.map { ChunkPlace.file(ofSegment: $0) }
-            return
+        for reading in [before, try store.reading()] {
+            try reading.forEachChunk { _, place in named.insert(place.number) }
         }
-        guard try !store.hasOldReaders() else {
-            report.keptSegments = free.map { ChunkPlace.file(ofSegment: $0) }
-            return
+        let isRead = try store.hasOldReaders()
+        keep { number in named.contains(number) ? .damage : isRead ? .reader : nil }
+        let free = numbers.indices.filter { report.segments[$0].keeper == nil }
+        let deleted = try delete(free.map { numbers[$0] }, chunks)
+        for index in free where !deleted.contains(numbers[index]) {
+            report.segments[index].keeper = .reader
         }
-        // Between commits, so that the store is still ours when they go.
+    }
+
+    /// Deletes segments, between commits, so that the store is still ours when they go. Returns
+    /// the numbers of those that are gone.
+    private func delete(
+        _ numbers: [UInt64], _ chunks: ChunkStore
+    ) throws(StoreError) -> Set<UInt64> {
+        if numbers.isEmpty { return [] }
         let deleted = Deleted()
         try engine.askBlocking { _ throws(StoreError) in
-            for number in free {
+            for number in numbers {
                 let isGone = try translated { () throws(ChunkError) in try chunks.delete(number) }
                 if isGone { deleted.add(number) }
             }
         }
-        let gone = deleted.numbers
-        report.deletedSegments = gone.map { ChunkPlace.file(ofSegment: $0) }
-        report.keptSegments = free.filter { !gone.contains($0) }.map {
-            ChunkPlace.file(ofSegment: $0)
-        }
+        return deleted.numbers
     }
 }
 
-/// What a collection did or, where it was only to say so, would do.
-public struct CollectionReport: Hashable, Sendable {
-    /// Chunks that no record names any more, nor did one that can still be seen.
-    public var lostChunks = 0
-    /// What these take with their frames, in bytes.
-    public var lostBytes = 0
-    /// Chunks out of segments that are mostly dead.
-    public var copiedChunks = 0
-    /// What these take with their frames, in bytes.
-    public var copiedBytes = 0
-    /// The files of segments in which nothing is named.
-    public var deletedSegments: [String] = []
-    /// Those that a reading process may still need.
-    public var keptSegments: [String] = []
+/// The segments that were deleted.
+private final class Deleted: Sendable {
+    private let all = Mutex<Set<UInt64>>([])
+
+    var numbers: Set<UInt64> { all.withLock { $0 } }
+    func add(_ number: UInt64) { all.withLock { _ = $0.insert(number) } }
 }

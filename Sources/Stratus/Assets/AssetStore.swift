@@ -14,6 +14,7 @@ final class AssetStore: Sendable {
         /// Not its owner: every state refers to this.
         weak var published: PublishedState?
         var chunks: ChunkStore?
+        var isClosed = false
         var isCollecting = false
         /// What records have ceased to name since the last collection, in bytes.
         var freedBytes = 0
@@ -65,9 +66,23 @@ final class AssetStore: Sendable {
                     in: storage, storeID: identity.idBits, randomness: state.randomness,
                     segmentLength: state.segmentLength)
             }
+            if state.isClosed { chunks.close() }
             state.chunks = chunks
             return chunks
         }
+    }
+
+    /// Nothing is written any more when this returns: uploads that are under way fail.
+    func close() {
+        let chunks = state.withLock { state in
+            state.isClosed = true
+            return state.chunks
+        }
+        chunks?.close()
+    }
+
+    func checkThatItIsOpen() throws(StoreError) {
+        if state.withLock({ $0.isClosed }) { throw .closed }
     }
 
     /// The newest state.
@@ -93,10 +108,10 @@ final class AssetStore: Sendable {
     /// Counts what is needed no longer, in bytes.
     func noteFreed(_ bytes: Int) { state.withLock { $0.freedBytes &+= bytes } }
 
-    /// True, and counted anew, where so much was freed.
-    func takeFreed(atLeast least: Int) -> Bool {
+    /// True, and counted anew, where as much was freed as a segment holds.
+    func takeFreed() -> Bool {
         state.withLock { state in
-            guard state.freedBytes >= least else { return false }
+            guard state.freedBytes >= state.segmentLength else { return false }
             state.freedBytes = 0
             return true
         }
@@ -115,8 +130,15 @@ final class AssetStore: Sendable {
         return try body()
     }
 
+    /// Where a chunk lies: as the newest state says or, where another process writes, one that
+    /// somebody holds here. What that state knows is kept for it.
     func place(of address: ChunkAddress) throws(StoreError) -> ChunkPlace? {
-        try reading().value(.chunk(address)).flatMap { ChunkPlace($0) }
+        guard let published = state.withLock({ $0.published }) else { throw .closed }
+        for state in published.readable {
+            let value = try StoreReading(state, .blocking).value(.chunk(address))
+            if let place = value.flatMap({ ChunkPlace($0) }) { return place }
+        }
+        return nil
     }
 
     /// The bytes of a chunk, verified; nil where the store has none of that address.
@@ -173,7 +195,7 @@ final class HeldPoint: Sendable {
 
     init(_ published: PublishedState) {
         self.published = published
-        point = published.hold()
+        point = published.hold().point
     }
 
     deinit { published.release(point) }
@@ -217,6 +239,7 @@ extension StoreError {
             place = Place(
                 file: damage.file, byte: damage.byte, kind: damage.kind.identifier)
         case .refused: self.init(.internalError, "the index gave no answer")
+        case .closed: self = .closed
         }
     }
 }

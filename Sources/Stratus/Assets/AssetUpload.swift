@@ -47,6 +47,8 @@ final class AssetUpload: Sendable {
         ) { address throws(ChunkError) in
             guard hold.take(address) else { return nil }
             do throws(StoreError) {
+                // Of a store that is closed nothing more will be saved.
+                try store.checkThatItIsOpen()
                 return try store.place(of: address)
             } catch {
                 refusal.note(error)
@@ -156,14 +158,14 @@ final class AssetUpload: Sendable {
     /// Holds all chunks of an asset that the store has; fails where it has not all of them.
     func retain(_ asset: StoredAsset) throws(StoreError) {
         var cursor = PieceCursor(asset.content)
+        var lists: Set<ChunkAddress> = []
         while let step = cursor.next() {
-            guard hold.take(step.address), try store.place(of: step.address) != nil else {
-                throw StoreError.assetGone
-            }
-            if step.isList {
-                guard let bytes = try store.read(step.address) else { throw StoreError.assetGone }
-                guard cursor.enter(step, bytes.span) else { throw StoreError.damagedList }
-            }
+            hold.takeOrWait(step.address)
+            guard try store.place(of: step.address) != nil else { throw StoreError.assetGone }
+            // The same stretch of bytes may come many times.
+            guard step.isList, lists.insert(step.address).inserted else { continue }
+            guard let bytes = try store.read(step.address) else { throw StoreError.assetGone }
+            guard cursor.enter(step, bytes.span) else { throw StoreError.damagedList }
         }
         state.withLock { _ = $0.covered.insert(asset.content) }
     }

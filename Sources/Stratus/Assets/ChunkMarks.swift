@@ -2,57 +2,92 @@ internal import StratusAssets
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
-internal import Synchronization
 
-/// The chunks that records name, of a part of all addresses.
+/// The chunks that somebody needs, of a part of all addresses: those that records name, and those
+/// of assets that were stored for records to come.
 struct ChunkMarks {
     private let range: ClosedRange<UInt64>
+    private let store: AssetStore
     /// Of the addresses; two with the same keep each other.
     private var marks: Set<UInt64> = []
+    /// The lists that were read: many records may name one, and a damaged one itself.
+    private var lists: Set<ChunkAddress> = []
+    /// What was written before was looked at.
+    private var end: JournalOffset
 
-    /// Of addresses that begin with a number in `range`.
-    init(_ range: ClosedRange<UInt64>) { self.range = range }
-
-    /// Whether the chunk was marked.
-    func mayHave(_ address: ChunkAddress) -> Bool { marks.contains(address.low.low) }
-
-    /// Marks what records name that are seen from `points`; with `since` only what was written from
-    /// there on.
-    mutating func add(
-        _ reading: StoreReading, _ points: NeededPoints, _ store: AssetStore,
-        since: JournalOffset?
+    /// Of addresses that begin with a number in `range`: what is needed in `reading`, the newest
+    /// state, and at the points of the past that somebody holds.
+    init(
+        _ range: ClosedRange<UInt64>, _ reading: StoreReading, _ published: PublishedState,
+        _ store: AssetStore
     ) throws(StoreError) {
-        var found: [Int: (zone: ZonePlace, place: EntryPlace)] = [:]
+        self.range = range
+        self.store = store
+        end = reading.head
+        try addReceipts()
+        // Asked for after the state: who begins to hold one later holds this one or a newer.
+        let points = published.points
+        var found: [Int: EntryPlace] = [:]
         func read(_ marks: inout ChunkMarks) throws(StoreError) {
-            let batch = found.values.sorted { $0.place.offset < $1.place.offset }
+            let batch = found.values.sorted { $0.offset < $1.offset }
             found.removeAll(keepingCapacity: true)
-            for (index, entry) in try reading.entries(batch.map(\.place)).enumerated() {
-                try reading.forEachAsset(of: entry, in: batch[index].zone) {
-                    asset throws(StoreError) in
-                    try marks.add(asset.content, store)
-                }
-            }
+            for entry in try reading.entries(batch) { try marks.add(entry, reading) }
         }
-        let head = reading.head
-        let held = points.listed.map { JournalOffset(rawValue: $0 + 1) }.filter { $0 < head }
-        for point in held + [head] {
+        let held = points.listed.map { JournalOffset(rawValue: $0 + 1) }.filter { $0 < end }
+        for point in held + [end] {
             try reading.looking(from: point).forEachRecordWithAssets {
-                zone, _, place throws(StoreError) in
-                if let since, place.offset < since { return }
-                found[Int(place.offset.rawValue)] = (zone, place)
+                _, _, place throws(StoreError) in
+                found[Int(place.offset.rawValue)] = place
                 if found.count == 1024 { try read(&self) }
             }
         }
         try read(&self)
     }
 
+    /// Whether the chunk was marked.
+    func mayHave(_ address: ChunkAddress) -> Bool { marks.contains(address.low.low) }
+
+    /// Marks what came to be needed since: every version of a record that was written, whoever may
+    /// see it.
+    mutating func addNews() throws(StoreError) {
+        // Before the records: a receipt is used up by one that is there already.
+        try addReceipts()
+        let reading = try store.reading()
+        var log = JournalLog(reading.view, from: end, to: reading.head)
+        // Of the commit that is not complete yet, and may never be.
+        var open: [EntryPlace] = []
+        do {
+            while let entry = try log.nextLine()?.entry {
+                guard entry.kind.isEntry else { continue }
+                if entry.header.ordinal == 0 { open.removeAll(keepingCapacity: true) }
+                if entry.kind == .record, try entry.recordHead().head.assetBytes != nil {
+                    open.append(EntryPlace(entry.header, at: entry.offset, isDeleted: false))
+                }
+                guard entry.header.isLast else { continue }
+                for place in open { try add(reading.entry(place), reading) }
+                open.removeAll(keepingCapacity: true)
+            }
+        } catch {
+            throw StoreError(translating: error)
+        }
+        end = reading.head
+    }
+
+    private mutating func addReceipts() throws(StoreError) {
+        for content in store.receipts.held { try add(content) }
+    }
+
     private mutating func add(
-        _ content: AssetContent, _ store: AssetStore
+        _ entry: JournalEntry, _ reading: StoreReading
     ) throws(StoreError) {
+        try reading.forEachAsset(of: entry) { _, content throws(StoreError) in try add(content) }
+    }
+
+    private mutating func add(_ content: AssetContent) throws(StoreError) {
         var cursor = PieceCursor(content)
         while let step = cursor.next() {
             if range.contains(step.address.high.high) { marks.insert(step.address.low.low) }
-            guard step.isList else { continue }
+            guard step.isList, lists.insert(step.address).inserted else { continue }
             // Where it is not known what is named, nothing is taken back.
             guard let bytes = try store.read(step.address), cursor.enter(step, bytes.span) else {
                 throw StoreError.damagedList
@@ -112,12 +147,4 @@ extension Preparation {
         readSet.append(key)
         return try reading.value(key).flatMap { ChunkPlace($0) } == row.place
     }
-}
-
-/// The segments that were deleted.
-final class Deleted: Sendable {
-    private let all = Mutex<[UInt64]>([])
-
-    var numbers: [UInt64] { all.withLock { $0 } }
-    func add(_ number: UInt64) { all.withLock { $0.append(number) } }
 }

@@ -5,9 +5,11 @@ extension Container {
     /// Deletes what nobody needs of assets: chunks that no record names, nor did one that a
     /// snapshot still sees, and what crashes and cancelled saves have left.
     ///
-    /// The store does so by itself as assets are replaced and deleted; this does all of it now.
+    /// The store does so by itself as assets are replaced and deleted, each time that was 64 MiB;
+    /// this does all of it now.
     ///
-    /// - Parameter dryRun: only says what would go.
+    /// - Parameter dryRun: only says what would go, and why. That a reading process still needs a
+    ///   segment may show only when it is to go.
     /// - Throws: ``StoreError`` with `serviceUnavailable` where it is done already; with the cause
     ///   `damaged` where it cannot be read what an asset consists of, so that nobody knows what is
     ///   needed.
@@ -27,12 +29,9 @@ extension Container {
 }
 
 extension AssetStore {
-    /// So much has to be freed before it is looked for by itself, in bytes.
-    private static let dueBytes = 64 << 20
-
-    /// Collects in the background when records have ceased to name much.
+    /// Collects in the background when records have ceased to name as much as a segment holds.
     func collectIfDue(_ engine: Engine) {
-        guard takeFreed(atLeast: Self.dueBytes) else { return }
+        guard takeFreed() else { return }
         try? uploads.submit { [self] in
             // What fails now is tried again the next time, or told by whoever asks for it.
             _ = try? collecting { () throws(StoreError) in

@@ -57,6 +57,15 @@ extension StoreReading {
     func forEachAsset(
         of entry: JournalEntry, in zone: ZonePlace, _ body: (NamedAsset) throws(StoreError) -> Void
     ) throws(StoreError) {
+        try forEachAsset(of: entry) { field, content throws(StoreError) in
+            try body(NamedAsset(content: content, zone: zone, entry: entry, field: field))
+        }
+    }
+
+    /// The same: the number of the field's name, and what the asset consists of.
+    func forEachAsset(
+        of entry: JournalEntry, _ body: (UInt32, AssetContent) throws(StoreError) -> Void
+    ) throws(StoreError) {
         do {
             let (_, cursor) = try entry.recordHead()
             let fields = try StoredFields(
@@ -74,10 +83,7 @@ extension StoreReading {
                 for place in places {
                     let part = entry.bytes.span.extracting(0..<place.upperBound)
                     var cursor = ByteCursor(at: place.lowerBound)
-                    try body(
-                        NamedAsset(
-                            content: try AssetContent(part, &cursor), zone: zone, entry: entry,
-                            field: field.number))
+                    try body(field.number, try AssetContent(part, &cursor))
                 }
             }
         } catch let error as StoreError {

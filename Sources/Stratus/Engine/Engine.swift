@@ -200,6 +200,7 @@ final class Engine: Sendable {
                 if keeper.isDue { keeper.step() }
                 patience = Committer<StoreParticipant>.idleNanoseconds
             } else if queue.wasEntered() {
+                assets.collectIfDue(self)
                 patience = Committer<StoreParticipant>.idleNanoseconds
             } else {
                 patience = committer.idle(now: Clock.monotonicNanoseconds)
@@ -211,6 +212,8 @@ final class Engine: Sendable {
     private func finishClosing() {
         for commit in queue.takeAll() { commit.finish(.closed) }
         for errand in queue.takeErrands() { errand() }
+        // Nobody writes to a store that is another's.
+        assets.close()
         keeper.close()
         var result: Result<Void, StoreError> = .success(())
         do {

@@ -86,7 +86,8 @@ final class IndexKeeper: Sendable {
     /// Writes a checkpoint of everything that was committed; it is in force when this returns.
     func writeCheckpoint() throws(StoreError) {
         try checkpoint(ifLonger: 0)
-        releaseGone()
+        // Generations that readers had pinned may go by now, too.
+        committer.release(released.take())
     }
 
     private func checkpoint(ifLonger least: Int) throws(StoreError) {

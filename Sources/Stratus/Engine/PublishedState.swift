@@ -31,10 +31,18 @@ final class PublishedState: Sendable {
         var continuation: CheckedContinuation<Bool, Never>
     }
 
+    /// A point that is held.
+    private struct Held {
+        /// How often.
+        var count = 0
+        /// Where another process writes, which keeps for a state what that has pinned and knows
+        /// nothing of points: the state itself.
+        var state: StoreState?
+    }
+
     private struct Content {
         var state: StoreState
-        /// How many snapshots are held at each point.
-        var held: [JournalOffset: Int] = [:]
+        var held: [JournalOffset: Held] = [:]
         var waiters: [UInt64: Waiter] = [:]
         var waiterCount: UInt64 = 0
         var isEnded = false
@@ -117,19 +125,35 @@ final class PublishedState: Sendable {
         }
     }
 
-    /// Holds on to the state as it is now.
-    func hold() -> JournalOffset {
+    /// Holds on to the state as it is now. Where another process writes, the state itself is given
+    /// along with its point.
+    func hold() -> (point: JournalOffset, state: StoreState?) {
         content.withLock { content in
             let point = content.state.head
-            content.held[point, default: 0] += 1
-            return point
+            var held = content.held[point] ?? Held()
+            held.count += 1
+            if held.state == nil, content.state.pin != nil { held.state = content.state }
+            content.held[point] = held
+            return (point, held.state)
         }
     }
 
     func release(_ point: JournalOffset) {
+        // Released only outside: it may be the last reference to much.
+        let last = content.withLock { content -> StoreState? in
+            content.held[point]?.count -= 1
+            guard content.held[point]?.count == 0 else { return nil }
+            return content.held.removeValue(forKey: point)?.state
+        }
+        withExtendedLifetime(last) {}
+    }
+
+    /// The newest state and, where another process writes, those that are held beside it, the
+    /// newest first.
+    var readable: [StoreState] {
         content.withLock { content in
-            let count = content.held[point] ?? 0
-            content.held[point] = count > 1 ? count - 1 : nil
+            let held = content.held.values.compactMap(\.state).filter { $0 !== content.state }
+            return [content.state] + held.sorted { $0.head > $1.head }
         }
     }
 

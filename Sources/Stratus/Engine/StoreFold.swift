@@ -204,7 +204,8 @@ struct StoreFold: JournalFold, Sendable {
         state.index.remove(.type(header.zone, tombstone.type, name), at: offset.rawValue)
         state.index.unlink(tombstone, name, header.zone, at: offset, secret)
         if let freed = tombstone.assetBytes {
-            freedAssetBytes &+= freed
+            // A record that was moved has them where it is now.
+            if tombstone.destination == nil { freedAssetBytes &+= freed }
             state.index.remove(.assets(header.zone, name), at: offset.rawValue)
         }
         touch(header, Usage(recordCount: -1, bytes: -tombstone.takenBytes))
@@ -264,6 +265,8 @@ struct StoreFold: JournalFold, Sendable {
         }
         // What a zone holds goes with it.
         let difference = zoneState == .alive ? change.usage : usage.negated
+        // How much of it are assets nobody knows.
+        if zoneState != .alive { freedAssetBytes &+= max(0, usage.bytes) }
         usage.add(difference)
         state.index.set(.activity(zone), usage.value(at: stamp))
         state.index.set(

@@ -17,7 +17,7 @@ extension Database {
     ) async throws(StoreError) -> [Result<Record?, StoreError>] {
         try admit(operations)
         var call = try CallByZone(operations, of: self)
-        let uploaded = try await upload(operations, progress)
+        let uploaded = try await upload(redeeming(operations), progress)
         if uploaded.assets != nil { call = try CallByZone(uploaded.operations, of: self) }
         let operation = try operation(
             operationID, clientChangeTokenData, uploaded.operations, policy, atomically)
@@ -31,7 +31,9 @@ extension Database {
                 call.fail(zone, error)
             }
         }
-        return uploaded.outcomes(call.results, of: operations)
+        let outcomes = uploaded.outcomes(call.results, of: operations)
+        useReceipts(of: operations, outcomes)
+        return outcomes
     }
 }
 

@@ -84,35 +84,29 @@ extension Session {
             .permissionFailure, "the host of the gateway does not permit the file")
     }
 
-    /// The record with the assets that a request names by a path or by a receipt.
+    /// The record with the assets that a request names by a path; what a receipt stands for the
+    /// database knows.
     func resolvingAssets(
-        _ operation: RecordOperation, in database: Database
+        _ operation: RecordOperation
     ) throws(StoreError) -> RecordOperation {
         guard case .save(var record, let rule) = operation else { return operation }
         for key in record.changedKeys {
             guard let value = record[key] else { continue }
-            let resolved = try resolve(value, database)
-            if let resolved { record[key] = resolved }
+            if let resolved = try resolve(value) { record[key] = resolved }
         }
         return .save(record, rule)
     }
 
     /// Nil where there is nothing to resolve.
-    private func resolve(
-        _ value: RecordValue, _ database: Database
-    ) throws(StoreError) -> RecordValue? {
+    private func resolve(_ value: RecordValue) throws(StoreError) -> RecordValue? {
         switch value {
         case .asset(let asset):
-            switch asset.request {
-            case .path(let path)?: return .asset(Asset(file: try permitted(path)))
-            case .receipt(let receipt)?:
-                return .asset(try database.asset(forReceipt: receipt))
-            case nil: return nil
-            }
+            guard case .path(let path)? = asset.request else { return nil }
+            return .asset(Asset(file: try permitted(path)))
         case .list(let values):
             guard case .asset? = values.first else { return nil }
             var list: [RecordValue] = []
-            for value in values { list.append(try resolve(value, database) ?? value) }
+            for value in values { list.append(try resolve(value) ?? value) }
             return .list(list)
         default: return nil
         }

@@ -45,7 +45,7 @@ struct ModifyRecords: Call {
         for operation in named {
             let change = operation.change(
                 policy, type: operation.input.recordType ?? types[operation.id] ?? "Unknown")
-            changes.append(try session.resolvingAssets(change, in: database))
+            changes.append(try session.resolvingAssets(change))
         }
         let outcomes = try await database.modifyRecords(
             changes, atomically: isAtomic, operationID: operationID,

@@ -61,7 +61,8 @@ extension Command {
             Takes back the chunks that no record needs any more, nor any open snapshot; copies \
             what is left of segments that are mostly dead; and deletes the segments in which \
             nothing is named. What a crash or a cancelled save has left goes too. Segments that \
-            a reading process may still need stay until the next time.
+            a reading process may still need stay until the next time. Of each segment it is said \
+            why it goes.
             """,
         arguments: [.store],
         options: [Option("dry-run", "only say what would go, and why")],

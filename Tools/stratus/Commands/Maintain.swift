@@ -49,47 +49,6 @@ enum Maintain {
         }
     }
 
-    static func collect(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
-        let container = try await Container.open(at: invocation.argument("STORE"))
-        let isDryRun = invocation.has("dry-run")
-        do {
-            let report = try await container.collectAssets(dryRun: isDryRun)
-            try await container.close()
-            try output.header(schema: "stratus.gc/1")
-            for name in report.deletedSegments {
-                let reason = "nothing in it is named"
-                try output.result(
-                    "segment", ["file": .string(name), "reason": .string(reason)],
-                    text: "\(name): \(reason)")
-            }
-            for name in report.keptSegments {
-                output.warning(
-                    "gc.kept", "a reading process may still need the segment", file: name)
-            }
-            try output.summary(
-                [
-                    "dryRun": .boolean(isDryRun), "lostChunks": .integer(report.lostChunks),
-                    "lostBytes": .integer(report.lostBytes),
-                    "copiedChunks": .integer(report.copiedChunks),
-                    "copiedBytes": .integer(report.copiedBytes),
-                    "deletedSegments": .integer(report.deletedSegments.count),
-                    "keptSegments": .integer(report.keptSegments.count),
-                ], text: text(of: report, isDryRun))
-            return .ok
-        } catch {
-            try? await container.close()
-            throw error
-        }
-    }
-
-    private static func text(of report: CollectionReport, _ isDryRun: Bool) -> String {
-        func size(_ bytes: Int) -> String { Quantities.size(UInt64(bytes)) }
-        let would = isDryRun ? "would be " : ""
-        return "\(report.lostChunks) chunks that no record needs, \(size(report.lostBytes)), "
-            + "\(would)taken back; \(report.copiedChunks) chunks, \(size(report.copiedBytes)), "
-            + "\(would)copied; \(report.deletedSegments.count) segments \(would)deleted"
-    }
-
     static func reindex(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let start = Clock.monotonicNanoseconds
         let progress = ReadingProgress("reindexing", invocation, output)

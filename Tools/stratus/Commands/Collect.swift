@@ -1,0 +1,88 @@
+import Stratus
+import StratusGateway
+
+/// `stratus gc`: what nobody needs of assets goes.
+enum Collect {
+    static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let container = try await Container.open(at: invocation.argument("STORE"))
+        let isDryRun = invocation.has("dry-run")
+        do {
+            let report = try await container.collectAssets(dryRun: isDryRun)
+            try await container.close()
+            try output.header(schema: "stratus.gc/1")
+            for segment in report.segments {
+                try output.result(
+                    "segment", segment.json, text: "\(segment.file): \(segment.text)")
+                guard let keeper = segment.keeper else { continue }
+                output.warning("gc.kept", keeper.text, file: segment.file)
+            }
+            try output.summary(report.json(isDryRun), text: report.text(isDryRun))
+            return .ok
+        } catch {
+            try? await container.close()
+            throw error
+        }
+    }
+}
+
+private func size(_ bytes: Int) -> String { Quantities.size(UInt64(bytes)) }
+
+extension CollectionReport.Segment {
+    fileprivate var json: JSONObject {
+        var object: JSONObject = [
+            "file": .string(file), "reason": .string(reason.rawValue), "bytes": .integer(bytes),
+            "lostBytes": .integer(lostBytes), "unnamedBytes": .integer(unnamedBytes),
+            "copiedBytes": .integer(copiedBytes),
+        ]
+        object.append("kept", keeper.map { .string($0.rawValue) })
+        return object
+    }
+
+    fileprivate var text: String {
+        switch reason {
+        case .unnamed:
+            "nothing in it was named: \(size(bytes)), left by a save that was not finished, or by "
+                + "a crash"
+        case .replaced:
+            "no record needs what is in it any more: \(size(lostBytes)) were replaced, removed or "
+                + "deleted" + rest
+        case .mostlyDead:
+            "mostly dead: \(size(lostBytes)) of \(size(bytes)) were replaced, removed or deleted"
+                + rest + "; \(size(copiedBytes)) are copied"
+        }
+    }
+
+    private var rest: String {
+        unnamedBytes > 0 ? ", \(size(unnamedBytes)) are of saves that were not finished" : ""
+    }
+}
+
+extension CollectionReport.Segment.Keeper {
+    fileprivate var text: String {
+        switch self {
+        case .reader: "a reading process may still need the segment"
+        case .damage: "what is damaged in the segment was not copied"
+        case .checkpoint: "no checkpoint could be taken, without which the segment must stay"
+        }
+    }
+}
+
+extension CollectionReport {
+    fileprivate func json(_ isDryRun: Bool) -> JSONObject {
+        [
+            "dryRun": .boolean(isDryRun), "lostChunks": .integer(lostChunks),
+            "lostBytes": .integer(lostBytes), "unnamedBytes": .integer(unnamedBytes),
+            "copiedChunks": .integer(copiedChunks), "copiedBytes": .integer(copiedBytes),
+            "deletedSegments": .integer(deletedSegments.count),
+            "keptSegments": .integer(keptSegments.count), "freedBytes": .integer(freedBytes),
+        ]
+    }
+
+    fileprivate func text(_ isDryRun: Bool) -> String {
+        let would = isDryRun ? "would be " : ""
+        return "\(lostChunks) chunks that no record needs, \(size(lostBytes)), \(would)taken back; "
+            + "\(copiedChunks) chunks, \(size(copiedBytes)), \(would)copied; "
+            + "\(deletedSegments.count) segments \(would)deleted, \(size(unnamedBytes)) of them "
+            + "left by saves that were not finished; \(size(max(0, freedBytes))) \(would)freed"
+    }
+}
