@@ -95,21 +95,24 @@ package final class WakeUp: @unchecked Sendable {
 
 /// What a thread waits for that another one does.
 package final class Outcome<Value: Sendable>: Sendable {
-    private let value = Mutex<Value?>(nil)
+    private let content = Mutex<Value?>(nil)
     private let wakeUp = WakeUp()
 
     package init() {}
 
     /// Is called once.
     package func finish(_ value: Value) {
-        self.value.withLock { $0 = value }
+        content.withLock { $0 = value }
         wakeUp.signal()
     }
+
+    /// Nil before it is finished.
+    package var value: Value? { content.withLock { $0 } }
 
     /// Waits until it is finished; one thread does.
     package func wait() -> Value {
         while true {
-            if let value = value.withLock({ $0 }) { return value }
+            if let value { return value }
             wakeUp.wait()
         }
     }
@@ -128,6 +131,9 @@ package final class SharedWork<Value: Sendable>: Sendable {
         if isTaken.exchange(true, ordering: .relaxed) { return }
         outcome.finish(body())
     }
+
+    /// What came of it; nil before it is done.
+    package var value: Value? { outcome.value }
 
     /// Waits until the work is done; one thread does.
     package func wait() -> Value {

@@ -4,13 +4,24 @@ internal import Synchronization
 /// The files of a journal's segments: each is opened, and its header checked, when it is first
 /// read. Of those that were not read lately only so many stay open.
 package final class SegmentFiles: Sendable {
+    fileprivate final class OpenSegment {
+        let file: any StorageFile
+        var lastUse: UInt64
+
+        init(_ file: any StorageFile, lastUse: UInt64) {
+            self.file = file
+            self.lastUse = lastUse
+        }
+    }
+
     fileprivate struct State {
-        var files: [JournalOffset: (file: any StorageFile, lastUse: UInt64)] = [:]
+        var files: [JournalOffset: OpenSegment] = [:]
         var useCount: UInt64 = 0
     }
 
-    /// So many files are open at once, and those that reads still hold.
-    package static let limit = 64
+    /// So many files are open at once, and those that reads still hold: a store of 10 GB has no
+    /// more segments, and a process may have 1,024 files open where nobody has said otherwise.
+    package static let limit = 256
 
     private let storage: any Storage
     private let storeID: StoreID
@@ -79,14 +90,15 @@ package final class SegmentFiles: Sendable {
 
 extension SegmentFiles.State {
     fileprivate mutating func use(_ base: JournalOffset) -> (any StorageFile)? {
+        guard let segment = files[base] else { return nil }
         useCount += 1
-        files[base]?.lastUse = useCount
-        return files[base]?.file
+        segment.lastUse = useCount
+        return segment.file
     }
 
     fileprivate mutating func add(_ file: any StorageFile, _ base: JournalOffset) {
         useCount += 1
-        files[base] = (file, useCount)
+        files[base] = SegmentFiles.OpenSegment(file, lastUse: useCount)
         guard files.count > SegmentFiles.limit else { return }
         let oldest = files.min { $0.value.lastUse < $1.value.lastUse }
         if let oldest { files[oldest.key] = nil }

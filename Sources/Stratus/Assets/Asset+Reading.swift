@@ -151,6 +151,8 @@ public struct AssetChunks: AsyncSequence, Sendable {
         /// The next piece; nil at the end.
         public mutating func next() async throws(StoreError) -> Data? {
             guard let threads else { throw .assetGone }
+            // Another thread is asked only where something has to be waited for.
+            if let bytes = try reader.nextReady() { return Data(bytes) }
             let before = reader
             let (bytes, after) = try await threads.run {
                 var reader = before

@@ -37,8 +37,19 @@ struct AssetReader: Sendable {
         return bytes
     }
 
+    /// The next bytes where they are there already and enough of what follows is on its way; nil
+    /// says nothing. Never waits.
+    mutating func nextReady() throws(StoreError) -> [UInt8]? {
+        guard ahead.count > window / 2, let result = ahead[0].value else { return nil }
+        ahead.removeFirst()
+        let bytes = try result.get()
+        position += bytes.count
+        return bytes
+    }
+
+    private var window: Int { (asset.store?.width ?? 1) * 4 }
+
     private mutating func readAhead() {
-        let window = (asset.store?.width ?? 1) * 4
         do throws(StoreError) {
             while failure == nil, ahead.count < window, let step = try nextStep() {
                 let chunk = Chunk { [asset] in asset.outcome(of: step) }
