@@ -37,6 +37,7 @@ int64_t clinux_random(void *bytes, size_t count) {
     return result < 0 ? -errno : result;
 }
 
-void clinux_map_blocks_from(int length) {
-    mallopt(M_MMAP_THRESHOLD, length);
+void clinux_set_heap(int mapped, int kept) {
+    mallopt(M_MMAP_THRESHOLD, mapped);
+    mallopt(M_TRIM_THRESHOLD, kept);
 }

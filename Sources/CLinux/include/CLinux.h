@@ -25,7 +25,7 @@ int64_t clinux_read_nowait(int file, void *bytes, size_t count, int64_t offset);
 /// getrandom(2).
 int64_t clinux_random(void *bytes, size_t count);
 
-/// mallopt(3) with M_MMAP_THRESHOLD.
-void clinux_map_blocks_from(int length);
+/// mallopt(3) with M_MMAP_THRESHOLD and M_TRIM_THRESHOLD.
+void clinux_set_heap(int mapped, int kept);
 
 #endif

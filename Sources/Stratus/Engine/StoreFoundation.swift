@@ -14,7 +14,7 @@ struct StoreFoundation: Sendable {
     let assets: AssetStore
 
     init(_ storage: any Storage, memoryLimit: Int, threads: IOThreads) {
-        Heap.mapLargeBlocks()
+        Heap.prepare()
         self.storage = storage
         self.threads = threads
         assets = AssetStore(storage, threads: threads)
