@@ -216,6 +216,18 @@ import Testing
         #expect(try await database.usage().bytes < 1000)
     }
 
+    @Test func `the assets of one call count together for a quota`() async throws {
+        var profile = Profile.unlimited
+        profile.userQuota = 1_000_000
+        let container = try Container.inMemory(profile: profile)
+        let database = container.privateDatabase(for: "alice")
+        let asset = RecordValue.asset(Asset(data: Data(repeating: 1, count: 600_000)))
+        let result = try await database.modifyRecords(
+            saving: ["a", "b"].map { note($0, ["a": asset], in: .default) }, atomically: false)
+        let codes = result.saveResults.values.map(\.code)
+        #expect(codes.count { $0 == nil } == 1 && codes.count { $0 == .quotaExceeded } == 1)
+    }
+
     @Test func `on a thread of one's own assets are saved alike`() throws {
         let container = try Container.inMemory()
         let database = container.privateDatabase(for: "alice")
