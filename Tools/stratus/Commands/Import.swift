@@ -192,10 +192,17 @@ struct Importer {
         }
         batch.append(record)
         // What is acknowledged is never far behind.
-        batchLength += entry.kind == .file ? min(entry.size, Self.batchLengthLimit / 8) : 0
+        batchLength += weight(of: entry)
         if batch.count == Self.batchLimit || batchLength >= Self.batchLengthLimit {
             try await flush()
         }
+    }
+
+    /// How much of a batch the entry is. Bytes of an asset are stored before the commit, whose sync
+    /// many of them should share.
+    private func weight(of entry: FileTree.Entry) -> Int {
+        guard entry.kind == .file else { return 0 }
+        return entry.size > Self.inlineLimit ? entry.size / 16 : entry.size
     }
 
     /// Sets what differs; false where nothing does.
