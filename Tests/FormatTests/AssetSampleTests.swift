@@ -148,6 +148,22 @@ import Testing
         }
     }
 
+    @Test func `a collection, and a save that relies on them, look at each once`() async throws {
+        let (files, length) = try await Self.bomb()
+        let container = try Container(
+            writing: SimulatedDisk(holding: files).storage(writing: true), creating: false,
+            durability: .full, options: JournalOptions(), steppedByCaller: false)
+        #expect(try await container.collectAssets().lostChunks == 0)
+        let database = container.privateDatabase(for: "alice")
+        var copy = Record(
+            recordType: "Item",
+            recordID: Record.ID(recordName: "copy", zoneID: SampleMaker.zone))
+        let id = Record.ID(recordName: "list-6", zoneID: SampleMaker.zone)
+        copy["file"] = try await database.record(for: id)["file"]
+        #expect(try await database.save(copy)["file"]?.assetValue?.size == Int(length))
+        try await container.close()
+    }
+
     @Test func `one damaged byte in them is told once for each record`() async throws {
         var (files, _) = try await Self.bomb()
         var image = ChunkImage(files[SampleMaker.chunkFile] ?? [])

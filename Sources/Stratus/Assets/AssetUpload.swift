@@ -158,12 +158,11 @@ final class AssetUpload: Sendable {
     /// Holds all chunks of an asset that the store has; fails where it has not all of them.
     func retain(_ asset: StoredAsset) throws(StoreError) {
         var cursor = PieceCursor(asset.content)
-        var lists: Set<ChunkAddress> = []
-        while let step = cursor.next() {
+        var lists: Set<AssetContent.List> = []
+        while let step = cursor.next(once: &lists) {
             hold.takeOrWait(step.address)
             guard try store.place(of: step.address) != nil else { throw StoreError.assetGone }
-            // The same stretch of bytes may come many times.
-            guard step.isList, lists.insert(step.address).inserted else { continue }
+            guard step.isList else { continue }
             guard let bytes = try store.read(step.address) else { throw StoreError.assetGone }
             guard cursor.enter(step, bytes.span) else { throw StoreError.damagedList }
         }

@@ -11,7 +11,7 @@ struct ChunkMarks {
     /// Of the addresses; two with the same keep each other.
     private var marks: Set<UInt64> = []
     /// The lists that were read: many records may name one, and a damaged one itself.
-    private var lists: Set<ChunkAddress> = []
+    private var lists: Set<AssetContent.List> = []
     /// What was written before was looked at.
     private var end: JournalOffset
 
@@ -85,9 +85,9 @@ struct ChunkMarks {
 
     private mutating func add(_ content: AssetContent) throws(StoreError) {
         var cursor = PieceCursor(content)
-        while let step = cursor.next() {
+        while let step = cursor.next(once: &lists) {
             if range.contains(step.address.high.high) { marks.insert(step.address.low.low) }
-            guard step.isList, lists.insert(step.address).inserted else { continue }
+            guard step.isList else { continue }
             // Where it is not known what is named, nothing is taken back.
             guard let bytes = try store.read(step.address), cursor.enter(step, bytes.span) else {
                 throw StoreError.damagedList
