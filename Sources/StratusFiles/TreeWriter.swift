@@ -62,6 +62,7 @@ package final class TreeFile: Sendable {
     private let name: [UInt8]
     private let descriptor: FileDescriptor
     private let isWhole = Atomic(false)
+    private let length = Atomic(0)
 
     fileprivate init(_ folder: OpenFolder, _ name: [UInt8]) throws(SystemError) {
         self.folder = folder
@@ -77,6 +78,7 @@ package final class TreeFile: Sendable {
     /// Writes `bytes` at `position`.
     package func write(_ bytes: Span<UInt8>, at position: Int) throws(SystemError) {
         try LinuxFileSystem().writeAll(descriptor, bytes, at: position)
+        length.store(position + bytes.count, ordering: .relaxed)
     }
 
     /// Gives the file, which is whole now, what it had besides its bytes.
@@ -84,6 +86,10 @@ package final class TreeFile: Sendable {
         try OpenFolder.finish(
             descriptor, mode: mode, timespec(nanoseconds: modifiedNanoseconds))
         isWhole.store(true, ordering: .relaxed)
+        // A tree is more than memory should hold back from the disk. What fails here fails again
+        // where somebody waits for it.
+        try? LinuxFileSystem().startWriting(
+            descriptor, 0..<length.load(ordering: .relaxed))
     }
 }
 
