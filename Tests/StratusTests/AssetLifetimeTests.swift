@@ -11,15 +11,22 @@ import Testing
     private static let other = RecordZone.ID(zoneName: "other")
 
     /// A store of small segments, with the zones `notes` and `other` of alice.
+    private static func open(
+        _ storage: any Storage, segmentLength: Int, durability: Container.Durability = .full,
+        stepped: Bool
+    ) throws -> Container {
+        var options = JournalOptions()
+        options.segmentLength = segmentLength
+        return try Container(
+            writing: storage, creating: true, durability: durability, options: options,
+            steppedByCaller: stepped)
+    }
+
     @inline(never)
     private static func begin(
         _ storage: any Storage, stepped: Bool
     ) async throws -> (Container, Database) {
-        var options = JournalOptions()
-        options.segmentLength = 1 << 16
-        let container = try Container(
-            writing: storage, creating: true, durability: .full, options: options,
-            steppedByCaller: stepped)
+        let container = try open(storage, segmentLength: 1 << 16, stepped: stepped)
         let database = container.privateDatabase(for: "alice")
         for zone in [notes, other] { try await database.save(RecordZone(zoneID: zone)) }
         return (container, database)
@@ -166,11 +173,8 @@ import Testing
 
     @Test func `what is replaced on a thread of one's own goes by itself`() throws {
         let storage = MemoryStorage()
-        var options = JournalOptions()
-        options.segmentLength = 1 << 16
-        let container = try Container(
-            writing: storage, creating: true, durability: .none, options: options,
-            steppedByCaller: false)
+        let container = try Self.open(
+            storage, segmentLength: 1 << 16, durability: .none, stepped: false)
         let database = container.privateDatabase(for: "alice")
         var count = 0
         while try storage.list().contains("chunks-0000000000000001") || count == 0, count < 2000 {
@@ -209,11 +213,7 @@ import Testing
 
     @Test func `a list of pieces is read once, however many records name it`() async throws {
         let storage = WatchedStorage()
-        var options = JournalOptions()
-        options.segmentLength = 1 << 14
-        let container = try Container(
-            writing: storage, creating: true, durability: .full, options: options,
-            steppedByCaller: true)
+        let container = try Self.open(storage, segmentLength: 1 << 14, stepped: true)
         let database = container.privateDatabase(for: "alice")
         let first = try await database.save(
             note("r0", ["a": Self.asset(3_000_000, 1)], in: .default))

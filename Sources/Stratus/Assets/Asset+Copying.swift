@@ -13,10 +13,8 @@ extension Asset {
         }
         try await threads.run {
             var reader = AssetReader(asset)
-            var position = 0
             while let bytes = try reader.next() {
-                guard take(bytes.span, position) else { return }
-                position += bytes.count
+                guard take(bytes.span, reader.position - bytes.count) else { return }
             }
         }
     }

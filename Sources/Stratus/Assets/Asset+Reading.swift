@@ -194,15 +194,13 @@ extension StoredAsset {
         do {
             let file = try FreshFile(path)
             var reader = AssetReader(self, range)
-            var position = 0
             while let bytes = try reader.next() {
                 if flag.isSet {
                     throw StoreError(.operationCancelled, "cancelled while the asset was written")
                 }
-                try file.write(bytes.span, at: position)
-                position += bytes.count
+                try file.write(bytes.span, at: reader.position - bytes.count)
                 progress?(
-                    TransferProgress(completedBytes: position, totalBytes: range.count))
+                    TransferProgress(completedBytes: reader.position, totalBytes: range.count))
             }
             try file.place()
         } catch let error as SystemError {

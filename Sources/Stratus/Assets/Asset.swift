@@ -169,11 +169,11 @@ extension RecordValue {
         }
     }
 
-    /// The same, its assets with the place where they were found.
-    func found(in field: String, of record: Record.ID) -> RecordValue {
+    /// The same with others in the places of its assets, in the order of ``assets``.
+    func mappingAssets(_ body: (Asset) -> Asset) -> RecordValue {
         switch self {
-        case .asset(let asset): .asset(asset.found(in: field, of: record))
-        case .list(let values): .list(values.map { $0.found(in: field, of: record) })
+        case .asset(let asset): .asset(body(asset))
+        case .list(let values): .list(values.map { $0.mappingAssets(body) })
         default: self
         }
     }

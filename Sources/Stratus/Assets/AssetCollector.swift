@@ -3,7 +3,6 @@ internal import StratusBytes
 internal import StratusFiles
 internal import StratusIndex
 internal import StratusJournal
-internal import Synchronization
 
 /// Takes back what nobody needs of assets, in two phases: `Formats/Assets.md`, "Collection".
 ///
@@ -36,8 +35,7 @@ struct AssetCollector {
     /// The numbers of the report's segments.
     private var numbers: [UInt64] = []
 
-    /// So many chunks are marked in one pass, and so many taken back in one commit.
-    private static let passLimit = 1 << 20
+    /// So many chunks are taken back in one commit.
     private static let batchLimit = 1 << 14
 
     init(_ store: AssetStore, _ engine: Engine, deadShare: Int, isDryRun: Bool = false) {
@@ -71,12 +69,7 @@ struct AssetCollector {
         var count = 0
         try store.reading().forEachChunk { _, _ in count += 1 }
         if count == 0 { return }
-        let passCount = UInt64(count / Self.passLimit + 1)
-        let width = UInt64.max / passCount
-        for pass in 0..<passCount {
-            let last = pass == passCount - 1 ? UInt64.max : (pass + 1) * width - 1
-            try takeBack(pass * width...last)
-        }
+        for range in ChunkAddress.passes(over: count) { try takeBack(range) }
     }
 
     /// The chunks whose addresses begin with a number in `range`.
@@ -241,21 +234,13 @@ struct AssetCollector {
         _ numbers: [UInt64], _ chunks: ChunkStore
     ) throws(StoreError) -> Set<UInt64> {
         if numbers.isEmpty { return [] }
-        let deleted = Deleted()
-        try engine.askBlocking { _ throws(StoreError) in
+        return try engine.askBlocking { _ throws(StoreError) in
+            var deleted: Set<UInt64> = []
             for number in numbers {
                 let isGone = try translated { () throws(ChunkError) in try chunks.delete(number) }
-                if isGone { deleted.add(number) }
+                if isGone { deleted.insert(number) }
             }
+            return deleted
         }
-        return deleted.numbers
     }
-}
-
-/// The segments that were deleted.
-private final class Deleted: Sendable {
-    private let all = Mutex<Set<UInt64>>([])
-
-    var numbers: Set<UInt64> { all.withLock { $0 } }
-    func add(_ number: UInt64) { all.withLock { _ = $0.insert(number) } }
 }

@@ -29,8 +29,6 @@ struct AssetMapVerification {
 
     private static let assets: StaticString = "checkpoint.assets"
     private static let chunks: StaticString = "checkpoint.chunks"
-    /// So many chunks that were taken back are looked at in one reading of the journal.
-    private static let passLimit = 1 << 20
     private static let findingLimit = 1000
 
     /// - Parameter lostChunks: how many chunks the journal says were taken back.
@@ -39,11 +37,8 @@ struct AssetMapVerification {
     ) throws {
         self.reading = reading
         self.manifest = manifest
-        let passCount = UInt64(lostChunks / Self.passLimit + 1)
-        let width = UInt64.max / passCount
-        for pass in 0..<passCount {
-            let last = pass == passCount - 1 ? UInt64.max : (pass + 1) * width - 1
-            try read(pass * width...last, withAssets: pass == 0)
+        for range in ChunkAddress.passes(over: lostChunks) {
+            try read(range, withAssets: range.lowerBound == 0)
         }
         try compareCounts()
     }
@@ -75,7 +70,7 @@ struct AssetMapVerification {
         for (doubt, offset) in open {
             switch doubt {
             case .missing(let address):
-                if missing.count < Self.passLimit * 2 {
+                if missing.count < ChunkAddress.passLimit * 2 {
                     missing[address.low.low] = offset
                 } else {
                     // More than were ever taken back.

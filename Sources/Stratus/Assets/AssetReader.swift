@@ -32,9 +32,7 @@ struct AssetReader: Sendable {
             if let failure { throw failure }
             return nil
         }
-        let bytes = try ahead.removeFirst().wait().get()
-        position += bytes.count
-        return bytes
+        return try take(ahead.removeFirst().wait())
     }
 
     /// The next bytes where they are there already and enough of what follows is on its way; nil
@@ -42,6 +40,12 @@ struct AssetReader: Sendable {
     mutating func nextReady() throws(StoreError) -> [UInt8]? {
         guard ahead.count > window / 2, let result = ahead[0].value else { return nil }
         ahead.removeFirst()
+        return try take(result)
+    }
+
+    private mutating func take(
+        _ result: Result<[UInt8], StoreError>
+    ) throws(StoreError) -> [UInt8] {
         let bytes = try result.get()
         position += bytes.count
         return bytes

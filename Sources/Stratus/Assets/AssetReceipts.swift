@@ -160,16 +160,6 @@ extension RecordOperation {
     }
 }
 
-extension RecordValue {
-    fileprivate func mappingAssets(_ body: (Asset) -> Asset) -> RecordValue {
-        switch self {
-        case .asset(let asset): .asset(body(asset))
-        case .list(let values): .list(values.map { $0.mappingAssets(body) })
-        default: self
-        }
-    }
-}
-
 extension StoreError {
     fileprivate static let noReceipt = StoreError(
         .assetNotAvailable, "no asset was stored under the receipt")

@@ -63,6 +63,21 @@ enum LostChunksEntry {
     }
 }
 
+extension ChunkAddress {
+    /// So many chunks are kept in mind at once, by their addresses.
+    static let passLimit = 1 << 20
+
+    /// In which parts `count` chunks are gone through, so that none has many more than that: those
+    /// whose addresses begin with a number in the range.
+    static func passes(over count: Int) -> some Sequence<ClosedRange<UInt64>> {
+        let passes = UInt64(count / passLimit + 1)
+        let width = UInt64.max / passes
+        return (0..<passes).lazy.map { pass in
+            pass * width...(pass == passes - 1 ? UInt64.max : (pass + 1) * width - 1)
+        }
+    }
+}
+
 extension ChunkPlace {
     /// As the index keeps it: `Formats/Index.md`, "Keys".
     init?(_ value: IndexValue) {

@@ -191,19 +191,7 @@ private struct RecordUpload: Sendable {
     mutating func finish(_ upload: AssetUpload) {
         var stored = assets.map { upload.stored($0) }[...]
         for key in keys {
-            switch record[key] {
-            case .asset: record[key] = stored.popFirst().map { .asset($0) }
-            case .list(let values):
-                record[key] = .list(
-                    values.map { value in
-                        if case .asset = value, let asset = stored.popFirst() {
-                            .asset(asset)
-                        } else {
-                            value
-                        }
-                    })
-            default: break
-            }
+            record[key] = record[key]?.mappingAssets { stored.popFirst() ?? $0 }
         }
         for case .stored(let asset) in others.map(\.source) {
             // What cannot be held any more can only be kept, and not be saved anew.

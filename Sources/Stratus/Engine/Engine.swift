@@ -168,16 +168,16 @@ final class Engine: Sendable {
     }
 
     /// The same on the calling thread, which waits.
-    func askBlocking(
-        _ body: @escaping @Sendable (IndexKeeper) throws(StoreError) -> Void
-    ) throws(StoreError) {
+    func askBlocking<Value: Sendable>(
+        _ body: @escaping @Sendable (IndexKeeper) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
         if driver == .caller { return try body(keeper) }
-        let errand = Outcome<Result<Void, StoreError>>()
+        let errand = Outcome<Result<Value, StoreError>>()
         let isTaken = queue.submit { [keeper] in
             errand.finish(Result { () throws(StoreError) in try body(keeper) })
         }
         guard isTaken else { throw .closed }
-        try errand.wait().get()
+        return try errand.wait().get()
     }
 
     /// Writes the closing mark if nobody called ``close()``.

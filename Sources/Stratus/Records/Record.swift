@@ -67,7 +67,7 @@ public struct Record: Sendable {
             }
             let value = stored.value(field, in: recordID.zoneID)
             return field.kind.element == .asset
-                ? value?.found(in: key, of: recordID) : value
+                ? value?.mappingAssets { $0.found(in: key, of: recordID) } : value
         }
     }
 
