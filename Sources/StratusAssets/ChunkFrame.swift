@@ -85,21 +85,17 @@ struct ChunkFrame: Equatable, Sendable {
     var storedRange: Range<Int> { Self.headerLength..<Self.headerLength + storedLength }
 
     /// The chunk's bytes, verified, from those of its frame.
-    func content(of bytes: Span<UInt8>) throws(ChunkDamage.Kind) -> [UInt8] {
+    func content(of bytes: [UInt8]) throws(ChunkDamage.Kind) -> ArraySlice<UInt8> {
         guard bytes.count == Self.frameLength(storedLength: storedLength),
-            bytes.isZero(in: storedRange.upperBound..<bytes.count)
+            bytes.span.isZero(in: storedRange.upperBound..<bytes.count)
         else { throw .frame("padding") }
-        let stored = bytes.extracting(storedRange)
-        guard Checksum.xxh3(stored) == checksum else { throw .frame("checksum") }
-        var content: [UInt8]
-        switch encoding {
-        case .plain:
-            content = stored.array
-        case .lz4:
-            guard let bytes = LZ4.decompress(stored, count: length) else {
+        var content = bytes[storedRange]
+        guard Checksum.xxh3(content.span) == checksum else { throw .frame("checksum") }
+        if encoding == .lz4 {
+            guard let bytes = LZ4.decompress(content.span, count: length) else {
                 throw .frame("compression")
             }
-            content = bytes
+            content = bytes[...]
         }
         guard ChunkAddress(of: ContentDigest(of: content.span), in: domain) == address else {
             throw .frame("address")
@@ -113,30 +109,32 @@ struct ChunkFrame: Equatable, Sendable {
 /// A chunk that was hashed and, where that saves something, compressed: ready to be written.
 package struct EncodedChunk: Sendable {
     let frame: ChunkFrame
-    let stored: [UInt8]
+    let stored: ArraySlice<UInt8>
 
     package var address: ChunkAddress { frame.address }
     /// In bytes.
     package var storedLength: Int { stored.count }
 
     /// A chunk that was stored before.
-    init(_ frame: ChunkFrame, stored: [UInt8]) {
+    init(_ frame: ChunkFrame, stored: ArraySlice<UInt8>) {
         self.frame = frame
         self.stored = stored
     }
 
     /// The chunk of `bytes`, which are at least 1 and at most ``Chunker/most``.
-    package init(_ bytes: [UInt8], in domain: ChunkDomain) {
+    package init(_ bytes: ArraySlice<UInt8>, in domain: ChunkDomain) {
         let address = ChunkAddress(of: ContentDigest(of: bytes.span), in: domain)
         self.init(bytes, address: address, in: domain)
     }
 
     /// The same where the address is known.
-    package init(_ bytes: [UInt8], address: ChunkAddress, in domain: ChunkDomain) {
+    package init(_ bytes: ArraySlice<UInt8>, address: ChunkAddress, in domain: ChunkDomain) {
         precondition(!bytes.isEmpty && bytes.count <= Chunker.most)
         var block: [UInt8]?
-        if Self.mayShrink(bytes) { block = LZ4.compress(bytes.span, most: Self.worth(bytes)) }
-        let stored = block ?? bytes
+        if Self.mayShrink(bytes.span) {
+            block = LZ4.compress(bytes.span, most: Self.worth(bytes.count))
+        }
+        let stored = block?[...] ?? bytes
         self.stored = stored
         frame = ChunkFrame(
             storedLength: stored.count, length: bytes.count,
@@ -145,15 +143,15 @@ package struct EncodedChunk: Sendable {
     }
 
     /// A compressed chunk must be decompressed at every read, so that it has to save a sixteenth.
-    private static func worth(_ bytes: [UInt8]) -> Int { bytes.count - bytes.count / 16 - 1 }
+    private static func worth(_ count: Int) -> Int { count - count / 16 - 1 }
 
     private static let sample = 4096
 
     /// What is compressed or encrypted already shows in a small part from the middle.
-    private static func mayShrink(_ bytes: [UInt8]) -> Bool {
+    private static func mayShrink(_ bytes: Span<UInt8>) -> Bool {
         guard bytes.count > sample * 4 else { return true }
         let start = (bytes.count - sample) / 2
-        let part = bytes.span.extracting(start..<start + sample)
+        let part = bytes.extracting(start..<start + sample)
         return LZ4.compress(part, most: sample - sample / 32) != nil
     }
 }

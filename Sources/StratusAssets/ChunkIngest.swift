@@ -17,22 +17,22 @@ package final class ChunkIngest {
         fileprivate let number: Int
     }
 
-    /// A chunk, or the end, of an asset.
+    /// Whose chunks are on their way, and whether they are its last.
     private struct Step {
         var asset: AssetDraft
-        var job: SharedWork<Result<IngestedChunk, ChunkError>>?
+        var isLast: Bool
     }
 
     private let store: ChunkStore
     private let domain: ChunkDomain
-    private let threads: IOThreads
     private let lookup: Lookup
-    /// How many chunks are on their way at once.
+    /// How many groups of chunks are on their way at once.
     private let window: Int
     private let pieceLimit: Int
     private var uncut = UncutBytes()
+    private var work: OrderedWork<Result<[IngestedChunk], ChunkError>>
+    /// One for each piece of work.
     private var steps: [Step] = []
-    private var firstStep = 0
     /// What is being added to.
     private var current: AssetDraft?
     /// Those that were given whole and not asked for.
@@ -51,19 +51,18 @@ package final class ChunkIngest {
     ) {
         self.store = store
         self.domain = domain
-        self.threads = threads
         self.lookup = lookup
-        window = max(1, width) * 8
+        work = OrderedWork(on: threads)
+        window = max(1, width) * 4
         self.pieceLimit = pieceLimit
     }
 
-    /// The next bytes of an asset: `read` puts some of them, at most `count`, at the beginning of
-    /// what it is given, and returns how many.
+    /// The next bytes of an asset, at most `count`, which `read` appends; returns how many.
     package func add<Failure>(
-        upTo count: Int, _ read: (inout MutableSpan<UInt8>) throws(Failure) -> Int
+        upTo count: Int, _ read: (inout OutputSpan<UInt8>) throws(Failure) -> Void
     ) throws(Failure) -> Int {
         let added = try uncut.add(upTo: count, read)
-        while uncut.holdsChunk { cut() }
+        if uncut.isReady { give(uncut.takeCut(), isLast: false) }
         return added
     }
 
@@ -72,8 +71,7 @@ package final class ChunkIngest {
         var done = 0
         while done < bytes.count {
             done += add(upTo: bytes.count - done) { room in
-                room.copy(bytes.extracting(done..<done + room.count), to: 0)
-                return room.count
+                room.append(bytes.extracting(done..<done + room.freeCapacity))
             }
         }
     }
@@ -85,9 +83,8 @@ package final class ChunkIngest {
 
     /// The asset ends here; what is added next begins another one.
     package func end() -> Ticket {
-        while !uncut.isEmpty { cut() }
         let asset = draft()
-        steps.append(Step(asset: asset))
+        give(uncut.takeAll(), isLast: true)
         current = nil
         endedCount += 1
         ended[endedCount] = asset
@@ -107,7 +104,7 @@ package final class ChunkIngest {
 
     /// Forgets what was given of an asset that has no end.
     package func abandon() {
-        uncut.removeAll()
+        _ = uncut.takeAll()
         current?.isAbandoned = true
         current = nil
     }
@@ -129,33 +126,28 @@ package final class ChunkIngest {
         return draft
     }
 
-    private func cut() {
-        let chunk = uncut.cut()
-        while steps.count - firstStep >= window { takeFirst() }
-        let job = SharedWork { [domain, lookup] in
-            Result { () throws(ChunkError) in try IngestedChunk(chunk, domain, lookup) }
+    private func give(_ group: CutBytes, isLast: Bool) {
+        while steps.count >= window { takeFirst() }
+        steps.append(Step(asset: draft(), isLast: isLast))
+        work.add { [domain, lookup] _ in
+            Result { () throws(ChunkError) in
+                try group.cuts.map { cut throws(ChunkError) in
+                    try IngestedChunk(group.bytes[cut], domain, lookup)
+                }
+            }
         }
-        steps.append(Step(asset: draft(), job: job))
-        // Where the system gives no thread, the one that waits for it does the work.
-        try? threads.submit { job.run() }
     }
 
     private func takeFirst() {
-        let step = steps[firstStep]
-        firstStep += 1
-        if firstStep * 2 > steps.count {
-            steps.removeFirst(firstStep)
-            firstStep = 0
-        }
+        let step = steps.removeFirst()
         let asset = step.asset
-        if asset.isAbandoned || asset.outcome != nil { return }
+        guard let chunks = work.takeFirst(.blocking), !asset.isAbandoned, asset.outcome == nil
+        else { return }
         do throws(ChunkError) {
-            if let job = step.job {
-                try take(job.wait().get(), of: asset)
-            } else {
-                asset.outcome = .success(
-                    try asset.finish { bytes throws(ChunkError) in try append(list: bytes) })
-            }
+            for chunk in try chunks.get() { try take(chunk, of: asset) }
+            guard step.isLast else { return }
+            asset.outcome = .success(
+                try asset.finish { bytes throws(ChunkError) in try append(list: bytes) })
         } catch {
             asset.outcome = .failure(error)
         }
@@ -172,7 +164,7 @@ package final class ChunkIngest {
     private func append(list bytes: [UInt8]) throws(ChunkError) -> ChunkAddress {
         let address = ChunkAddress(of: ContentDigest(of: bytes.span), in: domain)
         if !wasAdded(address), try lookup(address) == nil {
-            let chunk = EncodedChunk(bytes, address: address, in: domain)
+            let chunk = EncodedChunk(bytes[...], address: address, in: domain)
             added[address] = try store.append(chunk)
         }
         return address
@@ -227,7 +219,7 @@ private struct IngestedChunk: Sendable {
     var encoded: EncodedChunk?
 
     init(
-        _ bytes: [UInt8], _ domain: ChunkDomain, _ lookup: ChunkIngest.Lookup
+        _ bytes: ArraySlice<UInt8>, _ domain: ChunkDomain, _ lookup: ChunkIngest.Lookup
     ) throws(ChunkError) {
         content = ContentDigest(of: bytes.span)
         address = ChunkAddress(of: content, in: domain)

@@ -60,12 +60,11 @@ extension ChunkStore {
     ) throws(ChunkError) -> ChunkPlace {
         let (frame, bytes) = try frame(address, at: place, .blocking)
         do throws(ChunkDamage.Kind) {
-            _ = try frame.content(of: bytes.span)
+            _ = try frame.content(of: bytes)
         } catch {
             throw .damaged(ChunkDamage(error, file: place.file, byte: place.byte))
         }
-        return try append(
-            EncodedChunk(frame, stored: bytes.span.array(in: frame.storedRange)))
+        return try append(EncodedChunk(frame, stored: bytes[frame.storedRange]))
     }
 
     /// Deletes a segment in which nothing is named; false where a reader keeps the file. The last

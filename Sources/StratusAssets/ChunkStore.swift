@@ -166,10 +166,10 @@ extension ChunkStore {
     /// The bytes of the chunk `address`, which the journal says is at `place`; verified.
     package func read(
         _ address: ChunkAddress, at place: ChunkPlace, _ mode: ReadMode = .blocking
-    ) throws(ChunkError) -> [UInt8] {
+    ) throws(ChunkError) -> ArraySlice<UInt8> {
         let (frame, bytes) = try frame(address, at: place, mode)
         do throws(ChunkDamage.Kind) {
-            return try frame.content(of: bytes.span)
+            return try frame.content(of: bytes)
         } catch {
             throw .damaged(ChunkDamage(error, file: place.file, byte: place.byte))
         }

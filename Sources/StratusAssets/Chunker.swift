@@ -17,19 +17,26 @@ package struct Chunker: Sendable {
     private static let strictMask: UInt64 = ((1 << 18) - 1) << 44
     private static let easyMask: UInt64 = ((1 << 14) - 1) << 48
 
-    private let hash = RollingHash()
+    private static let hash = RollingHash()
+
+    /// So much of the chunk that begins has no cut.
+    private var passed = least
+    /// The hash behind that.
+    private var value: UInt64 = 0
 
     package init() {}
 
-    /// How long the first chunk of `bytes` is: these go on to the end of the asset, or for at least
-    /// ``most`` bytes.
-    package func firstCut(in bytes: Span<UInt8>) -> Int {
+    /// How long the first chunk of `bytes` is; nil where that depends on what follows. After nil
+    /// come the same bytes and more, of which those that were passed are not looked at again.
+    package mutating func firstCut(in bytes: Span<UInt8>) -> Int? {
         let end = min(bytes.count, Self.most)
-        guard end > Self.least else { return end }
-        let middle = min(end, Self.usual)
-        var value: UInt64 = 0
-        return hash.firstZero(
-            of: Self.strictMask, in: bytes, Self.least..<middle, hash: &value)
-            ?? hash.firstZero(of: Self.easyMask, in: bytes, middle..<end, hash: &value) ?? end
+        guard end > passed else { return nil }
+        let middle = max(passed, min(end, Self.usual))
+        let cut =
+            Self.hash.firstZero(of: Self.strictMask, in: bytes, passed..<middle, hash: &value)
+            ?? Self.hash.firstZero(of: Self.easyMask, in: bytes, middle..<end, hash: &value)
+            ?? (end == Self.most ? end : nil)
+        (passed, value) = cut == nil ? (end, value) : (Self.least, 0)
+        return cut
     }
 }

@@ -1,47 +1,59 @@
 internal import StratusBytes
 
-/// The bytes of an asset that no chunk was made of yet.
+/// Chunks of an asset that stand behind each other, and lie in the bytes that were read.
+struct CutBytes: Sendable {
+    let bytes: [UInt8]
+    let cuts: [Range<Int>]
+}
+
+/// The bytes of an asset that are on their way into chunks.
 struct UncutBytes {
-    private var buffer: [UInt8] = []
-    /// Where they lie in it.
-    private var range = 0..<0
-    private let chunker = Chunker()
+    private var bytes: [UInt8] = []
+    /// What was cut of them, from the beginning.
+    private var cuts: [Range<Int>] = []
+    private var chunker = Chunker()
 
-    /// So many are held at once, at most.
-    private static let limit = 4 * Chunker.most
+    /// So many bytes are work enough for a thread to be woken.
+    private static let groupLength = 192 << 10
+    /// What is not cut is shorter than a chunk.
+    private static let limit = groupLength + Chunker.most
 
-    var isEmpty: Bool { range.isEmpty }
-    /// Whether the next cut does not depend on what follows.
-    var holdsChunk: Bool { range.count >= Chunker.most }
-
-    /// Adds some bytes, at most `count`: `read` puts them at the beginning of what it is given, and
-    /// returns how many.
+    /// Adds some bytes, at most `count`, which `read` appends; returns how many.
     mutating func add<Failure>(
-        upTo count: Int, _ read: (inout MutableSpan<UInt8>) throws(Failure) -> Int
+        upTo count: Int, _ read: (inout OutputSpan<UInt8>) throws(Failure) -> Void
     ) throws(Failure) -> Int {
-        if buffer.isEmpty { buffer = [UInt8](repeating: 0, count: Self.limit) }
-        let (held, length) = (range, buffer.count)
-        let start = length - held.upperBound < Chunker.most ? 0 : held.lowerBound
-        let end = start + held.count
-        var span = buffer.mutableSpan
-        if start != held.lowerBound { span.move(held, to: start) }
-        var room = span._mutatingExtracting(end..<min(length, end + count))
-        let read = try read(&room)
-        range = start..<end + read
-        return read
+        let before = bytes.count
+        try bytes.append(addingCapacity: min(count, Self.limit - before), initializingWith: read)
+        var chunker = chunker
+        while let length = chunker.firstCut(in: bytes.span.extracting(cutEnd...)) {
+            cuts.append(cutEnd..<cutEnd + length)
+        }
+        self.chunker = chunker
+        return bytes.count - before
     }
 
-    /// Takes the first chunk.
-    mutating func cut() -> [UInt8] {
-        let first = firstChunk
-        range = range.lowerBound + first.count..<range.upperBound
-        return first
+    /// Whether so much was cut that it should be taken.
+    var isReady: Bool { cutEnd >= Self.groupLength }
+
+    /// Takes what was cut.
+    mutating func takeCut() -> CutBytes {
+        let rest = [UInt8](capacity: Self.limit) { [bytes, cutEnd] room in
+            room.append(bytes.span.extracting(cutEnd...))
+        }
+        return take(leaving: rest)
     }
 
-    private var firstChunk: [UInt8] {
-        let bytes = buffer.span.extracting(range)
-        return bytes.array(in: 0..<chunker.firstCut(in: bytes))
+    /// Takes all: the asset ends here.
+    mutating func takeAll() -> CutBytes {
+        if cutEnd < bytes.count { cuts.append(cutEnd..<bytes.count) }
+        chunker = Chunker()
+        return take(leaving: [])
     }
 
-    mutating func removeAll() { range = 0..<0 }
+    private mutating func take(leaving rest: [UInt8]) -> CutBytes {
+        defer { (bytes, cuts) = (rest, []) }
+        return CutBytes(bytes: bytes, cuts: cuts)
+    }
+
+    private var cutEnd: Int { cuts.last?.upperBound ?? 0 }
 }

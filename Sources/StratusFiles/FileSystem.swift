@@ -18,15 +18,16 @@ package protocol FileSystem: Sendable {
 
     func close(_ file: FileDescriptor) throws(SystemError)
 
-    /// Reads up to `bytes.count` bytes at `offset`; returns how many, 0 at the end of the file.
+    /// Appends bytes at `offset` to `bytes`, at most as many as there is room for; returns how
+    /// many, 0 at the end of the file.
     func read(
-        _ file: FileDescriptor, into bytes: inout MutableSpan<UInt8>, at offset: Int
+        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int
     ) throws(SystemError) -> Int
 
     /// The same with what is in memory only; fails with `.wouldBlock` where the first byte is not,
     /// or where the system cannot tell.
     func readResident(
-        _ file: FileDescriptor, into bytes: inout MutableSpan<UInt8>, at offset: Int
+        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int
     ) throws(SystemError) -> Int
 
     /// Writes some of `bytes` at `offset`, at least one; returns how many.

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// A file that is made for a caller: private while it is written, and under its own name only once
 /// it is whole and durable. Given up, it leaves nothing.
 package final class FreshFile: Sendable {
@@ -6,6 +8,11 @@ package final class FreshFile: Sendable {
     private let temporaryName: String
     private let name: String
     private let system = LinuxFileSystem()
+    /// Up to here the disk has begun.
+    private let begun = Atomic(0)
+
+    /// So much is worth a call.
+    private static let leastStart = 1 << 20
 
     /// Begins a file that is to be named `path`, which must not exist, now nor when it is placed.
     package init(_ path: String, _ randomness: Randomness = .system) throws(SystemError) {
@@ -38,6 +45,15 @@ package final class FreshFile: Sendable {
     /// Writes `bytes` at `position`.
     package func write(_ bytes: Span<UInt8>, at position: Int) throws(SystemError) {
         try system.writeAll(file, bytes, at: position)
+    }
+
+    /// Has the disk begin with the bytes up to `end`, which were all written.
+    package func startWriting(upTo end: Int) {
+        let start = begun.load(ordering: .relaxed)
+        guard end - start >= Self.leastStart else { return }
+        begun.store(end, ordering: .relaxed)
+        // What fails here fails again where somebody waits for it.
+        try? system.startWriting(file, start..<end)
     }
 
     /// Makes the file durable and gives it its name; fails with `.exists` where that is taken.

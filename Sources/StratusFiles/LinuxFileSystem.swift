@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import StratusBytes
 
 /// The file system of the machine.
 package struct LinuxFileSystem: FileSystem {
@@ -38,30 +39,31 @@ package struct LinuxFileSystem: FileSystem {
     }
 
     package func read(
-        _ file: FileDescriptor, into bytes: inout MutableSpan<UInt8>, at offset: Int
+        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int
     ) throws(SystemError) -> Int {
-        // Safe: the call writes no more than the span has room for.
-        let result = unsafe bytes.withUnsafeMutableBytes { buffer in
-            unsafe pread(file.rawValue, buffer.baseAddress, buffer.count, offset)
+        // Safe: the call writes no more than there is room for.
+        let result = unsafe bytes.appendBytes { room in
+            unsafe pread(file.rawValue, room.baseAddress, room.count, offset)
         }
         try check(result, "pread")
         return result
     }
 
     package func readResident(
-        _ file: FileDescriptor, into bytes: inout MutableSpan<UInt8>, at offset: Int
+        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int
     ) throws(SystemError) -> Int {
-        // Safe: the call writes no more than the span has room for.
-        let result = unsafe bytes.withUnsafeMutableBytes { buffer in
-            unsafe clinux_read_nowait(
-                file.rawValue, buffer.baseAddress, buffer.count, Int64(offset))
+        // Safe: the call writes no more than there is room for.
+        let result = unsafe bytes.appendBytes { room in
+            Int(
+                unsafe clinux_read_nowait(
+                    file.rawValue, room.baseAddress, room.count, Int64(offset)))
         }
         // A kernel or file system without the flag cannot tell what is in memory.
-        if result == Int64(-EOPNOTSUPP) || result == Int64(-ENOSYS) {
+        if result == -Int(EOPNOTSUPP) || result == -Int(ENOSYS) {
             throw SystemError(.wouldBlock, in: "preadv2")
         }
         if result < 0 { throw SystemError(number: Int32(-result), in: "preadv2") }
-        return Int(result)
+        return result
     }
 
     package func write(

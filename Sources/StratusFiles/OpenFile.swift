@@ -84,19 +84,23 @@ final class OpenFile: Sendable {
     }
 
     func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
-        var bytes: [UInt8] = []
+        try [UInt8](capacity: range.count) { bytes throws(StorageError) in
+            while !bytes.isFull {
+                let count = try read(into: &bytes, at: range.lowerBound + bytes.count, mode)
+                guard count > 0 else { throw StorageError(.truncated, file: name) }
+            }
+        }
+    }
+
+    private func read(
+        into bytes: inout OutputSpan<UInt8>, at position: Int, _ mode: ReadMode
+    ) throws(StorageError) -> Int {
         while true {
-            let start = range.lowerBound + bytes.count
-            var part = [UInt8](repeating: 0, count: range.upperBound - start)
-            if part.isEmpty { return bytes }
-            var span = part.mutableSpan
-            let count: Int
-            do {
-                count =
-                    switch mode {
-                    case .blocking: try system.read(descriptor, into: &span, at: start)
-                    case .resident: try system.readResident(descriptor, into: &span, at: start)
-                    }
+            do throws(SystemError) {
+                return switch mode {
+                case .blocking: try system.read(descriptor, into: &bytes, at: position)
+                case .resident: try system.readResident(descriptor, into: &bytes, at: position)
+                }
             } catch {
                 if error.code == .interrupted { continue }
                 if mode == .resident, error.code == .wouldBlock {
@@ -104,10 +108,6 @@ final class OpenFile: Sendable {
                 }
                 throw StorageError(error, file: name)
             }
-            guard count > 0 else { throw StorageError(.truncated, file: name) }
-            // The usual transfer is whole and is not copied.
-            if count == range.count { return part }
-            bytes += part[..<count]
         }
     }
 }

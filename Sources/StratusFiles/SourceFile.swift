@@ -53,13 +53,14 @@ package final class SourceFile: Sendable {
 
     deinit { _ = close(descriptor.rawValue) }
 
-    /// Puts some of the bytes from `position` on into `bytes`; returns how many, 0 at the end.
+    /// Appends some of the bytes from `position` on to `bytes`; none at the end.
     package func read(
-        into bytes: inout MutableSpan<UInt8>, at position: Int
-    ) throws(SystemError) -> Int {
+        into bytes: inout OutputSpan<UInt8>, at position: Int
+    ) throws(SystemError) {
         while true {
             do {
-                return try LinuxFileSystem().read(descriptor, into: &bytes, at: position)
+                _ = try LinuxFileSystem().read(descriptor, into: &bytes, at: position)
+                return
             } catch {
                 if error.code != .interrupted { throw error }
             }
@@ -68,11 +69,9 @@ package final class SourceFile: Sendable {
 
     /// Some of the bytes from `position` on, at most `count`; none at the end.
     package func read(at position: Int, upTo count: Int) throws(SystemError) -> [UInt8] {
-        var piece = [UInt8](repeating: 0, count: count)
-        var span = piece.mutableSpan
-        let read = try read(into: &span, at: position)
-        piece.removeLast(count - read)
-        return piece
+        try [UInt8](capacity: count) { bytes throws(SystemError) in
+            try read(into: &bytes, at: position)
+        }
     }
 
     /// Whether what was opened is what the place means; if not, it was changed or exchanged since

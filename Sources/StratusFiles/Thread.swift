@@ -117,27 +117,3 @@ package final class Outcome<Value: Sendable>: Sendable {
         }
     }
 }
-
-/// Work that a thread is to do and another one waits for: whoever comes to it first does it.
-package final class SharedWork<Value: Sendable>: Sendable {
-    private let body: @Sendable () -> Value
-    private let isTaken = Atomic(false)
-    private let outcome = Outcome<Value>()
-
-    package init(_ body: @escaping @Sendable () -> Value) { self.body = body }
-
-    /// Does the work, unless that was begun.
-    package func run() {
-        if isTaken.exchange(true, ordering: .relaxed) { return }
-        outcome.finish(body())
-    }
-
-    /// What came of it; nil before it is done.
-    package var value: Value? { outcome.value }
-
-    /// Waits until the work is done; one thread does.
-    package func wait() -> Value {
-        run()
-        return outcome.wait()
-    }
-}

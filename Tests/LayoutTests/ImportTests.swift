@@ -27,7 +27,8 @@ private let reach: [String: Set<String>] = {
         "StratusAssetsTests": tests.union(files).union(["StratusAssets"]),
         "StratusTests": tests.union(all),
         "FormatTests": tests.union(all),
-        "SimulationTests": tests.union(all).union(["StratusAssets"]),
+        // Measures beside the system.
+        "SimulationTests": tests.union(all).union(["StratusAssets", "Glibc"]),
         "ModelTests": tests.union(all).union(["StratusGateway"]),
         "LayoutTests": tests,
         "ReadmeTests": ["Testing", "FoundationEssentials", "Stratus"],

@@ -4,16 +4,20 @@ import Support
 import Testing
 
 @Suite struct ChunkerTests {
-    /// The lengths of all chunks of `bytes`.
-    static func lengths(_ bytes: [UInt8]) -> [Int] {
-        let chunker = Chunker()
+    /// The lengths of all chunks of `bytes`, of which `step` more are shown at a time.
+    static func lengths(_ bytes: [UInt8], step: Int = .max) -> [Int] {
+        var chunker = Chunker()
         var lengths: [Int] = []
         var start = 0
-        while start < bytes.count {
-            lengths.append(chunker.firstCut(in: bytes.span.extracting(start..<bytes.count)))
-            start += lengths[lengths.count - 1]
+        var end = 0
+        while end < bytes.count {
+            end += min(step, bytes.count - end)
+            while let length = chunker.firstCut(in: bytes.span.extracting(start..<end)) {
+                lengths.append(length)
+                start += length
+            }
         }
-        return lengths
+        return start < end ? lengths + [end - start] : lengths
     }
 
     static func random(_ count: Int, seed: UInt64) -> [UInt8] {
@@ -51,6 +55,12 @@ import Testing
             start = place
         }
         #expect(Self.lengths(bytes) == expected)
+    }
+
+    @Test(arguments: [1000, Chunker.least, Chunker.usual + 1, Chunker.most])
+    func `cuts do not depend on how much is seen at a time`(step: Int) {
+        let bytes = Self.random(3 << 20, seed: 5) + [UInt8](repeating: 1, count: 1 << 20)
+        #expect(Self.lengths(bytes, step: step) == Self.lengths(bytes))
     }
 
     @Test func `an edit changes the chunks it touches and few others`() {

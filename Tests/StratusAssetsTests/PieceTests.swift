@@ -83,7 +83,7 @@ import Testing
         let step = try #require(next)
         #expect(step.isList)
         let place = try #require(ingested.added[step.address])
-        var bytes = try store.read(step.address, at: place)
+        var bytes = Array(try store.read(step.address, at: place))
         func isTaken(_ bytes: [UInt8]) -> Bool {
             var cursor = cursor
             return cursor.enter(step, bytes.span)
@@ -107,7 +107,7 @@ import Testing
             address.write(to: &row)
             row.uint64(UInt64(length))
             let list = (0..<400).flatMap { _ in row.bytes }
-            address = EncodedChunk(list, in: ChunkStoreTests.domain).address
+            address = EncodedChunk(list[...], in: ChunkStoreTests.domain).address
             lists[address] = list
             length *= 400
         }

@@ -234,10 +234,10 @@ struct TestProcess {
     func read(_ file: FileDescriptor, at offset: Int = 0, upTo count: Int = 10_000) throws
         -> [UInt8]
     {
-        var bytes = [UInt8](repeating: 255, count: count)
-        var span = bytes.mutableSpan
-        let read = try files.read(file, into: &span, at: offset)
-        return Array(bytes.prefix(read))
+        try [UInt8](capacity: count) { bytes in
+            let read = try files.read(file, into: &bytes, at: offset)
+            #expect(read == bytes.count)
+        }
     }
 
     func sync(_ file: FileDescriptor) throws { try files.synchronizeData(file) }

@@ -113,10 +113,10 @@ import Testing
             try await database.save(
                 note("b", ["a": .asset(Asset(stream: stream))]),
                 progress: { _, progress in
-                    if progress.completedBytes >= 7_000_000 { _ = isFar.take() }
+                    if progress.completedBytes >= 14_000_000 { _ = isFar.take() }
                 })
         }
-        for seed in UInt64(2)..<16 { pieces.yield(noise(500_000, seed: seed)) }
+        for seed in UInt64(2)..<30 { pieces.yield(noise(500_000, seed: seed)) }
         while !isFar.isOver { await Task.yield() }
         saving.cancel()
         let error = await failure { try await saving.value }

@@ -7,8 +7,9 @@ internal import Synchronization
 // What an asset holds: in pieces, in memory, or in a file.
 
 extension Asset {
-    /// So much room is made for bytes that were not read yet.
-    private static let capacityLimit = 1 << 20
+    /// So much room is made for bytes that were not read yet, and so much is read on the thread of
+    /// whoever asks.
+    private static let shortLength = 1 << 20
 
     /// All bytes, where there are no more than `limit`.
     ///
@@ -30,10 +31,20 @@ extension Asset {
     ) async throws(StoreError) -> Data {
         let asset = try stored(range)
         guard let threads = asset.store?.threads else { throw .assetGone }
-        return try await threads.run {
-            var reader = AssetReader(asset, range)
-            // How long an asset says it is shows only as it is read.
-            var data = Data(capacity: min(range.count, Self.capacityLimit))
+        var reader = AssetReader(asset, range)
+        // How long an asset says it is shows only as it is read.
+        var data = Data(capacity: min(range.count, Self.shortLength))
+        // Another thread is asked only where there is much, or something has to be waited for.
+        if range.count <= Self.shortLength {
+            do throws(StoreError) {
+                while let bytes = try reader.next(.resident) { data.append(contentsOf: bytes) }
+                return data
+            } catch {
+                guard error.mustWait else { throw error }
+            }
+        }
+        return try await threads.run { [reader, data] in
+            var (reader, data) = (reader, data)
             while let bytes = try reader.next() { data.append(contentsOf: bytes) }
             return data
         }
@@ -97,7 +108,7 @@ extension Asset {
             var reader = AssetReader(asset)
             var position = 0
             while let bytes = try reader.next() {
-                var rest = bytes[...]
+                var rest = bytes
                 while !rest.isEmpty {
                     let read = try file.read(at: position, upTo: rest.count)
                     guard !read.isEmpty, rest.starts(with: read) else { return false }
@@ -155,15 +166,16 @@ public struct AssetChunks: AsyncSequence, Sendable {
         /// The next piece; nil at the end.
         public mutating func next() async throws(StoreError) -> Data? {
             guard let threads else { throw .assetGone }
-            // Another thread is asked only where something has to be waited for.
-            if let bytes = try reader.nextReady() { return Data(bytes) }
-            let before = reader
-            let (bytes, after) = try await threads.run {
-                var reader = before
-                let bytes = try reader.next()
-                return (bytes, reader)
+            do throws(StoreError) {
+                return try reader.next(.resident).map { Data($0) }
+            } catch {
+                guard error.mustWait else { throw error }
             }
-            reader = after
+            let bytes: ArraySlice<UInt8>?
+            (bytes, reader) = try await threads.run { [reader] in
+                var reader = reader
+                return (try reader.next(), reader)
+            }
             return bytes.map { Data($0) }
         }
 
@@ -193,24 +205,35 @@ extension StoredAsset {
     ) throws {
         do {
             let file = try FreshFile(path)
-            var reader = AssetReader(self, range)
-            while let bytes = try reader.next() {
+            var reader = AssetReader(self, range) { bytes, place throws(StoreError) in
+                do throws(SystemError) {
+                    try file.write(bytes, at: place)
+                } catch {
+                    throw StoreError(writingFile: error, path)
+                }
+            }
+            while try reader.next() != nil {
                 if flag.isSet {
                     throw StoreError(.operationCancelled, "cancelled while the asset was written")
                 }
-                try file.write(bytes.span, at: reader.position - bytes.count)
+                file.startWriting(upTo: reader.position)
                 progress?(
                     TransferProgress(completedBytes: reader.position, totalBytes: range.count))
             }
             try file.place()
         } catch let error as SystemError {
-            var failure =
-                error.code == .exists
-                ? StoreError(.invalidArguments, "there is a file of that name already")
-                : StoreError(.internalError, "the file cannot be written")
-            failure.cause = .inputOutput("\(path) (\(error))")
-            throw failure
+            throw StoreError(writingFile: error, path)
         }
+    }
+}
+
+extension StoreError {
+    fileprivate init(writingFile error: SystemError, _ path: String) {
+        self =
+            error.code == .exists
+            ? StoreError(.invalidArguments, "there is a file of that name already")
+            : StoreError(.internalError, "the file cannot be written")
+        cause = .inputOutput("\(path) (\(error))")
     }
 }
 

@@ -5,104 +5,149 @@ internal import StratusFiles
 /// Reads a stored asset, or a part of it, chunk by chunk: while one is used, threads read, check
 /// and decompress those behind it. A value: used by one at a time.
 struct AssetReader: Sendable {
-    private typealias Chunk = SharedWork<Result<[UInt8], StoreError>>
+    /// What a thread does with a chunk that it has read, and the place of that in the part.
+    typealias Use = @Sendable (Span<UInt8>, Int) throws(StoreError) -> Void
+
+    /// Chunks that were read by one thread, up to where one cannot be.
+    fileprivate struct Group: Sendable {
+        var pieces: [ArraySlice<UInt8>] = []
+        var failure: StoreError?
+    }
 
     private let asset: StoredAsset
+    private let use: Use?
     private var cursor: PieceCursor
     /// While somebody reads, what the record had is not collected.
     private let point: HeldPoint?
     /// How many bytes were read.
     private(set) var position = 0
-    /// What follows, as far as it was begun.
-    private var ahead: [Chunk] = []
+    /// What follows, as far as it was begun: so many bytes.
+    private var work: OrderedWork<Group>
+    private var begunLength = 0
+    private var isAllBegun = false
+    /// What was read and not asked for, the next at the end.
+    private var ready: [ArraySlice<UInt8>] = []
     /// Why there is no more behind that.
     private var failure: StoreError?
 
-    /// Reads the bytes `range`, which must be inside the asset.
-    init(_ asset: StoredAsset, _ range: Range<Int>? = nil) {
+    /// So many bytes are work enough for a thread to be woken.
+    private static let groupLength = 192 << 10
+
+    /// Reads the bytes `range`, which must be inside the asset. `use` is called once for each piece
+    /// before it is returned, on several threads, in any order.
+    init(_ asset: StoredAsset, _ range: Range<Int>? = nil, _ use: Use? = nil) {
         self.asset = asset
+        self.use = use
         cursor = PieceCursor(asset.content, range)
         point = asset.store?.holdPoint()
+        work = OrderedWork(on: asset.store?.workers)
     }
 
-    /// The next bytes; nil at the end.
-    mutating func next() throws(StoreError) -> [UInt8]? {
-        readAhead()
-        if ahead.isEmpty {
+    /// The next bytes; nil at the end. Where it would have to wait and must not, the error says so,
+    /// and the next call goes on.
+    mutating func next(
+        _ mode: ReadMode = .blocking
+    ) throws(StoreError) -> ArraySlice<UInt8>? {
+        while ready.isEmpty {
             if let failure { throw failure }
-            return nil
+            try readAhead(mode)
+            if work.isEmpty { return nil }
+            guard let group = work.takeFirst(mode) else { throw .notResident }
+            ready = group.pieces.reversed()
+            failure = group.failure
         }
-        return try take(ahead.removeFirst().wait())
+        let piece = ready.removeLast()
+        position += piece.count
+        return piece
     }
 
-    /// The next bytes where they are there already and enough of what follows is on its way; nil
-    /// says nothing. Never waits.
-    mutating func nextReady() throws(StoreError) -> [UInt8]? {
-        guard ahead.count > window / 2, let result = ahead[0].value else { return nil }
-        ahead.removeFirst()
-        return try take(result)
-    }
-
-    private mutating func take(
-        _ result: Result<[UInt8], StoreError>
-    ) throws(StoreError) -> [UInt8] {
-        let bytes = try result.get()
-        position += bytes.count
-        return bytes
-    }
-
+    /// In groups.
     private var window: Int { (asset.store?.width ?? 1) * 4 }
 
-    private mutating func readAhead() {
-        do throws(StoreError) {
-            while failure == nil, ahead.count < window, let step = try nextStep() {
-                let chunk = Chunk { [asset] in asset.outcome(of: step) }
-                ahead.append(chunk)
-                // Whoever asks reads the first himself.
-                if ahead.count > 1 { try? asset.store?.workers.submit { chunk.run() } }
+    private mutating func readAhead(_ mode: ReadMode) throws(StoreError) {
+        while !isAllBegun, work.count < window {
+            let start = begunLength
+            var (cursor, end) = (cursor, begunLength)
+            var steps: [PieceCursor.Step] = []
+            var failure: StoreError?
+            do throws(StoreError) {
+                while end - start < Self.groupLength {
+                    guard let step = try asset.nextStep(&cursor, mode) else {
+                        isAllBegun = true
+                        break
+                    }
+                    steps.append(step)
+                    end += step.range.count
+                }
+            } catch {
+                if error.mustWait { throw error }
+                isAllBegun = true
+                failure = error
             }
-        } catch {
-            failure = error
+            (self.cursor, begunLength) = (cursor, end)
+            work.add { [asset, use, steps, failure] mode in
+                asset.group(of: steps, from: start, use, then: failure, mode)
+            }
         }
-    }
-
-    /// The next chunk of the asset's own, behind the lists on the way to it.
-    private mutating func nextStep() throws(StoreError) -> PieceCursor.Step? {
-        while let step = cursor.next() {
-            if !step.isList { return step }
-            let list = try asset.bytes(of: step)
-            guard cursor.enter(step, list.span) else { throw try asset.misfit(step) }
-        }
-        return nil
     }
 }
 
 extension StoredAsset {
-    fileprivate func outcome(of step: PieceCursor.Step) -> Result<[UInt8], StoreError> {
+    fileprivate func group(
+        of steps: [PieceCursor.Step], from start: Int, _ use: AssetReader.Use?,
+        then failure: StoreError?, _ mode: ReadMode
+    ) -> AssetReader.Group? {
+        var group = AssetReader.Group()
+        group.failure = failure
+        var place = start
         do throws(StoreError) {
-            return .success(try bytes(of: step))
+            for step in steps {
+                let piece = try bytes(of: step, mode)
+                try use?(piece.span, place)
+                place += piece.count
+                group.pieces.append(piece)
+            }
         } catch {
-            return .failure(error)
+            if error.mustWait { return nil }
+            group.failure = error
         }
+        return group
+    }
+
+    /// The next chunk of the asset's own, behind the lists on the way to it.
+    fileprivate func nextStep(
+        _ cursor: inout PieceCursor, _ mode: ReadMode
+    ) throws(StoreError) -> PieceCursor.Step? {
+        while let step = cursor.next() {
+            if !step.isList { return step }
+            let list = try bytes(of: step, mode)
+            guard cursor.enter(step, list.span) else { throw try misfit(step, mode) }
+        }
+        return nil
     }
 
     /// The bytes of the asset in a chunk; all of them where it is a list.
-    fileprivate func bytes(of step: PieceCursor.Step) throws(StoreError) -> [UInt8] {
+    fileprivate func bytes(
+        of step: PieceCursor.Step, _ mode: ReadMode
+    ) throws(StoreError) -> ArraySlice<UInt8> {
         guard let store else { throw named(.assetGone) }
-        let bytes: [UInt8]?
+        let bytes: ArraySlice<UInt8>?
         do throws(StoreError) {
-            bytes = try store.read(step.address)
+            bytes = try store.read(step.address, mode)
         } catch {
             throw named(error)
         }
         guard let bytes else { throw named(.assetGone) }
-        guard step.fits(bytes.count) else { throw try misfit(step) }
-        return step.isList || step.range.count == bytes.count ? bytes : Array(bytes[step.range])
+        guard step.fits(bytes.count) else { throw try misfit(step, mode) }
+        if step.isList { return bytes }
+        return bytes.dropFirst(step.range.lowerBound).prefix(step.range.count)
     }
 
     /// That the chunk of a step is not what the asset says of it.
-    fileprivate func misfit(_ step: PieceCursor.Step) throws(StoreError) -> StoreError {
-        named(try store?.misfit(step.address) ?? .assetGone)
+    fileprivate func misfit(
+        _ step: PieceCursor.Step, _ mode: ReadMode
+    ) throws(StoreError) -> StoreError {
+        named(try store?.misfit(step.address, mode) ?? .assetGone)
     }
 
     /// The error, with the record and the field that it is about.

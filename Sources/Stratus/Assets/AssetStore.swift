@@ -39,7 +39,7 @@ final class AssetStore: Sendable {
         self.storage = storage
         self.threads = threads
         width = max(1, min(ProcessInfo.processInfo.activeProcessorCount, 16))
-        workers = IOThreads(count: width)
+        workers = IOThreads(count: max(1, width - 1))
     }
 
     /// Says what is read, once it is open.
@@ -57,9 +57,10 @@ final class AssetStore: Sendable {
     }
 
     /// The segments, which are looked at only when the first asset is.
-    func chunks() throws(StoreError) -> ChunkStore {
+    func chunks(_ mode: ReadMode = .blocking) throws(StoreError) -> ChunkStore {
         try state.withLock { state throws(StoreError) in
             if let chunks = state.chunks { return chunks }
+            if mode == .resident { throw .notResident }
             guard let identity = state.identity else { throw .closed }
             let chunks = try translated { () throws(ChunkError) in
                 try ChunkStore(
@@ -132,22 +133,26 @@ final class AssetStore: Sendable {
 
     /// Where a chunk lies: as the newest state says or, where another process writes, one that
     /// somebody holds here. What that state knows is kept for it.
-    func place(of address: ChunkAddress) throws(StoreError) -> ChunkPlace? {
+    func place(
+        of address: ChunkAddress, _ mode: ReadMode = .blocking
+    ) throws(StoreError) -> ChunkPlace? {
         guard let published = state.withLock({ $0.published }) else { throw .closed }
         for state in published.readable {
-            let value = try StoreReading(state, .blocking).value(.chunk(address))
+            let value = try StoreReading(state, mode).value(.chunk(address))
             if let place = value.flatMap({ ChunkPlace($0) }) { return place }
         }
         return nil
     }
 
     /// The bytes of a chunk, verified; nil where the store has none of that address.
-    func read(_ address: ChunkAddress) throws(StoreError) -> [UInt8]? {
-        let chunks = try chunks()
+    func read(
+        _ address: ChunkAddress, _ mode: ReadMode = .blocking
+    ) throws(StoreError) -> ArraySlice<UInt8>? {
+        let chunks = try chunks(mode)
         var last: ChunkPlace?
-        while let place = try place(of: address) {
+        while let place = try place(of: address, mode) {
             do throws(ChunkError) {
-                return try chunks.read(address, at: place)
+                return try chunks.read(address, at: place, mode)
             } catch .storage(let error) where error.kind == .notFound {
                 // It may have been moved since its place was looked up, but not without end.
                 guard place != last else {
@@ -163,8 +168,10 @@ final class AssetStore: Sendable {
     }
 
     /// That a chunk is whole and is not what an asset says of it.
-    func misfit(_ address: ChunkAddress) throws(StoreError) -> StoreError {
-        guard let place = try place(of: address) else { return .assetGone }
+    func misfit(
+        _ address: ChunkAddress, _ mode: ReadMode
+    ) throws(StoreError) -> StoreError {
+        guard let place = try place(of: address, mode) else { return .assetGone }
         return StoreError(.damaged(ChunkDamage(.list, file: place.file, byte: place.byte)))
     }
 

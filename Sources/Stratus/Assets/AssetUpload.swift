@@ -75,10 +75,12 @@ final class AssetUpload: Sendable {
         guard file.isMeant else { throw .fileModified(path) }
         var position = 0
         while true {
+            // One more than there should be shows where the file grew.
+            let wanted = min(Self.pieceLength, file.identity.length - position + 1)
             let count: Int
             do throws(SystemError) {
                 count = try state.withLock { state throws(SystemError) in
-                    try state.ingest.add(upTo: Self.pieceLength) { room throws(SystemError) in
+                    try state.ingest.add(upTo: wanted) { room throws(SystemError) in
                         try file.read(into: &room, at: position)
                     }
                 }

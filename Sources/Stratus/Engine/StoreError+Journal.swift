@@ -42,7 +42,7 @@ extension StoreError {
 
     static let closed = StoreError(JournalError.closed)
 
-    private static let notResident = {
+    static let notResident = {
         var error = StoreError(.internalError, "not in memory")
         error.mustWait = true
         return error

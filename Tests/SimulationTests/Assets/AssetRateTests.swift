@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import Stratus
 import StratusAssets
 import StratusBytes
@@ -20,8 +21,12 @@ struct AssetRateTests {
         /// As many bytes as are stored, and as many as there are.
         var writingStored = 0.0
         var writingAll = 0.0
+        /// The stored bytes, from the disk.
+        var reading = 0.0
         var ingest = 0.0
         var pieces = 0.0
+        /// From the disk.
+        var coldPieces = 0.0
         var file = 0.0
         var storedBytes = 0
     }
@@ -66,40 +71,35 @@ struct AssetRateTests {
 
     /// What has to be done to every byte, on one core, in memory.
     private static func measureParts(_ source: SourceFile, _ times: inout Times) throws {
-        let chunker = Chunker()
         var position = 0
         while position < source.identity.length {
             let part = try source.read(at: position, upTo: 32 << 20)
             position += part.count
             var cuts: [Range<Int>] = []
             times.cutting += seconds {
+                var chunker = Chunker()
                 var start = 0
-                while start < part.count {
-                    let length = chunker.firstCut(in: part.span.extracting(start..<part.count))
+                while let length = chunker.firstCut(in: part.span.extracting(start...)) {
                     cuts.append(start..<start + length)
                     start += length
                 }
+                if start < part.count { cuts.append(start..<part.count) }
             }
-            let chunks = cuts.map { Array(part[$0]) }
-            times.hashing += seconds {
-                for chunk in chunks { _ = SHA256.hash(chunk) }
-            }
-            var blocks: [[UInt8]?] = []
-            times.compressing += seconds {
-                for chunk in chunks {
-                    blocks.append(
-                        LZ4.compress(chunk.span, most: chunk.count - chunk.count / 16))
+            for cut in cuts {
+                let chunk = Array(part[cut])
+                times.hashing += seconds { _ = SHA256.hash(chunk) }
+                var block: [UInt8]?
+                times.compressing += seconds {
+                    block = LZ4.compress(chunk.span, most: chunk.count - chunk.count / 16)
                 }
-            }
-            var whole = 0
-            times.decompressing += seconds {
-                for (block, chunk) in zip(blocks, chunks) {
-                    guard let block else { continue }
-                    whole += LZ4.decompress(block.span, count: chunk.count) == nil ? 0 : 1
+                times.storedBytes += (block ?? chunk).count
+                guard let block else { continue }
+                var again: [UInt8]?
+                times.decompressing += seconds {
+                    again = LZ4.decompress(block.span, count: chunk.count)
                 }
+                #expect(again == chunk)
             }
-            #expect(whole == blocks.count { $0 != nil })
-            times.storedBytes += zip(blocks, chunks).reduce(0) { $0 + ($1.0 ?? $1.1).count }
         }
     }
 
@@ -138,16 +138,47 @@ struct AssetRateTests {
             try? FileManager.default.removeItem(atPath: copy)
             try? FileManager.default.removeItem(atPath: path)
         }
-        start = Clock.monotonicNanoseconds
-        var count = 0
-        for try await piece in try asset.chunks() { count += piece.count }
-        times.pieces = Double(Clock.monotonicNanoseconds - start) / 1e9
-        #expect(count == asset.size)
+        try Self.forget(path)
+        times.reading = try Self.seconds { try Self.readSegments(path) }
+        try Self.forget(path)
+        for time in [\Times.coldPieces, \Times.pieces] {
+            start = Clock.monotonicNanoseconds
+            var count = 0
+            for try await piece in try asset.chunks() { count += piece.count }
+            times[keyPath: time] = Double(Clock.monotonicNanoseconds - start) / 1e9
+            #expect(count == asset.size)
+        }
         start = Clock.monotonicNanoseconds
         try await asset.write(to: copy)
         times.file = Double(Clock.monotonicNanoseconds - start) / 1e9
         #expect(try Self.areEqual(SourceFile(FilePlace(source)), SourceFile(FilePlace(copy))))
         try await container.close()
+    }
+
+    private static func segments(_ path: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: path)
+            .filter { $0.hasPrefix("chunks-") }.sorted()
+    }
+
+    /// Has the system keep nothing of the segments' bytes in memory.
+    private static func forget(_ path: String) throws {
+        let system = LinuxFileSystem()
+        let folder = try system.openDirectory(path)
+        defer { try? system.close(folder) }
+        for name in try segments(path) {
+            let file = try system.open(name, in: folder, .reading)
+            defer { try? system.close(file) }
+            #expect(posix_fadvise(file.rawValue, 0, 0, POSIX_FADV_DONTNEED) == 0)
+        }
+    }
+
+    private static func readSegments(_ path: String) throws {
+        for name in try segments(path) {
+            let segment = try SourceFile(FilePlace("\(path)/\(name)"))
+            for position in stride(from: 0, to: segment.identity.length, by: 1 << 20) {
+                _ = try segment.read(at: position, upTo: 1 << 20)
+            }
+        }
     }
 
     private static func areEqual(_ left: SourceFile, _ right: SourceFile) throws -> Bool {
@@ -171,6 +202,7 @@ struct AssetRateTests {
                 (times.cutting + times.hashing + times.compressing) / cores)
         }
         let reading = { (times: Times) in (times.hashing + times.decompressing) / cores }
+        let coldReading = { (times: Times) in max(times.reading, reading(times)) }
         let writing = { (times: Times) in max(times.writingAll, reading(times)) }
         let rows: [(String, (Times) -> Double, ((Times) -> Double)?)] = [
             ("cutting, one core", \.cutting, nil),
@@ -179,15 +211,18 @@ struct AssetRateTests {
             ("LZ4 back, one core", \.decompressing, nil),
             ("writing the stored bytes", \.writingStored, nil),
             ("writing all bytes", \.writingAll, nil),
+            ("reading the stored bytes from the disk", \.reading, nil),
             ("a save", \.ingest, ingest),
-            ("reading piece by piece", \.pieces, reading),
+            ("reading piece by piece, from the disk", \.coldPieces, coldReading),
+            ("reading piece by piece, from memory", \.pieces, reading),
             ("reading into a durable file", \.file, writing),
         ]
         Campaign.report(
             "\(length) bytes, \(runs.last?.storedBytes ?? 0) as stored, \(Int(cores)) cores;"
                 + " medians of \(runs.count). MB/s are of the asset's bytes. A save is held to the"
                 + " slower of the disk for what is stored and of the cores for the three parts;"
-                + " reading to the cores for SHA-256 and LZ4 and, into a file, to the disk.\n")
+                + " reading to the cores for SHA-256 and LZ4 and, where it comes from the disk or"
+                + " goes into a file, to the disk.\n")
         Campaign.report(
             Campaign.table(
                 ["", "MB/s", "of what the parts allow"],

@@ -62,7 +62,7 @@ extension DiskMachine {
     }
 
     mutating func read(
-        _ file: FileDescriptor, into bytes: inout MutableSpan<UInt8>, at offset: Int,
+        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int,
         _ process: Int
     ) throws(SystemError) -> Int {
         let turn = try begin(.read, by: process, on: file)
@@ -72,7 +72,7 @@ extension DiskMachine {
     }
 
     mutating func readResident(
-        _ file: FileDescriptor, into bytes: inout MutableSpan<UInt8>, at offset: Int,
+        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int,
         _ process: Int
     ) throws(SystemError) -> Int {
         let turn = try begin(.readResident, by: process, on: file)
@@ -87,12 +87,12 @@ extension DiskMachine {
 
     private func transfer(
         _ call: DiskCall, _ turn: CallTurn, _ file: FileDescriptor,
-        into bytes: inout MutableSpan<UInt8>, at offset: Int, _ process: Int
+        into bytes: inout OutputSpan<UInt8>, at offset: Int, _ process: Int
     ) throws(SystemError) -> Int {
         let place = try findFile(file, of: process, call)
         guard offset >= 0 else { throw SystemError(.invalid, in: call.systemCall) }
         let content = medium.files[place].visible
-        var count = turn.shortened(min(bytes.count, max(0, content.length - offset)))
+        var count = turn.shortened(min(bytes.freeCapacity, max(0, content.length - offset)))
         var start = offset
         if turn == .misdirected {
             start += FileContent.sectorSize

@@ -48,17 +48,17 @@ struct FileContent: Sendable {
         if case .written(let bytes) = sector { bytes } else { zeros }
     }
 
-    /// Fills `count` bytes of `target` from its start with those at `offset`.
-    func read(into target: inout MutableSpan<UInt8>, count: Int, at offset: Int) {
+    /// Appends `count` bytes at `offset` to `target`.
+    func read(into target: inout OutputSpan<UInt8>, count: Int, at offset: Int) {
         var done = 0
         while done < count {
             let place = offset + done
             let start = place % Self.sectorSize
             let step = min(Self.sectorSize - start, count - done)
             if case .written(let bytes) = self[place / Self.sectorSize] {
-                target.copy(bytes.span.extracting(start..<start + step), to: done)
+                target.append(bytes.span.extracting(start..<start + step))
             } else {
-                target.zero(done..<done + step)
+                target.append(repeating: 0, count: step)
             }
             done += step
         }
@@ -66,10 +66,7 @@ struct FileContent: Sendable {
 
     /// All bytes.
     var bytes: [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: length)
-        var span = bytes.mutableSpan
-        read(into: &span, count: length, at: 0)
-        return bytes
+        [UInt8](capacity: length) { bytes in read(into: &bytes, count: length, at: 0) }
     }
 
     mutating func set(_ sector: Int, _ content: Sector) {

@@ -47,7 +47,7 @@ package struct SimulatedProcess: FileSystem {
     }
 
     package func read(
-        _ file: FileDescriptor, into bytes: inout MutableSpan<UInt8>, at offset: Int
+        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int
     ) throws(SystemError) -> Int {
         try disk.machine.withLock { machine throws(SystemError) in
             try machine.read(file, into: &bytes, at: offset, number)
@@ -55,7 +55,7 @@ package struct SimulatedProcess: FileSystem {
     }
 
     package func readResident(
-        _ file: FileDescriptor, into bytes: inout MutableSpan<UInt8>, at offset: Int
+        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int
     ) throws(SystemError) -> Int {
         try disk.machine.withLock { machine throws(SystemError) in
             try machine.readResident(file, into: &bytes, at: offset, number)

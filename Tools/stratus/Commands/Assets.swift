@@ -68,6 +68,7 @@ enum Assets {
             if Terminal.requestedStop != nil { return false }
             try file.write(piece.span, at: position)
             position += piece.count
+            file.startWriting(upTo: position)
             progress.update(UInt64(position), at: Clock.monotonicNanoseconds)
         }
         do throws(SystemError) {
