@@ -52,6 +52,29 @@ import Testing
         #expect(error.code == .invalidArguments && folder.names == ["out"])
     }
 
+    @Test(arguments: [0, 1])
+    func `of what memory holds nothing is waited for, and what it does not hold is read as well`(
+        missesOneIn: Int
+    ) async throws {
+        let store = DiskStore()
+        let container = try store.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        let data = noise(150_000, seed: 4)
+        let asset = try await database.save(note("a", ["a": .asset(Asset(data: data))])).asset("a")
+        // The segment is open then.
+        #expect(try await asset.data(in: 0..<1) == data[..<1])
+        store.disk.options.missesOneIn = missesOneIn
+        store.disk.logsCalls = true
+        #expect(try await asset.data(limit: data.count) == data)
+        var joined = Data()
+        for try await piece in try asset.chunks() { joined += piece }
+        #expect(joined == data)
+        let reads = store.disk.log.filter { $0.name.hasPrefix("chunks-") && $0.call == .read }
+        #expect(reads.isEmpty == (missesOneIn == 0))
+        try await container.close()
+    }
+
     @Test func `lists of assets keep their order, and other fields stay what they are`()
         async throws
     {

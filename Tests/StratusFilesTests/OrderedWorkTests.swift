@@ -1,0 +1,54 @@
+import StratusFiles
+import Synchronization
+import Testing
+
+struct OrderedWorkTests {
+    @Test(arguments: [0, 1, 3])
+    func `work is taken in the order in which it was given`(threadCount: Int) {
+        var work = OrderedWork<Int>(on: threadCount > 0 ? IOThreads(count: threadCount) : nil)
+        var taken: [Int] = []
+        for number in 0..<200 {
+            work.add { _ in
+                if number % 7 == 0 { Thread.pause(microseconds: 300) }
+                return number
+            }
+            if work.count == 12 { work.takeFirst(.blocking).map { taken.append($0) } }
+        }
+        while !work.isEmpty { work.takeFirst(.blocking).map { taken.append($0) } }
+        #expect(taken == Array(0..<200))
+    }
+
+    @Test func `who waits for another thread does what nobody began`() {
+        var work = OrderedWork<Bool>(on: IOThreads(count: 1))
+        let (isBegun, isOver) = (WakeUp(), WakeUp())
+        work.add { _ in true }
+        // The only thread waits for what is given last.
+        work.add { _ in
+            isBegun.signal()
+            return isOver.wait(nanoseconds: 10_000_000_000)
+        }
+        isBegun.wait()
+        work.add { _ in
+            isOver.signal()
+            return true
+        }
+        for _ in 0..<3 { #expect(work.takeFirst(.blocking) == true) }
+    }
+
+    @Test func `what would have to wait is left to who may`() {
+        var work = OrderedWork<Int>(on: nil)
+        let modes = Mutex<[ReadMode]>([])
+        for number in 0..<2 {
+            work.add { mode in
+                modes.withLock { $0.append(mode) }
+                return mode == .blocking || number == 1 ? number : nil
+            }
+        }
+        #expect(work.takeFirst(.resident) == nil)
+        #expect(work.count == 2)
+        #expect(work.takeFirst(.blocking) == 0)
+        // The second one was done while the first could not be.
+        #expect(work.takeFirst(.resident) == 1)
+        #expect(modes.withLock { $0 } == [.resident, .resident, .blocking])
+    }
+}
