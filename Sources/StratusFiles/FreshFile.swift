@@ -8,14 +8,19 @@ package final class FreshFile: Sendable {
     private let temporaryName: String
     private let name: String
     private let system = LinuxFileSystem()
-    /// Up to here the disk has begun.
-    private let begun = Atomic(0)
+    private let length: Int
+    /// So many bytes.
+    private let written = Atomic(0)
 
-    /// So much is worth a call.
-    private static let leastStart = 1 << 20
+    /// So many are worth a call.
+    private static let step = 4 << 20
 
-    /// Begins a file that is to be named `path`, which must not exist, now nor when it is placed.
-    package init(_ path: String, _ randomness: Randomness = .system) throws(SystemError) {
+    /// Begins a file of `length` bytes that is to be named `path`, which must not exist, now nor
+    /// when it is placed.
+    package init(
+        _ path: String, length: Int, _ randomness: Randomness = .system
+    ) throws(SystemError) {
+        self.length = length
         let parts = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         name = String(parts.map { path[path.utf8.index(after: $0)...] } ?? path[...])
         guard !name.isEmpty, name != ".", name != ".." else {
@@ -33,6 +38,7 @@ package final class FreshFile: Sendable {
             try? system.close(directory)
             throw error
         }
+        try system.allocate(file, length)
     }
 
     deinit {
@@ -42,18 +48,16 @@ package final class FreshFile: Sendable {
         try? system.close(directory)
     }
 
-    /// Writes `bytes` at `position`.
-    package func write(_ bytes: Span<UInt8>, at position: Int) throws(SystemError) {
-        try system.writeAll(file, bytes, at: position)
-    }
-
-    /// Has the disk begin with the bytes up to `end`, which were all written.
-    package func startWriting(upTo end: Int) {
-        let start = begun.load(ordering: .relaxed)
-        guard end - start >= Self.leastStart else { return }
-        begun.store(end, ordering: .relaxed)
-        // What fails here fails again where somebody waits for it.
-        try? system.startWriting(file, start..<end)
+    /// Writes `pieces` one after the other from `position` on. Several threads may.
+    package func write(
+        _ pieces: [ArraySlice<UInt8>], at position: Int
+    ) throws(SystemError) {
+        try system.writeAll(file, pieces, at: position)
+        let count = pieces.reduce(0) { $0 + $1.count }
+        let (before, after) = written.add(count, ordering: .relaxed)
+        // The disk begins while other bytes are read. What fails here fails again where somebody
+        // waits for it.
+        if before / Self.step < after / Self.step { try? system.startWriting(file, 0..<length) }
     }
 
     /// Makes the file durable and gives it its name; fails with `.exists` where that is taken.

@@ -37,8 +37,9 @@ package final class TreeWriter: Sendable {
             try folder.makeFolder(name)
         }
 
-        package func makeFile(_ name: [UInt8]) throws(SystemError) -> TreeFile {
-            try TreeFile(folder, name)
+        /// Makes a file of `length` bytes.
+        package func makeFile(_ name: [UInt8], length: Int) throws(SystemError) -> TreeFile {
+            try TreeFile(folder, name, length)
         }
 
         /// Makes a link that points to `target`.
@@ -56,18 +57,22 @@ package final class TreeWriter: Sendable {
     }
 }
 
-/// A file of a tree, being written from its beginning. Given up, it leaves nothing.
+/// A file of a tree, being written. Given up, it leaves nothing.
 package final class TreeFile: Sendable {
     private let folder: OpenFolder
     private let name: [UInt8]
     private let descriptor: FileDescriptor
     private let isWhole = Atomic(false)
-    private let length = Atomic(0)
+    private let length: Int
 
-    fileprivate init(_ folder: OpenFolder, _ name: [UInt8]) throws(SystemError) {
+    fileprivate init(
+        _ folder: OpenFolder, _ name: [UInt8], _ length: Int
+    ) throws(SystemError) {
+        self.length = length
         self.folder = folder
         self.name = name
         descriptor = try folder.open(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        try LinuxFileSystem().allocate(descriptor, length)
     }
 
     deinit {
@@ -75,10 +80,11 @@ package final class TreeFile: Sendable {
         _ = close(descriptor.rawValue)
     }
 
-    /// Writes `bytes` at `position`.
-    package func write(_ bytes: Span<UInt8>, at position: Int) throws(SystemError) {
-        try LinuxFileSystem().writeAll(descriptor, bytes, at: position)
-        length.store(position + bytes.count, ordering: .relaxed)
+    /// Writes `pieces` one after the other from `position` on. Several threads may.
+    package func write(
+        _ pieces: [ArraySlice<UInt8>], at position: Int
+    ) throws(SystemError) {
+        try LinuxFileSystem().writeAll(descriptor, pieces, at: position)
     }
 
     /// Gives the file, which is whole now, what it had besides its bytes.
@@ -88,8 +94,7 @@ package final class TreeFile: Sendable {
         isWhole.store(true, ordering: .relaxed)
         // A tree is more than memory should hold back from the disk. What fails here fails again
         // where somebody waits for it.
-        try? LinuxFileSystem().startWriting(
-            descriptor, 0..<length.load(ordering: .relaxed))
+        try? LinuxFileSystem().startWriting(descriptor, 0..<length)
     }
 }
 

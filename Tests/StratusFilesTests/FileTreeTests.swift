@@ -94,8 +94,8 @@ import Testing
             try writer.folder(path).makeFolder(name)
             path += (path.isEmpty ? [] : bytes("/")) + name
         }
-        let file = try writer.folder(path).makeFile(bytes("f"))
-        try file.write(bytes("deep").span, at: 0)
+        let file = try writer.folder(path).makeFile(bytes("f"), length: 4)
+        try file.write([bytes("deep")[...]], at: 0)
         try file.finish(mode: 0o600, modifiedNanoseconds: 5)
         let inner = try FileTree(root).folder(path)
         let entry = try inner.entry(bytes("f"))
@@ -114,11 +114,11 @@ import Testing
         let top = try writer.folder([])
         try top.makeFolder(bytes("sub"))
         try top.makeLink(bytes("link"), to: bytes("\u{1}no/where"), modifiedNanoseconds: -1)
-        var file: TreeFile? = try writer.folder(bytes("sub")).makeFile([0xff])
-        try file?.write(bytes("all").span, at: 0)
+        var file: TreeFile? = try writer.folder(bytes("sub")).makeFile([0xff], length: 3)
+        try file?.write([bytes("all")[...]], at: 0)
         try file?.finish(mode: 0o4640, modifiedNanoseconds: 1_999_999_999)
-        file = try top.makeFile(bytes("half"))
-        try file?.write(bytes("half").span, at: 0)
+        file = try top.makeFile(bytes("half"), length: 4)
+        try file?.write([bytes("half")[...]], at: 0)
         file = nil
         try writer.folder(bytes("sub")).finish(mode: 0o1750, modifiedNanoseconds: -1_500_000_000)
         let made = try FileTree(folder.path + "/made")
@@ -145,11 +145,11 @@ import Testing
         let top = try writer.folder([])
         try top.makeLink(bytes("out"), to: bytes("../in"), modifiedNanoseconds: 0)
         #expect(code { try top.makeFolder(bytes("out")) } == .exists)
-        #expect(code { _ = try top.makeFile(bytes("out")) } == .exists)
+        #expect(code { _ = try top.makeFile(bytes("out"), length: 4) } == .exists)
         #expect(code { _ = try writer.folder(bytes("out")) } != nil)
         try folder.link("dangling", to: "nowhere")
         for name in ["other", "dangling", "in"] {
-            #expect(code { _ = try FreshFile("\(folder.path)/\(name)") } == .exists)
+            #expect(code { _ = try FreshFile("\(folder.path)/\(name)", length: 0) } == .exists)
         }
         #expect(!TreeWriter.isName(bytes("..")) && !TreeWriter.isName(bytes("a/b")))
         #expect(!TreeWriter.isTarget([]) && !TreeWriter.isTarget([65, 0, 66]))

@@ -45,7 +45,7 @@ import Testing
         for (number, mode) in modes.enumerated() {
             let name = Array("e\(number)".utf8)
             if number < 4 {
-                try top.makeFile(name).finish(mode: mode, modifiedNanoseconds: 1)
+                try top.makeFile(name, length: 0).finish(mode: mode, modifiedNanoseconds: 1)
             } else {
                 try top.makeFolder(name)
                 try writer.folder(name).finish(mode: mode, modifiedNanoseconds: 1)

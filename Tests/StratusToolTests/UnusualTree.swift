@@ -39,9 +39,9 @@ final class UnusualTree {
     }
 
     private func file(_ name: [UInt8], in path: [UInt8], count: Int) throws {
-        let file = try writer.folder(path).makeFile(name)
+        let file = try writer.folder(path).makeFile(name, length: count)
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* $0) >> 3) }
-        try file.write(bytes.span, at: 0)
+        try file.write([bytes[...]], at: 0)
         try file.finish(mode: 0o640 + count % 8, modifiedNanoseconds: 1_600_000_000_123_456_789)
         entryCount += 1
     }
@@ -79,7 +79,7 @@ final class UnusualTree {
         let isRoot = (try? writer.folder(name)) != nil
         try inner.finish(mode: 0o700, modifiedNanoseconds: 0)
         let mode = isRoot ? 0 : 0o700
-        try inner.makeFile([65]).finish(mode: mode, modifiedNanoseconds: 0)
+        try inner.makeFile([65], length: 0).finish(mode: mode, modifiedNanoseconds: 0)
         try inner.finish(mode: mode, modifiedNanoseconds: 0)
         entryCount += 2
     }

@@ -3,19 +3,18 @@ internal import StratusBytes
 internal import StratusFiles
 
 extension Asset {
-    /// Gives `take` all bytes, each piece with its place, on one thread, where it may block; ends
-    /// where it returns false. For who copies many assets, and has no use for them in memory.
-    package nonisolated(nonsending) func forEachPiece(
-        _ take: @escaping @Sendable (Span<UInt8>, Int) -> Bool
+    /// Gives `take` the bytes in `range`, some pieces that follow each other at a time, with the
+    /// place of the first, on several threads and in any order. It may block, and ends all where it
+    /// throws. For who has no use for the bytes in memory.
+    package nonisolated(nonsending) func copy(
+        _ range: Range<Int>,
+        _ take: @escaping @Sendable ([ArraySlice<UInt8>], Int) throws(StoreError) -> Void
     ) async throws(StoreError) {
-        guard case .stored(let asset) = source, let threads = asset.store?.uploads else {
-            throw .assetGone
-        }
+        let asset = try stored(range)
+        guard let threads = asset.store?.uploads else { throw .assetGone }
         try await threads.run {
-            var reader = AssetReader(asset)
-            while let bytes = try reader.next() {
-                guard take(bytes.span, reader.position - bytes.count) else { return }
-            }
+            var reader = AssetReader(asset, range, take)
+            while try reader.next() != nil {}
         }
     }
 }

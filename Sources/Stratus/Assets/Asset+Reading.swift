@@ -120,7 +120,7 @@ extension Asset {
         }
     }
 
-    private func stored(_ range: Range<Int>? = nil) throws(StoreError) -> StoredAsset {
+    func stored(_ range: Range<Int>? = nil) throws(StoreError) -> StoredAsset {
         switch source {
         case .stored(let asset):
             guard let range else { return asset }
@@ -204,10 +204,10 @@ extension StoredAsset {
         _ progress: ((TransferProgress) -> Void)?
     ) throws {
         do {
-            let file = try FreshFile(path)
-            var reader = AssetReader(self, range) { bytes, place throws(StoreError) in
+            let file = try FreshFile(path, length: range.count)
+            var reader = AssetReader(self, range) { pieces, place throws(StoreError) in
                 do throws(SystemError) {
-                    try file.write(bytes, at: place)
+                    try file.write(pieces, at: place)
                 } catch {
                     throw StoreError(writingFile: error, path)
                 }
@@ -216,7 +216,6 @@ extension StoredAsset {
                 if flag.isSet {
                     throw StoreError(.operationCancelled, "cancelled while the asset was written")
                 }
-                file.startWriting(upTo: reader.position)
                 progress?(
                     TransferProgress(completedBytes: reader.position, totalBytes: range.count))
             }

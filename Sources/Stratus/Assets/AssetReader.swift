@@ -5,8 +5,8 @@ internal import StratusFiles
 /// Reads a stored asset, or a part of it, chunk by chunk: while one is used, threads read, check
 /// and decompress those behind it. A value: used by one at a time.
 struct AssetReader: Sendable {
-    /// What a thread does with a chunk that it has read, and the place of that in the part.
-    typealias Use = @Sendable (Span<UInt8>, Int) throws(StoreError) -> Void
+    /// What a thread does with pieces that follow each other, and the place of the first.
+    typealias Use = @Sendable ([ArraySlice<UInt8>], Int) throws(StoreError) -> Void
 
     /// Chunks that were read by one thread, up to where one cannot be.
     fileprivate struct Group: Sendable {
@@ -33,8 +33,8 @@ struct AssetReader: Sendable {
     /// So many bytes are work enough for a thread to be woken.
     private static let groupLength = 192 << 10
 
-    /// Reads the bytes `range`, which must be inside the asset. `use` is called once for each piece
-    /// before it is returned, on several threads, in any order.
+    /// Reads the bytes `range`, which must be inside the asset. `use` gets each piece once before it
+    /// is returned, on several threads, in any order; what it throws ends all.
     init(_ asset: StoredAsset, _ range: Range<Int>? = nil, _ use: Use? = nil) {
         self.asset = asset
         self.use = use
@@ -99,14 +99,9 @@ extension StoredAsset {
     ) -> AssetReader.Group? {
         var group = AssetReader.Group()
         group.failure = failure
-        var place = start
         do throws(StoreError) {
-            for step in steps {
-                let piece = try bytes(of: step, mode)
-                try use?(piece.span, place)
-                place += piece.count
-                group.pieces.append(piece)
-            }
+            for step in steps { group.pieces.append(try bytes(of: step, mode)) }
+            try use?(group.pieces, start)
         } catch {
             if error.mustWait { return nil }
             group.failure = error

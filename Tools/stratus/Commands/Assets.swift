@@ -2,6 +2,7 @@ import FoundationEssentials
 import Stratus
 import StratusFiles
 import StratusGateway
+import Synchronization
 
 /// Commands about the contents of assets.
 enum Assets {
@@ -18,18 +19,18 @@ enum Assets {
         }
         let start = min(Int(clamping: invocation.number("offset") ?? 0), size)
         let length = min(Int(clamping: invocation.number("length") ?? .max), size - start)
-        let pieces = try asset.chunks(in: start..<start + length)
+        let range = start..<start + length
         guard let path else {
-            for try await piece in pieces { try output.bytes(Array(piece)) }
+            for try await piece in try asset.chunks(in: range) { try output.bytes(Array(piece)) }
             return .ok
         }
         Terminal.catchStopSignals()
-        var progress = Progress(
+        let progress = Progress(
             "writing", .bytes, total: UInt64(length), invocation.progress, to: output,
             at: Clock.monotonicNanoseconds)
-        let isWhole = try await write(pieces, to: path, &progress)
-        progress.finish(at: Clock.monotonicNanoseconds)
-        guard isWhole else { return .signal(Terminal.requestedStop ?? 0) }
+        guard try await write(asset, range, to: path, progress) else {
+            return .signal(Terminal.requestedStop ?? 0)
+        }
         try output.summary(
             [
                 "bytes": .integer(length), "size": .integer(size),
@@ -55,28 +56,27 @@ enum Assets {
 
     /// False where the process was asked to stop; then there is no file.
     private static func write(
-        _ pieces: AssetChunks, to path: String, _ progress: inout Progress
+        _ asset: Asset, _ range: Range<Int>, to path: String, _ progress: Progress
     ) async throws -> Bool {
-        let file: FreshFile
-        do throws(SystemError) {
-            file = try FreshFile(path)
-        } catch {
-            throw ToolError(error, "cannot make the file", path)
-        }
-        var position = 0
-        for try await piece in pieces {
-            if Terminal.requestedStop != nil { return false }
-            try file.write(piece.span, at: position)
-            position += piece.count
-            file.startWriting(upTo: position)
-            progress.update(UInt64(position), at: Clock.monotonicNanoseconds)
-        }
-        do throws(SystemError) {
+        let state = Mutex((progress: progress, written: 0))
+        defer { state.withLock { $0.progress.finish(at: Clock.monotonicNanoseconds) } }
+        do {
+            let file = try FreshFile(path, length: range.count)
+            try await asset.copy(stopping: range) { pieces, position throws(SystemError) in
+                try file.write(pieces, at: position)
+                state.withLock { state in
+                    state.written += pieces.reduce(0) { $0 + $1.count }
+                    state.progress.update(
+                        UInt64(state.written), at: Clock.monotonicNanoseconds)
+                }
+            }
             try file.place()
-        } catch {
+            return true
+        } catch is CancellationError {
+            return false
+        } catch let error as SystemError {
             throw ToolError(error, "cannot make the file", path)
         }
-        return true
     }
 
     static func statistics(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {

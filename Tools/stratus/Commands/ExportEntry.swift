@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Stratus
 import StratusFiles
-import Synchronization
 
 /// A record as the entry of a tree.
 struct ExportEntry: Sendable {
@@ -99,23 +98,17 @@ extension ExportEntry {
             return .skipped("the record has no contents")
         }
         // Goes again where this ends before it is finished.
-        let file = try folder.makeFile(name)
+        let file = try folder.makeFile(name, length: size)
         if let contents {
-            try file.write(contents.span, at: 0)
+            try file.write([Array(contents)[...]], at: 0)
         } else if let asset {
-            let failure = Mutex<SystemError?>(nil)
-            try await asset.forEachPiece { piece, position in
-                if Terminal.requestedStop != nil { return false }
-                do throws(SystemError) {
-                    try file.write(piece, at: position)
-                    return true
-                } catch {
-                    failure.withLock { $0 = error }
-                    return false
+            do {
+                try await asset.copy(stopping: 0..<size) { pieces, position throws(SystemError) in
+                    try file.write(pieces, at: position)
                 }
+            } catch is CancellationError {
+                return .stopped
             }
-            if let failure = failure.withLock({ $0 }) { throw failure }
-            if Terminal.requestedStop != nil { return .stopped }
         }
         try file.finish(mode: mode, modifiedNanoseconds: modifiedNanoseconds)
         return .made(size)
