@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// A file that is made for a caller: private while it is written, and under its own name only once
 /// it is whole and durable. Given up, it leaves nothing.
 package final class FreshFile: Sendable {
@@ -8,19 +6,13 @@ package final class FreshFile: Sendable {
     private let temporaryName: String
     private let name: String
     private let system = LinuxFileSystem()
-    private let length: Int
-    /// So many bytes.
-    private let written = Atomic(0)
+    private let content: NewFile
 
-    /// So many are worth a call.
-    private static let step = 4 << 20
-
-    /// Begins a file of `length` bytes that is to be named `path`, which must not exist, now nor
-    /// when it is placed.
+    /// Begins a file of at most `length` bytes that is to be named `path`, which must not exist,
+    /// now nor when it is placed.
     package init(
         _ path: String, length: Int, _ randomness: Randomness = .system
     ) throws(SystemError) {
-        self.length = length
         let parts = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         name = String(parts.map { path[path.utf8.index(after: $0)...] } ?? path[...])
         guard !name.isEmpty, name != ".", name != ".." else {
@@ -38,7 +30,7 @@ package final class FreshFile: Sendable {
             try? system.close(directory)
             throw error
         }
-        try system.allocate(file, length)
+        content = NewFile(file, length: length)
     }
 
     deinit {
@@ -52,12 +44,7 @@ package final class FreshFile: Sendable {
     package func write(
         _ pieces: [ArraySlice<UInt8>], at position: Int
     ) throws(SystemError) {
-        try system.writeAll(file, pieces, at: position)
-        let count = pieces.reduce(0) { $0 + $1.count }
-        let (before, after) = written.add(count, ordering: .relaxed)
-        // The disk begins while other bytes are read. What fails here fails again where somebody
-        // waits for it.
-        if before / Self.step < after / Self.step { try? system.startWriting(file, 0..<length) }
+        try content.write(pieces, at: position)
     }
 
     /// Makes the file durable and gives it its name; fails with `.exists` where that is taken.

@@ -37,7 +37,7 @@ package final class TreeWriter: Sendable {
             try folder.makeFolder(name)
         }
 
-        /// Makes a file of `length` bytes.
+        /// Makes a file of at most `length` bytes.
         package func makeFile(_ name: [UInt8], length: Int) throws(SystemError) -> TreeFile {
             try TreeFile(folder, name, length)
         }
@@ -63,16 +63,15 @@ package final class TreeFile: Sendable {
     private let name: [UInt8]
     private let descriptor: FileDescriptor
     private let isWhole = Atomic(false)
-    private let length: Int
+    private let content: NewFile
 
     fileprivate init(
         _ folder: OpenFolder, _ name: [UInt8], _ length: Int
     ) throws(SystemError) {
-        self.length = length
         self.folder = folder
         self.name = name
         descriptor = try folder.open(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-        try LinuxFileSystem().allocate(descriptor, length)
+        content = NewFile(descriptor, length: length)
     }
 
     deinit {
@@ -84,7 +83,7 @@ package final class TreeFile: Sendable {
     package func write(
         _ pieces: [ArraySlice<UInt8>], at position: Int
     ) throws(SystemError) {
-        try LinuxFileSystem().writeAll(descriptor, pieces, at: position)
+        try content.write(pieces, at: position)
     }
 
     /// Gives the file, which is whole now, what it had besides its bytes.
@@ -92,9 +91,8 @@ package final class TreeFile: Sendable {
         try OpenFolder.finish(
             descriptor, mode: mode, timespec(nanoseconds: modifiedNanoseconds))
         isWhole.store(true, ordering: .relaxed)
-        // A tree is more than memory should hold back from the disk. What fails here fails again
-        // where somebody waits for it.
-        try? LinuxFileSystem().startWriting(descriptor, 0..<length)
+        // A tree is more than memory should hold back from the disk.
+        content.startWriting()
     }
 }
 

@@ -33,8 +33,8 @@ struct AssetReader: Sendable {
     /// So many bytes are work enough for a thread to be woken.
     private static let groupLength = 192 << 10
 
-    /// Reads the bytes `range`, which must be inside the asset. `use` gets each piece once before it
-    /// is returned, on several threads, in any order; what it throws ends all.
+    /// Reads the bytes `range`, which must be inside the asset. `use` gets each piece once before
+    /// it is returned, on several threads, in any order; what it throws ends all.
     init(_ asset: StoredAsset, _ range: Range<Int>? = nil, _ use: Use? = nil) {
         self.asset = asset
         self.use = use

@@ -57,10 +57,18 @@ struct Importer {
     let output: Output
     var progress: Progress
 
-    private var batch: [Record] = []
-    private var batchLength = 0
-    /// The files among the batch that the save reads.
-    private var paths: [Record.ID: [UInt8]] = [:]
+    /// Records that are saved in one call.
+    struct Batch: Sendable {
+        var records: [Record] = []
+        /// What they weigh: ``Importer/weight(of:)``.
+        var length = 0
+        /// The files that the save reads.
+        var paths: [Record.ID: [UInt8]] = [:]
+    }
+
+    var batch = Batch()
+    /// What is on its way into the store while the next batch is gathered.
+    private var saving: (batch: Batch, task: Task<ModifyRecordsResult, any Error>)?
     /// The names of all entries that were met, to know which records are of none.
     private(set) var met: Set<String> = []
     private var isComplete = true
@@ -68,12 +76,12 @@ struct Importer {
     private var unchangedCount = 0
     var deletedCount = 0
     private var skippedCount = 0
-    private var byteCount = 0
+    var byteCount = 0
     private let start = Clock.monotonicNanoseconds
 
     /// Contents up to so many bytes are kept in the record; of more they are an asset. Shorter ones
     /// are a chunk by themselves, which takes more room than it saves.
-    private static let inlineLimit = 16 << 10
+    static let inlineLimit = 16 << 10
     static let batchLimit = 200
     private static let batchLengthLimit = 4 << 20
 
@@ -91,10 +99,17 @@ struct Importer {
     }
 
     mutating func run() async throws {
-        try await walk()
-        try await flush()
-        // A tree of which something could not be read says nothing about what is gone there.
-        if isComplete { try await deleteWhatIsGone() }
+        do {
+            try await walk()
+            try await flush()
+            try await settle()
+            // A tree of which something could not be read says nothing about what is gone there.
+            if isComplete { try await deleteWhatIsGone() }
+        } catch {
+            saving?.task.cancel()
+            _ = await saving?.task.result
+            throw error
+        }
         progress.finish(at: Clock.monotonicNanoseconds)
     }
 
@@ -182,6 +197,7 @@ struct Importer {
         if let known = existing, known.recordType != type {
             // A record's type never changes: what is another kind of thing now is another record,
             // and what lay in a folder is gone with it.
+            try await settle()
             try await deleteTree(id)
             existing = nil
         }
@@ -190,10 +206,10 @@ struct Importer {
             unchangedCount += 1
             return
         }
-        batch.append(record)
+        batch.records.append(record)
         // What is acknowledged is never far behind.
-        batchLength += weight(of: entry)
-        if batch.count == Self.batchLimit || batchLength >= Self.batchLengthLimit {
+        batch.length += weight(of: entry)
+        if batch.records.count == Self.batchLimit || batch.length >= Self.batchLengthLimit {
             try await flush()
         }
     }
@@ -205,123 +221,55 @@ struct Importer {
         return entry.size > Self.inlineLimit ? entry.size / 16 : entry.size
     }
 
-    /// Sets what differs; false where nothing does.
-    private mutating func fill(
-        _ record: inout Record, from entry: FileTree.Entry, in folder: FileTree.Folder, isNew: Bool
-    ) async throws -> Bool {
-        let size = entry.kind == .file ? entry.size : nil
-        let isTouched =
-            record["size"]?.int64Value != size.map { Int64($0) }
-            || record["mode"]?.int64Value != Int64(entry.mode)
-            || record["modifiedNanoseconds"]?.int64Value != Int64(entry.modifiedNanoseconds)
-        if !isNew, !isTouched, !(comparesContent && entry.kind == .file) { return false }
-        if isNew {
-            if let name = String(validating: entry.name, as: UTF8.self) {
-                record["name"] = .string(name)
-            } else {
-                record["nameBytes"] = .bytes(Data(entry.name))
-            }
-            record.parent = entry.parent.map {
-                Reference(recordID: Record.ID(recordName: Self.recordName($0), zoneID: zoneID))
-            }
-        }
-        record.setIfChanged("mode", .int64(Int64(entry.mode)))
-        record.setIfChanged("modifiedNanoseconds", .int64(Int64(entry.modifiedNanoseconds)))
-        switch entry.kind {
-        case .link:
-            let target = try folder.target(entry.name)
-            let text = String(validating: target, as: UTF8.self)
-            // A field has one type.
-            record.setIfChanged("target", text.map { .string($0) })
-            record.setIfChanged("targetBytes", text == nil ? .bytes(Data(target)) : nil)
-        case .file where entry.size > Self.inlineLimit:
-            try await fillAsset(of: &record, from: entry, in: folder)
-        case .file: try fillContents(of: &record, from: entry, in: folder)
-        case .folder, .other: break
-        }
-        return isNew || !record.changedKeys.isEmpty
-    }
-
-    private mutating func fillContents(
-        of record: inout Record, from entry: FileTree.Entry, in folder: FileTree.Folder
-    ) throws {
-        let file = try folder.file(entry)
-        var contents: [UInt8] = []
-        while contents.count <= Self.inlineLimit {
-            let piece = try file.read(
-                at: contents.count, upTo: Self.inlineLimit + 1 - contents.count)
-            if piece.isEmpty { break }
-            contents += piece
-        }
-        // What is stored is the file that was looked at, whatever came in its place since.
-        guard file.isMeant, contents.count <= Self.inlineLimit, file.isUnchanged() else {
-            throw Skipped(reason: "the file was changed while it was read")
-        }
-        byteCount += contents.count
-        record.setIfChanged("size", .int64(Int64(contents.count)))
-        record.setIfChanged("sha256", .bytes(Data(SHA256.hash(contents))))
-        record.setIfChanged("contents", .bytes(Data(contents)))
-        record.setIfChanged("asset", nil)
-    }
-
-    private mutating func fillAsset(
-        of record: inout Record, from entry: FileTree.Entry, in folder: FileTree.Folder
-    ) async throws {
-        byteCount += entry.size
-        record.setIfChanged("size", .int64(Int64(entry.size)))
-        record.setIfChanged("sha256", nil)
-        record.setIfChanged("contents", nil)
-        let place = folder.place(of: entry)
-        if comparesContent, let asset = record["asset"]?.assetValue {
-            do throws(StoreError) {
-                if try await asset.hasBytes(ofFile: place) { return }
-            } catch {
-                // Of a file that cannot be read, the save says so.
-                guard error.cause != .damaged else {
-                    let told = ToolError(error)
-                    throw Skipped(reason: told.message + told.place)
-                }
-            }
-        }
-        record["asset"] = .asset(Asset(file: place))
-        paths[record.recordID] = entry.path
-    }
-
+    /// Has the batch saved, when the one before it is.
     private mutating func flush() async throws {
-        if batch.isEmpty { return }
-        let result = try await database.modifyRecords(saving: batch)
-        if let failure = result.partialFailure {
-            guard skipUnreadable(failure) else {
-                throw failure.partialErrors.values.first { $0.code != .batchRequestFailed }
-                    ?? failure
-            }
-            return try await flush()
-        }
-        savedCount += batch.count
-        let saved = batch.compactMap { try? result.saveResults[$0.recordID]?.get() }
-        let last = saved.max { $0.versionNumber < $1.versionNumber }
-        var token: ChangeToken?
-        if let last { token = try await database.zoneToken(after: last) }
-        try acknowledge(
-            token, saved: batch.map(\.recordID.recordName), deleted: [])
-        batch = []
-        batchLength = 0
-        paths = [:]
+        try await settle()
+        save(batch)
+        batch = Batch()
     }
 
-    /// Leaves out of the batch the files that were gone or changed when their turn came; false
-    /// where there is none.
-    private mutating func skipUnreadable(_ failure: StoreError) -> Bool {
-        let count = batch.count
+    private mutating func save(_ batch: Batch) {
+        if batch.records.isEmpty { return }
+        let task = Task { [database] in try await database.modifyRecords(saving: batch.records) }
+        saving = (batch, task)
+    }
+
+    /// Waits for what is on its way, and says that it is saved.
+    private mutating func settle() async throws {
+        while let (batch, task) = saving {
+            let result = try await task.value
+            saving = nil
+            if let failure = result.partialFailure {
+                guard let rest = readable(of: batch, failure) else {
+                    throw failure.partialErrors.values.first { $0.code != .batchRequestFailed }
+                        ?? failure
+                }
+                save(rest)
+                continue
+            }
+            savedCount += batch.records.count
+            let saved = batch.records.compactMap { try? result.saveResults[$0.recordID]?.get() }
+            let last = saved.max { $0.versionNumber < $1.versionNumber }
+            var token: ChangeToken?
+            if let last { token = try await database.zoneToken(after: last) }
+            try acknowledge(
+                token, saved: batch.records.map(\.recordID.recordName), deleted: [])
+        }
+    }
+
+    /// The batch without the files that were gone or changed when their turn came; nil where there
+    /// is none.
+    private mutating func readable(of batch: Batch, _ failure: StoreError) -> Batch? {
+        var rest = batch
         for (item, error) in failure.partialErrors {
             guard error.code == .assetFileNotFound || error.code == .assetFileModified,
-                case .record(let id) = item, let path = paths[id],
-                let place = batch.firstIndex(where: { $0.recordID == id })
+                case .record(let id) = item, let path = batch.paths[id],
+                let place = rest.records.firstIndex(where: { $0.recordID == id })
             else { continue }
-            byteCount -= Int(batch.remove(at: place)["size"]?.int64Value ?? 0)
+            byteCount -= Int(rest.records.remove(at: place)["size"]?.int64Value ?? 0)
             skip(path, error.reason + error.callText(of: path))
         }
-        return batch.count < count
+        return rest.records.count < batch.records.count ? rest : nil
     }
 
     /// Says what is safe now: whoever reads it can hold the store to it.
@@ -345,14 +293,9 @@ struct Importer {
     }
 
     /// 32 hexadecimal digits of the SHA-256 of the path.
-    private static func recordName(_ path: [UInt8]) -> String {
+    static func recordName(_ path: [UInt8]) -> String {
         Hex.encode(SHA256.hash(path).prefix(16))
     }
-}
-
-/// Why an entry is left as it is in the store.
-private struct Skipped: Error {
-    var reason: String
 }
 
 extension SourceFile.Identity {
@@ -371,17 +314,6 @@ extension StoreError {
 }
 
 extension Record {
-    fileprivate mutating func setIfChanged(_ key: String, _ value: RecordValue?) {
-        // As bytes: texts that look alike may differ, and so do the files.
-        let isSame: Bool =
-            if case .string(let old)? = self[key], case .string(let new)? = value {
-                old.utf8.elementsEqual(new.utf8)
-            } else {
-                self[key] == value
-            }
-        if !isSame { self[key] = value }
-    }
-
     /// The tag as the number it is.
     fileprivate var versionNumber: UInt64 { recordChangeTag.flatMap { UInt64($0) } ?? 0 }
 }
