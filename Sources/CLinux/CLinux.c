@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 int clinux_openat(int directory, const char *name, int flags, uint32_t mode) {
     int result = openat(directory, name, flags, mode);
@@ -17,6 +18,22 @@ int clinux_openat(int directory, const char *name, int flags, uint32_t mode) {
 
 int clinux_allocate(int file, int64_t offset, int64_t length) {
     return fallocate(file, FALLOC_FL_KEEP_SIZE, offset, length) < 0 ? -errno : 0;
+}
+
+// Since Linux 6.14; headers may be older.
+#ifndef RWF_DONTCACHE
+#define RWF_DONTCACHE 0x00000080
+#endif
+
+int64_t clinux_write_streamed(int file, const void *bytes, size_t count, int64_t offset) {
+    struct iovec part = {.iov_base = (void *)bytes, .iov_len = count};
+    int64_t result = pwritev2(file, &part, 1, offset, RWF_DONTCACHE);
+    if (result < 0 && (errno == EOPNOTSUPP || errno == EINVAL || errno == ENOSYS)) {
+        result = pwrite(file, bytes, count, offset);
+        // What fails here fails in the sync, which is the one to say so.
+        if (result > 0) clinux_start_writing(file, offset, result);
+    }
+    return result < 0 ? -errno : result;
 }
 
 int clinux_start_writing(int file, int64_t offset, int64_t length) {

@@ -36,6 +36,7 @@ package final class ChunkStore: Sendable {
 
     /// So much is written at once.
     private static let writeLength = 1 << 20
+    private static let page = 4096
     private static let openLimit = 32
 
     /// New segments get numbers above all that files of the storage state, and a length of
@@ -99,7 +100,7 @@ package final class ChunkStore: Sendable {
         _ chunk: EncodedChunk, _ state: inout State
     ) throws(ChunkError) -> ChunkPlace {
         if let failure = state.failure { throw failure }
-        if state.buffer.count >= Self.writeLength { try flush(&state) }
+        if state.buffer.count >= Self.writeLength { try stream(&state) }
         let length = ChunkFrame.frameLength(storedLength: chunk.stored.count)
         if let current = state.current, current.end + state.buffer.count + length > segmentLength {
             try flush(&state)
@@ -141,20 +142,35 @@ package final class ChunkStore: Sendable {
         }
     }
 
-    /// Where it fails everything is still in the buffer: a full disk may have room later.
+    /// Writes all that is in the buffer.
     private func flush(_ state: inout State) throws(ChunkError) {
-        guard let current = state.current, state.buffer.count > 0 else { return }
+        try write(state.buffer.count, of: &state, .kept)
+    }
+
+    /// Writes what is in the buffer but for the part of a page at its end, which would have to be
+    /// read again for what follows. While the next bytes are read and compressed the disk has
+    /// something to do.
+    private func stream(_ state: inout State) throws(ChunkError) {
+        guard let current = state.current else { return }
         let end = current.end + state.buffer.count
+        try write(end / Self.page * Self.page - current.end, of: &state, .streamed)
+    }
+
+    /// Where it fails everything is still in the buffer: a full disk may have room later.
+    private func write(
+        _ count: Int, of state: inout State, _ mode: WriteMode
+    ) throws(ChunkError) {
+        guard let current = state.current, count > 0 else { return }
+        let end = current.end + count
         do {
             try current.file.reserve(current.end..<end)
-            try current.file.append(state.buffer.bytes.span, at: current.end)
+            try current.file.append(
+                state.buffer.bytes.span.extracting(..<count), at: current.end, mode)
         } catch {
             throw .storage(error)
         }
-        // While the next bytes are read and compressed the disk has something to do.
-        if state.buffer.count >= Self.writeLength { current.file.startWriting(current.end..<end) }
         state.current?.end = end
-        state.buffer.removeAll()
+        state.buffer.removeFirst(count)
         if !state.unsynced.contains(where: { $0 === current.file }) {
             state.unsynced.append(current.file)
         }

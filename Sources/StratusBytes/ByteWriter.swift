@@ -11,6 +11,8 @@ package struct ByteWriter {
 
     package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
+    package mutating func removeFirst(_ count: Int) { bytes.removeFirst(count) }
+
     package mutating func truncate(to count: Int) { bytes.removeLast(bytes.count - count) }
 
     package mutating func uint8(_ value: UInt8) { bytes.append(value) }

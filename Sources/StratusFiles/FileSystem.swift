@@ -32,12 +32,8 @@ package protocol FileSystem: Sendable {
 
     /// Writes some of `bytes` at `offset`, at least one; returns how many.
     func write(
-        _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int
+        _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int, _ mode: WriteMode
     ) throws(SystemError) -> Int
-
-    /// sync_file_range(2): the medium begins with what was written to a range. Nothing is durable
-    /// for it; a later sync has less to do.
-    func startWriting(_ file: FileDescriptor, _ range: Range<Int>) throws(SystemError)
 
     /// fdatasync(2): the file's data, and the metadata needed to read them, are durable.
     func synchronizeData(_ file: FileDescriptor) throws(SystemError)

@@ -67,16 +67,27 @@ package struct LinuxFileSystem: FileSystem {
     }
 
     package func write(
-        _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int
+        _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int, _ mode: WriteMode
     ) throws(SystemError) -> Int {
-        // Safe: the call reads no more than the span holds.
+        // Safe: the calls read no more than the span holds.
         let result = unsafe bytes.withUnsafeBytes { buffer in
-            unsafe pwrite(file.rawValue, buffer.baseAddress, buffer.count, offset)
+            switch mode {
+            case .kept:
+                let count = unsafe pwrite(
+                    file.rawValue, buffer.baseAddress, buffer.count, offset)
+                return count < 0 ? -Int(errno) : count
+            case .streamed:
+                return Int(
+                    unsafe clinux_write_streamed(
+                        file.rawValue, buffer.baseAddress, buffer.count, Int64(offset)))
+            }
         }
-        try check(result, "pwrite")
+        if result < 0 { throw SystemError(number: Int32(-result), in: "pwrite") }
         return result
     }
 
+    /// sync_file_range(2): the medium begins with what was written to a range. Nothing is durable
+    /// for it; a later sync has less to do.
     package func startWriting(
         _ file: FileDescriptor, _ range: Range<Int>
     ) throws(SystemError) {

@@ -54,25 +54,20 @@ final class LocalFile: StorageFile {
         prepared.withLock { $0.reserved = end }
     }
 
-    func append(_ bytes: Span<UInt8>, at position: Int) throws(StorageError) {
+    func append(
+        _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode
+    ) throws(StorageError) {
         let end = position + bytes.count
         precondition(end <= length, "an append must fit the file")
         try reserve(position..<end)
         try fill(behind: position..<end)
-        try file.write(bytes, at: position)
+        try file.write(bytes, at: position, mode)
         prepared.withLock { $0.written = max($0.written, end) }
     }
 
     func rewrite(_ range: Range<Int>) throws(StorageError) {
         let bytes = try file.read(range, .blocking)
         try file.write(bytes.span, at: range.lowerBound)
-    }
-
-    func startWriting(_ range: Range<Int>) {
-        // What fails here fails in the sync, which is the one to say so.
-        try? file.call { system, descriptor throws(SystemError) in
-            try system.startWriting(descriptor, range)
-        }
     }
 
     func sync() throws(StorageError) { try file.sync() }

@@ -71,7 +71,9 @@ private final class MemoryFile: StorageFile, StoragePin {
         self.bytes = Mutex(bytes)
     }
 
-    func append(_ new: Span<UInt8>, at position: Int) throws(StorageError) {
+    func append(
+        _ new: Span<UInt8>, at position: Int, _ mode: WriteMode
+    ) throws(StorageError) {
         precondition(position + new.count <= length, "an append must fit the file")
         let added = new.array(in: 0..<new.count)
         bytes.withLock { bytes in
@@ -86,8 +88,6 @@ private final class MemoryFile: StorageFile, StoragePin {
     func reserve(_ range: Range<Int>) throws(StorageError) {}
 
     func rewrite(_ range: Range<Int>) throws(StorageError) {}
-
-    func startWriting(_ range: Range<Int>) {}
 
     func sync() throws(StorageError) {}
 

@@ -75,9 +75,11 @@ final class OpenFile: Sendable {
         }
     }
 
-    func write(_ bytes: Span<UInt8>, at position: Int) throws(StorageError) {
+    func write(
+        _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode = .kept
+    ) throws(StorageError) {
         do {
-            try system.writeAll(descriptor, bytes, at: position)
+            try system.writeAll(descriptor, bytes, at: position, mode)
         } catch {
             throw StorageError(error, file: name)
         }
@@ -128,13 +130,13 @@ func retrying<Result>(
 extension FileSystem {
     /// Writes all of `bytes`, however many calls that takes.
     func writeAll(
-        _ file: FileDescriptor, _ bytes: Span<UInt8>, at position: Int
+        _ file: FileDescriptor, _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode
     ) throws(SystemError) {
         var done = 0
         while done < bytes.count {
             let rest = bytes.extracting(done..<bytes.count)
             done += try retrying { () throws(SystemError) in
-                try write(file, rest, at: position + done)
+                try write(file, rest, at: position + done, mode)
             }
         }
     }

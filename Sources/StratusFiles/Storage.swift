@@ -37,6 +37,15 @@ package protocol Storage: AnyObject, Sendable {
     func close()
 }
 
+/// What becomes in memory of bytes that are written.
+package enum WriteMode: Sendable {
+    /// They stay, and the medium has time until somebody asks.
+    case kept
+    /// The medium begins with them at once, and nobody is expected to read them soon: what is more
+    /// than a little would push out what others need.
+    case streamed
+}
+
 /// One file of a store.
 package protocol StorageFile: AnyObject, Sendable {
     var name: String { get }
@@ -51,15 +60,13 @@ package protocol StorageFile: AnyObject, Sendable {
     /// Writes `bytes` at `position`, inside the file's length and behind all that was synced.
     ///
     /// On an error nothing before `position` has changed; what lies behind it is undefined.
-    func append(_ bytes: Span<UInt8>, at position: Int) throws(StorageError)
+    func append(
+        _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode
+    ) throws(StorageError)
 
     /// Writes the bytes in `range` again as they are, so that the next sync covers them even where
     /// an earlier one failed.
     func rewrite(_ range: Range<Int>) throws(StorageError)
-
-    /// Has the medium begin with what was appended to `range`, so that a sync is shorter; promises
-    /// nothing.
-    func startWriting(_ range: Range<Int>)
 
     /// All that was appended is durable when this returns. After a failure nothing is known: what
     /// was not durable may be lost though a later sync succeeds.
@@ -70,6 +77,11 @@ package protocol StorageFile: AnyObject, Sendable {
 }
 
 extension StorageFile {
+    /// An append of what may be read soon.
+    package func append(_ bytes: Span<UInt8>, at position: Int) throws(StorageError) {
+        try append(bytes, at: position, .kept)
+    }
+
     /// A read that waits for the medium.
     package func read(_ range: Range<Int>) throws(StorageError) -> [UInt8] {
         try read(range, .blocking)

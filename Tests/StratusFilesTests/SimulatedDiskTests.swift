@@ -228,7 +228,7 @@ struct TestProcess {
 
     @discardableResult
     func write(_ bytes: [UInt8], to file: FileDescriptor, at offset: Int = 0) throws -> Int {
-        try files.write(file, bytes.span, at: offset)
+        try files.write(file, bytes.span, at: offset, .kept)
     }
 
     func read(_ file: FileDescriptor, at offset: Int = 0, upTo count: Int = 10_000) throws

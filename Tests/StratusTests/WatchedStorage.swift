@@ -66,9 +66,11 @@ private final class WatchedFile: StorageFileWrapper {
         try storage.note(.reserve, name, range.count)
         try under.reserve(range)
     }
-    func append(_ bytes: Span<UInt8>, at position: Int) throws(StorageError) {
+    func append(
+        _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode
+    ) throws(StorageError) {
         try storage.note(.append, name, bytes.count)
-        try under.append(bytes, at: position)
+        try under.append(bytes, at: position, mode)
     }
     func rewrite(_ range: Range<Int>) throws(StorageError) {
         try storage.note(.rewrite, name, range.count)

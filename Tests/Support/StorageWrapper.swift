@@ -34,11 +34,12 @@ extension StorageFileWrapper {
     package var name: String { under.name }
     package var length: Int { under.length }
     package func reserve(_ range: Range<Int>) throws(StorageError) { try under.reserve(range) }
-    package func append(_ bytes: Span<UInt8>, at position: Int) throws(StorageError) {
-        try under.append(bytes, at: position)
+    package func append(
+        _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode
+    ) throws(StorageError) {
+        try under.append(bytes, at: position, mode)
     }
     package func rewrite(_ range: Range<Int>) throws(StorageError) { try under.rewrite(range) }
-    package func startWriting(_ range: Range<Int>) { under.startWriting(range) }
     package func sync() throws(StorageError) { try under.sync() }
     package func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
         try under.read(range, mode)

@@ -112,8 +112,7 @@ struct AssetRateTests {
             let file = try storage.create("bytes", length: max(1, count))
             for start in stride(from: 0, to: count, by: piece.count) {
                 let end = min(count, start + piece.count)
-                try file.append(piece.span.extracting(0..<end - start), at: start)
-                file.startWriting(start..<end)
+                try file.append(piece.span.extracting(0..<end - start), at: start, .streamed)
             }
             try file.sync()
         }

@@ -63,8 +63,9 @@ package struct SimulatedProcess: FileSystem {
     }
 
     package func write(
-        _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int
+        _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int, _ mode: WriteMode
     ) throws(SystemError) -> Int {
+        // A disk may write at any moment what was not synced: this one needs no telling.
         try disk.machine.withLock { machine throws(SystemError) in
             try machine.write(file, bytes, at: offset, number)
         }
@@ -87,11 +88,6 @@ package struct SimulatedProcess: FileSystem {
             try machine.truncate(file, to: length, number)
         }
     }
-
-    /// A disk may write at any moment what was not synced: this one needs no telling.
-    package func startWriting(
-        _ file: FileDescriptor, _ range: Range<Int>
-    ) throws(SystemError) {}
 
     package func allocate(_ file: FileDescriptor, _ range: Range<Int>) throws(SystemError) {
         try disk.machine.withLock { machine throws(SystemError) in
