@@ -25,11 +25,10 @@ int clinux_allocate(int file, int64_t offset, int64_t length) {
 #define RWF_DONTCACHE 0x00000080
 #endif
 
-int64_t clinux_write_streamed(int file, const void *bytes, size_t count, int64_t offset) {
-    struct iovec part = {.iov_base = (void *)bytes, .iov_len = count};
-    int64_t result = pwritev2(file, &part, 1, offset, RWF_DONTCACHE);
+int64_t clinux_write_streamed(int file, const void *parts, int count, int64_t offset) {
+    int64_t result = pwritev2(file, parts, count, offset, RWF_DONTCACHE);
     if (result < 0 && (errno == EOPNOTSUPP || errno == EINVAL || errno == ENOSYS)) {
-        result = pwrite(file, bytes, count, offset);
+        result = pwritev(file, parts, count, offset);
         // What fails here fails in the sync, which is the one to say so.
         if (result > 0) clinux_start_writing(file, offset, result);
     }

@@ -24,6 +24,14 @@ package final class ChunkStore: Sendable {
         var failure: ChunkError?
         /// Opened for reading, the last used at the end.
         var open: [(number: UInt64, segment: Segment)] = []
+
+        mutating func known(_ number: UInt64) -> Segment? {
+            // What is named was synced, so that nothing of it is in the buffer.
+            if let current, current.header.number == number { return current }
+            guard let place = open.lastIndex(where: { $0.number == number }) else { return nil }
+            open.append(open.remove(at: place))
+            return open[open.count - 1].segment
+        }
     }
 
     let storage: any Storage
@@ -228,19 +236,13 @@ extension ChunkStore {
     func segment(
         _ number: UInt64, _ name: String, _ mode: ReadMode
     ) throws(ChunkError) -> Segment {
-        let known = state.withLock { state -> Segment? in
-            // What is named was synced, so that nothing of it is in the buffer.
-            if let current = state.current, current.header.number == number { return current }
-            guard let place = state.open.lastIndex(where: { $0.number == number }) else {
-                return nil
-            }
-            let found = state.open.remove(at: place)
-            state.open.append(found)
-            return found.segment
+        // Opening a file may wait for the disk, and so may whoever appends.
+        if mode == .resident {
+            let known = state.withLockIfAvailable { $0.known(number) }
+            if let segment = known ?? nil { return segment }
+            throw .storage(StorageError(.notResident, file: name))
         }
-        if let known { return known }
-        // Opening a file may wait for the disk.
-        if mode == .resident { throw .storage(StorageError(.notResident, file: name)) }
+        if let segment = state.withLock({ $0.known(number) }) { return segment }
         let segment = try open(number, name)
         state.withLock { state in
             if state.open.count >= Self.openLimit { state.open.removeFirst() }

@@ -30,7 +30,7 @@ package final class FreshFile: Sendable {
             try? system.close(directory)
             throw error
         }
-        content = NewFile(file, length: length)
+        content = NewFile(file, length: length, .kept)
     }
 
     deinit {

@@ -77,9 +77,11 @@ package struct LinuxFileSystem: FileSystem {
                     file.rawValue, buffer.baseAddress, buffer.count, offset)
                 return count < 0 ? -Int(errno) : count
             case .streamed:
+                var part = unsafe iovec(
+                    iov_base: UnsafeMutableRawPointer(mutating: buffer.baseAddress),
+                    iov_len: buffer.count)
                 return Int(
-                    unsafe clinux_write_streamed(
-                        file.rawValue, buffer.baseAddress, buffer.count, Int64(offset)))
+                    unsafe clinux_write_streamed(file.rawValue, &part, 1, Int64(offset)))
             }
         }
         if result < 0 { throw SystemError(number: Int32(-result), in: "pwrite") }

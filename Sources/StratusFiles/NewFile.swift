@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 internal import Synchronization
 
@@ -6,6 +7,7 @@ internal import Synchronization
 final class NewFile: Sendable {
     private let descriptor: FileDescriptor
     private let length: Int
+    private let mode: WriteMode
     /// Up to here blocks were found.
     private let reserved = Atomic(0)
     private let written = Atomic(0)
@@ -16,26 +18,38 @@ final class NewFile: Sendable {
     private static let reservation = 16 << 20
     /// The disk begins whenever so many bytes were written.
     private static let step = 4 << 20
+    private static let page = 4096
 
-    /// An empty file of the caller's, who closes it.
-    init(_ descriptor: FileDescriptor, length: Int) {
+    /// An empty file of the caller's, who closes it. What becomes of its bytes in memory, `mode`
+    /// says.
+    init(_ descriptor: FileDescriptor, length: Int, _ mode: WriteMode) {
         self.descriptor = descriptor
         self.length = length
+        self.mode = mode
     }
 
     /// Writes `pieces` one after the other from `position` on.
     func write(_ pieces: [ArraySlice<UInt8>], at position: Int) throws(SystemError) {
-        let count = pieces.reduce(0) { $0 + $1.count }
-        try reserve(position + count)
-        try writeAll(pieces, at: position)
-        let (before, after) = written.add(count, ordering: .relaxed)
-        if before / Self.step < after / Self.step { startWriting() }
-    }
-
-    /// The disk begins with what was written. What fails here fails again where somebody waits for
-    /// it.
-    func startWriting() {
-        try? system.startWriting(descriptor, 0..<min(length, written.load(ordering: .relaxed)))
+        let end = position + pieces.reduce(0) { $0 + $1.count }
+        try reserve(end)
+        switch mode {
+        case .kept:
+            try writeAll(pieces[...], at: position, .kept)
+            let (before, after) = written.add(end - position, ordering: .relaxed)
+            // What fails here fails again where somebody waits for it.
+            if before / Self.step < after / Self.step {
+                try? system.startWriting(descriptor, 0..<after)
+            }
+        case .streamed:
+            // What another call writes to the first and the last page must find them in memory.
+            let start = min(end, (position + Self.page - 1) / Self.page * Self.page)
+            let stop = end == length ? end : max(start, end / Self.page * Self.page)
+            let (head, rest) = Self.cut(pieces[...], start - position)
+            let (middle, tail) = Self.cut(rest, stop - start)
+            try writeAll(head, at: position, .kept)
+            try writeAll(middle, at: start, .streamed)
+            try writeAll(tail, at: stop, .kept)
+        }
     }
 
     /// Two threads may do it twice.
@@ -43,33 +57,59 @@ final class NewFile: Sendable {
         let start = reserved.load(ordering: .relaxed)
         guard end > start, length > Self.reservation / 2 else { return }
         let end = min(length, end + Self.reservation)
-        try system.allocate(descriptor, start..<end)
+        try retrying { () throws(SystemError) in try system.allocate(descriptor, start..<end) }
         reserved.store(end, ordering: .relaxed)
     }
 
     private func writeAll(
-        _ pieces: [ArraySlice<UInt8>], at position: Int
+        _ pieces: ArraySlice<ArraySlice<UInt8>>, at position: Int, _ mode: WriteMode
     ) throws(SystemError) {
-        var rest = pieces[...]
+        var rest = pieces
         var position = position
         while !rest.isEmpty {
-            var count = try retrying { () throws(SystemError) in
+            let count = try retrying { () throws(SystemError) in
                 // Safe: what the vector names is there during the call, and only read.
                 let result = unsafe Self.gather(rest, []) { vector in
-                    let count = unsafe pwritev(
-                        descriptor.rawValue, vector, Int32(vector.count), position)
-                    return count < 0 ? -Int(errno) : count
+                    unsafe write(vector, at: position, mode)
                 }
                 if result < 0 { throw SystemError(number: Int32(-result), in: "pwritev") }
                 return result
             }
             position += count
-            while let first = rest.first, count >= first.count {
-                count -= first.count
-                rest.removeFirst()
-            }
-            if let first = rest.popFirst() { rest = [first.dropFirst(count)] + rest }
+            rest = Self.cut(rest, count).rest
         }
+    }
+
+    /// The count of bytes written, or the negated errno.
+    private func write(_ vector: [iovec], at position: Int, _ mode: WriteMode) -> Int {
+        // Safe: the caller has what the vector names, and it is only read.
+        let count = unsafe Int32(vector.count)
+        switch mode {
+        case .kept:
+            let written = unsafe pwritev(descriptor.rawValue, vector, count, position)
+            return written < 0 ? -Int(errno) : written
+        case .streamed:
+            return Int(
+                unsafe clinux_write_streamed(
+                    descriptor.rawValue, vector, count, Int64(position)))
+        }
+    }
+
+    /// The first `count` bytes of `pieces`, and the rest; nothing empty in either.
+    private static func cut(
+        _ pieces: ArraySlice<ArraySlice<UInt8>>, _ count: Int
+    ) -> (first: ArraySlice<ArraySlice<UInt8>>, rest: ArraySlice<ArraySlice<UInt8>>) {
+        var (first, rest) = ([ArraySlice<UInt8>](), pieces)
+        var missing = count
+        while let piece = rest.popFirst() {
+            if missing < piece.count {
+                if missing > 0 { first.append(piece.prefix(missing)) }
+                return (first[...], [piece.dropFirst(missing)] + rest)
+            }
+            missing -= piece.count
+            if !piece.isEmpty { first.append(piece) }
+        }
+        return (first[...], [])
     }
 
     /// Calls `body` with where `pieces` lie, at most as many as a call takes.

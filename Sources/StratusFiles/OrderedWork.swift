@@ -21,21 +21,29 @@ package struct OrderedWork<Value: Sendable>: Sendable {
         let work = SharedWork(body)
         works.append(work)
         // The first is for whoever takes it: little work needs no second thread. What the system
-        // gives no thread for is done as it is taken, too.
-        if works.count > 1 { try? threads?.submit { work.run(.blocking) } }
+        // gives no thread for is done as it is taken, too. What was taken, or given up, is not
+        // kept by a queue in which others wait.
+        if works.count > 1 {
+            try? threads?.submit { [weak work] in _ = work?.run(.blocking) }
+        }
     }
 
     /// What came of the first; there must be one. While another thread is at it, this one does of
     /// those behind it what nobody began: who waits has to be woken. In the mode `resident` nil
-    /// says that this thread has nothing left to do and would have to wait.
+    /// says that this thread would have to wait.
     package mutating func takeFirst(_ mode: ReadMode) -> Value? {
         for work in works {
-            if works[0].value != nil { break }
-            work.run(mode)
+            if works[0].value != nil || !work.run(mode) { break }
         }
         guard let value = mode == .blocking ? works[0].wait() : works[0].value else { return nil }
         works.removeFirst()
         return value
+    }
+
+    /// Nothing of it is being done any more when this returns, and nothing will be.
+    package mutating func giveUp() {
+        for work in works { work.giveUp() }
+        works = []
     }
 }
 
@@ -47,14 +55,20 @@ private final class SharedWork<Value: Sendable>: Sendable {
 
     init(_ body: @escaping OrderedWork<Value>.Body) { self.body = body }
 
-    /// Does the work, unless that was begun, or would have to wait and must not.
-    func run(_ mode: ReadMode) {
-        if isTaken.exchange(true, ordering: .relaxed) { return }
-        if let value = body(mode) {
-            outcome.finish(value)
-        } else {
+    /// Does the work, unless that was begun; false where it would have to wait and must not.
+    func run(_ mode: ReadMode) -> Bool {
+        if isTaken.exchange(true, ordering: .relaxed) { return true }
+        guard let value = body(mode) else {
             isTaken.store(false, ordering: .relaxed)
+            return false
         }
+        outcome.finish(value)
+        return true
+    }
+
+    /// Waits until the work is done, where it was begun; else it is never done.
+    func giveUp() {
+        if isTaken.exchange(true, ordering: .relaxed) { _ = outcome.wait() }
     }
 
     /// What came of it; nil before it is done.

@@ -71,7 +71,8 @@ package final class TreeFile: Sendable {
         self.folder = folder
         self.name = name
         descriptor = try folder.open(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-        content = NewFile(descriptor, length: length)
+        // A tree is more than memory should hold back from the disk, or keep.
+        content = NewFile(descriptor, length: length, .streamed)
     }
 
     deinit {
@@ -91,8 +92,6 @@ package final class TreeFile: Sendable {
         try OpenFolder.finish(
             descriptor, mode: mode, timespec(nanoseconds: modifiedNanoseconds))
         isWhole.store(true, ordering: .relaxed)
-        // A tree is more than memory should hold back from the disk.
-        content.startWriting()
     }
 }
 

@@ -47,8 +47,31 @@ struct OrderedWorkTests {
         #expect(work.takeFirst(.resident) == nil)
         #expect(work.count == 2)
         #expect(work.takeFirst(.blocking) == 0)
-        // The second one was done while the first could not be.
         #expect(work.takeFirst(.resident) == 1)
-        #expect(modes.withLock { $0 } == [.resident, .resident, .blocking])
+        #expect(modes.withLock { $0 } == [.resident, .blocking, .resident])
+    }
+
+    @Test func `nothing of what was given up is done when that returns, nor later`() {
+        let threads = IOThreads(count: 1)
+        var work = OrderedWork<Int>(on: threads)
+        let isBegun = WakeUp()
+        let done = Mutex<[Int]>([])
+        for number in 0..<4 {
+            work.add { _ in
+                isBegun.signal()
+                Thread.pause(microseconds: 2000)
+                done.withLock { $0.append(number) }
+                return number
+            }
+        }
+        isBegun.wait()
+        work.giveUp()
+        let before = done.withLock { $0 }
+        // The thread has come to the end of what waits for it.
+        let last = WakeUp()
+        try? threads.submit { last.signal() }
+        last.wait()
+        #expect(before.first == 1 && before.count < 4)
+        #expect(done.withLock { $0 } == before)
     }
 }

@@ -14,8 +14,8 @@ int clinux_openat(int directory, const char *name, int flags, uint32_t mode);
 int clinux_allocate(int file, int64_t offset, int64_t length);
 
 /// pwritev2(2) with RWF_DONTCACHE; where the kernel or the file system does not know that,
-/// pwrite(2) and sync_file_range(2).
-int64_t clinux_write_streamed(int file, const void *bytes, size_t count, int64_t offset);
+/// pwritev(2) and sync_file_range(2). `parts` are of the type iovec.
+int64_t clinux_write_streamed(int file, const void *parts, int count, int64_t offset);
 
 /// sync_file_range(2) with SYNC_FILE_RANGE_WRITE.
 int clinux_start_writing(int file, int64_t offset, int64_t length);

@@ -14,7 +14,7 @@ extension Asset {
         guard let threads = asset.store?.uploads else { throw .assetGone }
         try await threads.run {
             var reader = AssetReader(asset, range, take)
-            while try reader.next() != nil {}
+            try reader.useAll()
         }
     }
 }

@@ -212,12 +212,11 @@ extension StoredAsset {
                     throw StoreError(writingFile: error, path)
                 }
             }
-            while try reader.next() != nil {
+            try reader.useAll { position throws(StoreError) in
                 if flag.isSet {
                     throw StoreError(.operationCancelled, "cancelled while the asset was written")
                 }
-                progress?(
-                    TransferProgress(completedBytes: reader.position, totalBytes: range.count))
+                progress?(TransferProgress(completedBytes: position, totalBytes: range.count))
             }
             try file.place()
         } catch let error as SystemError {

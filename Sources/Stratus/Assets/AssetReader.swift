@@ -32,9 +32,11 @@ struct AssetReader: Sendable {
 
     /// So many bytes are work enough for a thread to be woken.
     private static let groupLength = 192 << 10
+    /// More chunks than that have no such length only where somebody made them so.
+    private static let groupLimit = 16
 
-    /// Reads the bytes `range`, which must be inside the asset. `use` gets each piece once before
-    /// it is returned, on several threads, in any order; what it throws ends all.
+    /// Reads the bytes `range`, which must be inside the asset. `use` gets the pieces before
+    /// they are returned, on several threads, in any order; what it throws ends all.
     init(_ asset: StoredAsset, _ range: Range<Int>? = nil, _ use: Use? = nil) {
         self.asset = asset
         self.use = use
@@ -61,6 +63,15 @@ struct AssetReader: Sendable {
         return piece
     }
 
+    /// Reads all there is, for `use`. `goOn` is told how many bytes that were, again and again, and
+    /// may end it. When this returns nothing is being used any more.
+    mutating func useAll(
+        _ goOn: (Int) throws(StoreError) -> Void = { _ in }
+    ) throws(StoreError) {
+        defer { work.giveUp() }
+        while try next() != nil { try goOn(position) }
+    }
+
     /// In groups.
     private var window: Int { (asset.store?.width ?? 1) * 4 }
 
@@ -71,7 +82,7 @@ struct AssetReader: Sendable {
             var steps: [PieceCursor.Step] = []
             var failure: StoreError?
             do throws(StoreError) {
-                while end - start < Self.groupLength {
+                while end - start < Self.groupLength, steps.count < Self.groupLimit {
                     guard let step = try asset.nextStep(&cursor, mode) else {
                         isAllBegun = true
                         break

@@ -26,9 +26,10 @@ final class AssetStore: Sendable {
     let receipts = AssetReceipts()
     /// For whatever waits for the disk and is short.
     let threads: IOThreads
-    /// For what reads files and waits for ``workers``.
+    /// For whole assets that come from files or go into them: who waits for ``workers``.
     let uploads = IOThreads(count: 4)
-    /// Hash and compress.
+    /// Hash and compress, read and decompress; one less than there are cores, since whoever waits
+    /// for them does the same.
     let workers: IOThreads
     /// How many cores there are.
     let width: Int

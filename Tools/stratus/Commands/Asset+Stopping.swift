@@ -21,8 +21,8 @@ extension Asset {
                 }
             }
         } catch {
-            if let failure = failure.withLock({ $0 }) { throw failure }
             if Terminal.requestedStop != nil { throw CancellationError() }
+            if let failure = failure.withLock({ $0 }) { throw failure }
             throw error
         }
     }

@@ -106,8 +106,8 @@ struct Importer {
             // A tree of which something could not be read says nothing about what is gone there.
             if isComplete { try await deleteWhatIsGone() }
         } catch {
-            saving?.task.cancel()
-            _ = await saving?.task.result
+            // What was given is saved, and said to be, whatever became of the rest.
+            try? await settle()
             throw error
         }
         progress.finish(at: Clock.monotonicNanoseconds)
