@@ -56,7 +56,7 @@ final class NewFile: Sendable {
     private func reserve(_ end: Int) throws(SystemError) {
         let start = reserved.load(ordering: .relaxed)
         guard end > start, length > Self.reservation / 2 else { return }
-        let end = min(length, end + Self.reservation)
+        let end = max(end, min(length, end + Self.reservation))
         try retrying { () throws(SystemError) in try system.allocate(descriptor, start..<end) }
         reserved.store(end, ordering: .relaxed)
     }

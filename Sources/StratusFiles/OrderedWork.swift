@@ -49,26 +49,32 @@ package struct OrderedWork<Value: Sendable>: Sendable {
 
 /// Work of which whoever comes to it first does it.
 private final class SharedWork<Value: Sendable>: Sendable {
-    private let body: OrderedWork<Value>.Body
+    /// Gone with all that it holds before anybody learns that the work is done, or given up.
+    private let body: Mutex<OrderedWork<Value>.Body?>
     private let isTaken = Atomic(false)
     private let outcome = Outcome<Value>()
 
-    init(_ body: @escaping OrderedWork<Value>.Body) { self.body = body }
+    init(_ body: @escaping OrderedWork<Value>.Body) { self.body = Mutex(body) }
 
     /// Does the work, unless that was begun; false where it would have to wait and must not.
     func run(_ mode: ReadMode) -> Bool {
         if isTaken.exchange(true, ordering: .relaxed) { return true }
-        guard let value = body(mode) else {
+        guard let value = attempt(mode) else {
             isTaken.store(false, ordering: .relaxed)
             return false
         }
+        forget()
         outcome.finish(value)
         return true
     }
 
+    private func attempt(_ mode: ReadMode) -> Value? { body.withLock { $0 }?(mode) }
+
+    private func forget() { body.withLock { $0 = nil } }
+
     /// Waits until the work is done, where it was begun; else it is never done.
     func giveUp() {
-        if isTaken.exchange(true, ordering: .relaxed) { _ = outcome.wait() }
+        if isTaken.exchange(true, ordering: .relaxed) { _ = outcome.wait() } else { forget() }
     }
 
     /// What came of it; nil before it is done.

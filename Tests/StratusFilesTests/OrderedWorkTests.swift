@@ -51,6 +51,26 @@ struct OrderedWorkTests {
         #expect(modes.withLock { $0 } == [.resident, .blocking, .resident])
     }
 
+    private final class Token: Sendable {}
+
+    @Test func `of work that is done or given up nothing is kept`() {
+        var work = OrderedWork<Int>(on: nil)
+        weak var done: Token?
+        weak var left: Token?
+        do {
+            let tokens = (Token(), Token())
+            (done, left) = tokens
+            work.add { [token = tokens.0] _ in ObjectIdentifier(token).hashValue }
+            work.add { [token = tokens.1] _ in ObjectIdentifier(token).hashValue }
+        }
+        #expect(done != nil && left != nil)
+        let copy = work
+        #expect(work.takeFirst(.blocking) != nil)
+        #expect(done == nil && left != nil)
+        work.giveUp()
+        #expect(left == nil && copy.count == 2)
+    }
+
     @Test func `nothing of what was given up is done when that returns, nor later`() {
         let threads = IOThreads(count: 1)
         var work = OrderedWork<Int>(on: threads)
