@@ -153,6 +153,18 @@ import Testing
         #expect(made == Data(all))
     }
 
+    @Test func `a file that is said to be longer than anything takes no more than it has`()
+        throws
+    {
+        let folder = try Folder()
+        let top = try TreeWriter(folder.path + "/made").folder([])
+        let file = try top.makeFile(bytes("f"), length: 1 << 59)
+        try file.write([bytes("short")[...]], at: 0)
+        try file.finish(mode: 0o600, modifiedNanoseconds: 0)
+        let made = try Data(contentsOf: URL(filePath: folder.path + "/made/f"))
+        #expect(made == Data(bytes("short")))
+    }
+
     @Test func `nothing is written over, nor through a link`() throws {
         let folder = try Folder()
         func code(_ body: () throws -> Void) -> SystemError.Code? {
