@@ -69,28 +69,36 @@ package struct LinuxFileSystem: FileSystem {
     package func write(
         _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int, _ mode: WriteMode
     ) throws(SystemError) -> Int {
-        // Safe: the calls read no more than the span holds.
+        // Safe: the call reads no more than the span holds.
         let result = unsafe bytes.withUnsafeBytes { buffer in
-            switch mode {
-            case .kept:
-                let count = unsafe pwrite(
-                    file.rawValue, buffer.baseAddress, buffer.count, offset)
-                return count < 0 ? -Int(errno) : count
-            case .streamed:
-                var part = unsafe iovec(
-                    iov_base: UnsafeMutableRawPointer(mutating: buffer.baseAddress),
-                    iov_len: buffer.count)
-                return Int(
-                    unsafe clinux_write_streamed(file.rawValue, &part, 1, Int64(offset)))
-            }
+            var part = unsafe iovec(buffer)
+            return unsafe write(file, &part, 1, at: offset, mode)
         }
         if result < 0 { throw SystemError(number: Int32(-result), in: "pwrite") }
         return result
     }
 
+    /// Writes some of what `count` parts name, one after the other; returns how many bytes, or the
+    /// negated errno.
+    func write(
+        _ file: FileDescriptor, _ parts: UnsafePointer<iovec>, _ count: Int, at offset: Int,
+        _ mode: WriteMode
+    ) -> Int {
+        // Safe: the caller has what the parts name, and it is only read.
+        switch mode {
+        case .kept:
+            let written = unsafe pwritev(file.rawValue, parts, Int32(count), offset)
+            return written < 0 ? -Int(errno) : written
+        case .streamed:
+            return Int(
+                unsafe clinux_write_streamed(
+                    file.rawValue, parts, Int32(count), Int64(offset)))
+        }
+    }
+
     /// sync_file_range(2): the medium begins with what was written to a range. Nothing is durable
     /// for it; a later sync has less to do.
-    package func startWriting(
+    func startWriting(
         _ file: FileDescriptor, _ range: Range<Int>
     ) throws(SystemError) {
         let result = clinux_start_writing(
@@ -188,6 +196,15 @@ package struct LinuxFileSystem: FileSystem {
         _ result: some SignedInteger, _ call: StaticString
     ) throws(SystemError) {
         if result < 0 { throw SystemError(number: errno, in: call) }
+    }
+}
+
+extension iovec {
+    /// What a call is to read.
+    init(_ bytes: UnsafeRawBufferPointer) {
+        // Safe: nothing is read here.
+        unsafe self.init(
+            iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
     }
 }
 

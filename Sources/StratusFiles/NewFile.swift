@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 internal import Synchronization
 
@@ -70,28 +69,13 @@ final class NewFile: Sendable {
             let count = try retrying { () throws(SystemError) in
                 // Safe: what the vector names is there during the call, and only read.
                 let result = unsafe Self.gather(rest, []) { vector in
-                    unsafe write(vector, at: position, mode)
+                    unsafe system.write(descriptor, vector, vector.count, at: position, mode)
                 }
                 if result < 0 { throw SystemError(number: Int32(-result), in: "pwritev") }
                 return result
             }
             position += count
             rest = Self.cut(rest, count).rest
-        }
-    }
-
-    /// The count of bytes written, or the negated errno.
-    private func write(_ vector: [iovec], at position: Int, _ mode: WriteMode) -> Int {
-        // Safe: the caller has what the vector names, and it is only read.
-        let count = unsafe Int32(vector.count)
-        switch mode {
-        case .kept:
-            let written = unsafe pwritev(descriptor.rawValue, vector, count, position)
-            return written < 0 ? -Int(errno) : written
-        case .streamed:
-            return Int(
-                unsafe clinux_write_streamed(
-                    descriptor.rawValue, vector, count, Int64(position)))
         }
     }
 
@@ -122,10 +106,7 @@ final class NewFile: Sendable {
         }
         // Safe: as above.
         return unsafe first.withUnsafeBytes { buffer in
-            let part = unsafe iovec(
-                iov_base: UnsafeMutableRawPointer(mutating: buffer.baseAddress),
-                iov_len: buffer.count)
-            return unsafe gather(pieces.dropFirst(), vector + [part], body)
+            unsafe gather(pieces.dropFirst(), vector + [iovec(buffer)], body)
         }
     }
 }

@@ -97,19 +97,18 @@ final class OpenFile: Sendable {
     private func read(
         into bytes: inout OutputSpan<UInt8>, at position: Int, _ mode: ReadMode
     ) throws(StorageError) -> Int {
-        while true {
-            do throws(SystemError) {
-                return switch mode {
+        do throws(SystemError) {
+            return try retrying { () throws(SystemError) in
+                switch mode {
                 case .blocking: try system.read(descriptor, into: &bytes, at: position)
                 case .resident: try system.readResident(descriptor, into: &bytes, at: position)
                 }
-            } catch {
-                if error.code == .interrupted { continue }
-                if mode == .resident, error.code == .wouldBlock {
-                    throw StorageError(.notResident, file: name)
-                }
-                throw StorageError(error, file: name)
             }
+        } catch {
+            if mode == .resident, error.code == .wouldBlock {
+                throw StorageError(.notResident, file: name)
+            }
+            throw StorageError(error, file: name)
         }
     }
 }

@@ -57,13 +57,8 @@ package final class SourceFile: Sendable {
     package func read(
         into bytes: inout OutputSpan<UInt8>, at position: Int
     ) throws(SystemError) {
-        while true {
-            do {
-                _ = try LinuxFileSystem().read(descriptor, into: &bytes, at: position)
-                return
-            } catch {
-                if error.code != .interrupted { throw error }
-            }
+        _ = try retrying { () throws(SystemError) in
+            try LinuxFileSystem().read(descriptor, into: &bytes, at: position)
         }
     }
 

@@ -2,79 +2,46 @@ import StratusAssets
 import StratusBytes
 import StratusFiles
 import Support
-import Synchronization
 import Testing
 
 /// Reads of chunks that must not wait.
 @Suite struct ChunkWaitTests {
-    /// Files in memory, to which nothing can be appended while the gate is shut.
-    private final class SlowStorage: StorageWrapper {
-        let under: any Storage = MemoryStorage()
-        let gate = Gate()
-
-        func create(_ name: String, length: Int) throws(StorageError) -> any StorageFile {
-            SlowFile(try under.create(name, length: length), gate)
-        }
-    }
-
-    private final class Gate: Sendable {
-        private let isShut = Mutex(false)
-        let isMet = WakeUp()
-        private let opened = WakeUp()
-
-        func shut() { isShut.withLock { $0 = true } }
-        func open() { opened.signal() }
-
-        func pass() {
-            guard isShut.withLock({ $0 }) else { return }
-            isMet.signal()
-            opened.wait(nanoseconds: 10_000_000_000)
-        }
-    }
-
-    private final class SlowFile: StorageFileWrapper {
-        let under: any StorageFile
-        private let gate: Gate
-
-        init(_ under: any StorageFile, _ gate: Gate) {
-            self.under = under
-            self.gate = gate
-        }
-
-        func append(
-            _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode
-        ) throws(StorageError) {
-            gate.pass()
-            try under.append(bytes, at: position, mode)
-        }
-    }
-
     @Test func `who may not wait does not wait for who writes`() throws {
-        let storage = SlowStorage()
+        let storage = GatedStorage(holding: .append)
         let store = try ChunkStoreTests.makeStore(storage)
         let chunk = EncodedChunk([1, 2, 3], in: ChunkStoreTests.domain)
         let place = try store.append(chunk)
         try store.sync()
         #expect(try store.read(chunk.address, at: place, .resident) == [1, 2, 3])
-        storage.gate.shut()
-        let isOver = WakeUp()
+        storage.shut()
+        let isWritten = Outcome<Void>()
         try Thread.start {
             for seed in UInt64(0)..<8 {
                 let bytes = ChunkerTests.random(200_000, seed: seed)
                 _ = try? store.append(EncodedChunk(bytes[...], in: ChunkStoreTests.domain))
             }
-            isOver.signal()
+            isWritten.finish(())
         }
-        storage.gate.isMet.wait()
-        do throws(ChunkError) {
-            _ = try store.read(chunk.address, at: place, .resident)
-            Issue.record("it was read")
-        } catch {
-            guard case .storage(let error) = error else { throw error }
-            #expect(error.kind == .notResident)
+        while !storage.isWaiting { Thread.pause(microseconds: 200) }
+        let failure = Outcome<ChunkError?>()
+        try Thread.start {
+            do throws(ChunkError) {
+                _ = try store.read(chunk.address, at: place, .resident)
+                failure.finish(nil)
+            } catch {
+                failure.finish(error)
+            }
         }
-        storage.gate.open()
-        isOver.wait()
+        // Who waits does so until the gate is open.
+        for _ in 0..<50_000 where failure.value == nil { Thread.pause(microseconds: 200) }
+        let early = failure.value ?? nil
+        storage.open()
+        isWritten.wait()
+        guard case .storage(let error)? = early else {
+            Issue.record("it was read, or waited: \(String(describing: failure.wait()))")
+            return
+        }
+        #expect(error.kind == .notResident)
         #expect(try store.read(chunk.address, at: place) == [1, 2, 3])
     }
 }

@@ -211,7 +211,7 @@ struct LimitTests {
         try await database.save(RecordZone(zoneID: other))
         storage.shut()
         let first = Task { try await database.save(note("a")) }
-        while !storage.isSyncing { await Task.yield() }
+        while !storage.isWaiting { await Task.yield() }
         let error = await failure { try await database.save(note("b")) }
         #expect(error.code == .zoneBusy && error.zoneID == notes)
         #expect(error.retryAfter != nil && error.remedy == .retryLater)

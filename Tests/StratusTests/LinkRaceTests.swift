@@ -1,5 +1,6 @@
 import Stratus
 import StratusFiles
+import Support
 import StratusJournal
 import Testing
 
@@ -39,7 +40,7 @@ import Testing
             let blocking = Task {
                 try await database.save(note("blocking", ["n": 1]), savePolicy: .changedKeys)
             }
-            while !storage.isSyncing { await Task.yield() }
+            while !storage.isWaiting { await Task.yield() }
             var tasks: [Task<StoreError.Code?, any Error>] = []
             for call in calls {
                 tasks.append(

@@ -1,5 +1,6 @@
 import Stratus
 import StratusFiles
+import Support
 import StratusJournal
 import Testing
 
@@ -22,7 +23,7 @@ import Testing
     > {
         storage.shut()
         let task = Task { try await database.save(note(name)) }
-        while !storage.isSyncing { await Task.yield() }
+        while !storage.isWaiting { await Task.yield() }
         return task
     }
 
@@ -57,7 +58,7 @@ import Testing
         second.cancel()
         // It need not wait for the disk to hear that.
         #expect(await second.value.code == .operationCancelled)
-        #expect(storage.isSyncing)
+        #expect(storage.isWaiting)
         storage.open()
         #expect(try await first.value.recordID == noteID("first"))
         #expect(try await database.allRecords().map(\.recordID) == [noteID("first")])
@@ -102,7 +103,7 @@ import Testing
         try await Task.sleep(for: .milliseconds(100))
         late.cancel()
         #expect(await late.value.code == .operationCancelled)
-        #expect(storage.isSyncing)
+        #expect(storage.isWaiting)
         storage.open()
         _ = try await first.value
         for caller in callers { _ = try await caller.value }

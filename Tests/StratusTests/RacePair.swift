@@ -1,5 +1,6 @@
 import Stratus
 import StratusFiles
+import Support
 import StratusJournal
 import Testing
 
@@ -87,7 +88,7 @@ struct Race {
             let before = Task { [database] in
                 await error { try await database.save(note("before", in: .default)) }
             }
-            while !storage.isSyncing { await Task.yield() }
+            while !storage.isWaiting { await Task.yield() }
             let first = Task { await meeting.beginsLeft ? left() : right() }
             try await Task.sleep(for: .milliseconds(2))
             let second = Task { await meeting.beginsLeft ? right() : left() }

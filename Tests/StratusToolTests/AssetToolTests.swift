@@ -6,8 +6,7 @@ import Testing
 @Suite struct AssetToolTests {
     private func makePlace() throws -> Place {
         let place = try Place()
-        var text = ""
-        for number in 0..<60_000 { text += "\(number * number % 9973) " }
+        let text = Place.text(numbers: 60_000)
         try place.write(text, "tree/large")
         try place.write(text, "tree/sub/same")
         let manager = FileManager.default

@@ -7,9 +7,7 @@ import Testing
     /// A store with a file that is too large for a record.
     private func makePlace() async throws -> Place {
         let place = try Place()
-        var text = ""
-        for number in 0..<40_000 { text += "\(number * number % 9973) " }
-        try place.write(text, "tree/large")
+        try place.write(Place.text(numbers: 40_000), "tree/large")
         try await place.importTree()
         return place
     }

@@ -7,9 +7,7 @@ struct CollectTests {
     /// A store with a large file, which was deleted since.
     private func makePlace() async throws -> Place {
         let place = try Place()
-        var text = ""
-        for number in 0..<60_000 { text += "\(number * number % 9973) " }
-        try place.write(text, "tree/large")
+        try place.write(Place.text(numbers: 60_000), "tree/large")
         try await place.importTree()
         try FileManager.default.removeItem(atPath: place.path + "/tree/large")
         try await place.importTree()

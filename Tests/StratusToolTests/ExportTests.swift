@@ -72,8 +72,7 @@ import Testing
     {
         let place = try Place()
         for name in ["first", "sub/second"] {
-            let text = (0..<20_000).map { "\(name)\($0 * $0 % 9973) " }.joined()
-            try place.write(text, "tree/" + name)
+            try place.write(Place.text(numbers: 20_000, after: name), "tree/" + name)
         }
         try await place.importTree()
         let folder = place.path + "/store/"

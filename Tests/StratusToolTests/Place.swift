@@ -22,6 +22,11 @@ final class Place {
         try Data(text.utf8).write(to: URL(filePath: path + "/" + name))
     }
 
+    /// Text of so many numbers, which can be compressed and repeats nothing long.
+    static func text(numbers count: Int, after prefix: String = "") -> String {
+        (0..<count).map { "\(prefix)\($0 * $0 % 9973) " }.joined()
+    }
+
     /// Runs a command; `@` stands for the folder.
     func run(_ line: String, json: Bool = false) async throws -> (
         code: ExitCode, results: String, messages: String

@@ -1,0 +1,76 @@
+package import StratusFiles
+internal import Synchronization
+
+/// A store's files in memory, of which one kind of call waits while the gate is shut: a disk that
+/// takes its time.
+package final class GatedStorage: StorageWrapper {
+    package enum Call: Sendable {
+        case append
+        case sync
+    }
+
+    package let under: any Storage = MemoryStorage()
+    private let gate: Gate
+
+    package init(holding call: Call = .sync) { gate = Gate(call) }
+
+    /// Lets calls wait from now on.
+    package func shut() { gate.isShut = true }
+    /// Lets those that wait, and all later ones, go on.
+    package func open() { gate.isShut = false }
+    /// Whether a call is waiting.
+    package var isWaiting: Bool { gate.isWaiting }
+
+    package func create(
+        _ name: String, length: Int
+    ) throws(StorageError) -> any StorageFile {
+        GatedFile(try under.create(name, length: length), gate)
+    }
+    package func open(_ name: String) throws(StorageError) -> any StorageFile {
+        GatedFile(try under.open(name), gate)
+    }
+}
+
+private final class Gate: Sendable {
+    private let call: GatedStorage.Call
+    private let state = Mutex((isShut: false, isWaiting: false))
+
+    init(_ call: GatedStorage.Call) { self.call = call }
+
+    var isShut: Bool {
+        get { state.withLock { $0.isShut } }
+        set { state.withLock { $0.isShut = newValue } }
+    }
+    var isWaiting: Bool { state.withLock { $0.isWaiting } }
+
+    func pass(_ call: GatedStorage.Call) {
+        guard call == self.call else { return }
+        while isShut {
+            state.withLock { $0.isWaiting = true }
+            Thread.pause(microseconds: 200)
+        }
+        state.withLock { $0.isWaiting = false }
+    }
+}
+
+private final class GatedFile: StorageFileWrapper {
+    let under: any StorageFile
+    private let gate: Gate
+
+    init(_ under: any StorageFile, _ gate: Gate) {
+        self.under = under
+        self.gate = gate
+    }
+
+    func append(
+        _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode
+    ) throws(StorageError) {
+        gate.pass(.append)
+        try under.append(bytes, at: position, mode)
+    }
+
+    func sync() throws(StorageError) {
+        gate.pass(.sync)
+        try under.sync()
+    }
+}
