@@ -9,17 +9,10 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
     var testDescription: String { path }
 
     /// All Swift files that the rules speak of.
-    static let all = files(endingWith: [".swift"])
-
-    /// The C files; only their size is ruled.
-    static let allInC = files(endingWith: [".c", ".h"])
-
-    private static func files(endingWith endings: [String]) -> [SourceFile] {
-        ["Sources", "Tools/stratus", "Tests"].flatMap { folder in
-            PackageFiles.paths(below: folder)
-                .filter { path in endings.contains { path.hasSuffix($0) } }
-                .map { SourceFile(path: $0, text: PackageFiles.text($0) ?? "") }
-        }
+    static let all = ["Sources", "Tools/stratus", "Tests"].flatMap { folder in
+        PackageFiles.paths(below: folder)
+            .filter { $0.hasSuffix(".swift") }
+            .map { SourceFile(path: $0, text: PackageFiles.text($0) ?? "") }
     }
 }
 
