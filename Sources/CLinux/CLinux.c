@@ -16,6 +16,18 @@ int clinux_openat(int directory, const char *name, int flags, uint32_t mode) {
     return result < 0 ? -errno : result;
 }
 
+int clinux_open_unnamed(int directory, uint32_t mode) {
+    int result = openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+    return result < 0 ? -errno : result;
+}
+
+// By its place below /proc, since AT_EMPTY_PATH needs a capability.
+int clinux_link_unnamed(int file, int directory, const char *name) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    return linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
 int clinux_allocate(int file, int64_t offset, int64_t length) {
     return fallocate(file, FALLOC_FL_KEEP_SIZE, offset, length) < 0 ? -errno : 0;
 }

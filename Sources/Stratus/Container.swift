@@ -260,6 +260,13 @@ public final class Container: Sendable {
         if case .writing(let engine) = access { try await engine.close() }
     }
 
+    /// Of a container that is stepped by its caller: shows everything that is durable to readers in
+    /// other processes. It writes an idle group where there is anything new to show, so that the
+    /// same calls make the same store whenever they come.
+    package func announceDurable() {
+        if case .writing(let engine) = access { engine.announceDurable() }
+    }
+
     /// For whatever waits for the disk.
     var threads: IOThreads { foundation.threads }
 

@@ -3,7 +3,7 @@ internal import Glibc
 /// The names in a directory, as bytes, since a name need not be UTF-8.
 struct DirectoryStream {
     /// Without `.` and `..`, in no order.
-    let names: [[UInt8]]
+    let names: NameList
 
     /// Reads all of `directory` and closes it.
     init(_ directory: FileDescriptor) throws(SystemError) {
@@ -15,7 +15,7 @@ struct DirectoryStream {
         }
         // Safe: the stream is open until here.
         defer { unsafe closedir(stream) }
-        var names: [[UInt8]] = []
+        var names = NameList()
         while true {
             errno = 0
             // Safe: the stream is open, and its entry is copied before the next call.

@@ -45,6 +45,30 @@ package final class FileTree: Sendable {
         Folder(path: path, tree: self, folder: try root.folder(at: path))
     }
 
+    /// A way through the tree that begins at its root.
+    package func walk() -> Walk { Walk(tree: self, steps: FolderWalk(at: root)) }
+
+    /// One folder of the tree after another, each a step from the one before.
+    package struct Walk: Sendable {
+        fileprivate let tree: FileTree
+        fileprivate var steps: FolderWalk
+
+        /// Where the way has led to.
+        package var folder: Folder {
+            Folder(path: steps.path, tree: tree, folder: steps.folder)
+        }
+
+        /// Its path.
+        package var path: [UInt8] { steps.path }
+
+        /// Goes into a folder of ``folder``.
+        package mutating func enter(_ name: [UInt8]) throws(SystemError) { try steps.enter(name) }
+
+        /// Goes back to the folder above. Where that cannot be opened any more this fails, and the
+        /// next call goes to the one above it.
+        package mutating func leave() throws(SystemError) { try steps.leave() }
+    }
+
     func open(_ path: [UInt8]) throws(SystemError) -> FileDescriptor {
         let start = path.lastIndex(of: UInt8(ascii: "/"))
         let folder = try root.folder(at: start.map { Array(path[..<$0]) } ?? [])
@@ -60,8 +84,10 @@ extension FileTree {
         fileprivate let folder: OpenFolder
 
         /// What lies in it, sorted.
-        package func names() throws(SystemError) -> [[UInt8]] {
-            try folder.names().sorted { $0.lexicographicallyPrecedes($1) }
+        package func names() throws(SystemError) -> NameList {
+            var names = try folder.names()
+            names.sort()
+            return names
         }
 
         /// What lies there under that name.

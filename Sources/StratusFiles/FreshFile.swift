@@ -1,43 +1,51 @@
 /// A file that is made for a caller: private while it is written, and under its own name only once
-/// it is whole and durable. Given up, it leaves nothing.
+/// it is whole and durable. Given up, or with the end of the process, it is gone.
 package final class FreshFile: Sendable {
-    private let directory: FileDescriptor
-    private let file: FileDescriptor
-    private let temporaryName: String
-    private let name: String
-    private let system = LinuxFileSystem()
+    private let folder: OpenFolder
+    private let file: UnnamedFile
+    private let name: [UInt8]
     private let content: NewFile
 
     /// Begins a file of at most `length` bytes that is to be named `path`, which must not exist,
     /// now nor when it is placed.
-    package init(
-        _ path: String, length: Int, _ randomness: Randomness = .system
+    package convenience init(_ path: String, length: Int) throws(SystemError) {
+        let (folder, name) = try Self.split(path)
+        if (try? folder.status(name)) != nil { throw SystemError(.exists, in: "open") }
+        try self.init(in: folder, name, length: length, mode: 0o600)
+    }
+
+    /// Begins a file that is to be named `path`, or to take the place of the file there: of that it
+    /// has the permissions, else those that the process gives. Nil where it cannot take the place:
+    /// what is there is no file, as a pipe or a link, or the directory may not be changed.
+    package convenience init?(replacing path: String) {
+        guard let (folder, name) = try? Self.split(path) else { return nil }
+        let permissions = try? folder.permissions(ofFile: name)
+        if permissions == nil, (try? folder.status(name)) != nil { return nil }
+        do throws(SystemError) {
+            try self.init(in: folder, name, length: 0, mode: 0o666)
+            if let permissions { try OpenFolder.setMode(file.descriptor, permissions) }
+        } catch {
+            return nil
+        }
+    }
+
+    private init(
+        in folder: OpenFolder, _ name: [UInt8], length: Int, mode: UInt32
     ) throws(SystemError) {
+        self.folder = folder
+        self.name = name
+        file = try UnnamedFile(in: folder, mode: mode)
+        content = NewFile(file.descriptor, length: length, .kept)
+    }
+
+    private static func split(_ path: String) throws(SystemError) -> (OpenFolder, [UInt8]) {
         let parts = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        name = String(parts.map { path[path.utf8.index(after: $0)...] } ?? path[...])
+        let name = String(parts.map { path[path.utf8.index(after: $0)...] } ?? path[...])
         guard !name.isEmpty, name != ".", name != ".." else {
             throw SystemError(.notFound, in: "open")
         }
         let folder = parts.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        if (try? OpenFolder(at: folder).status(Array(name.utf8))) != nil {
-            throw SystemError(.exists, in: "open")
-        }
-        directory = try system.openDirectory(folder)
-        temporaryName = ".stratus-\(randomness.next())"
-        do {
-            file = try system.open(temporaryName, in: directory, .creatingExclusively)
-        } catch {
-            try? system.close(directory)
-            throw error
-        }
-        content = NewFile(file, length: length, .kept)
-    }
-
-    deinit {
-        // Where it was placed there is no such name any more.
-        try? system.unlink(temporaryName, in: directory)
-        try? system.close(file)
-        try? system.close(directory)
+        return (try OpenFolder(at: folder), Array(name.utf8))
     }
 
     /// Writes `pieces` one after the other from `position` on. Several threads may.
@@ -49,8 +57,21 @@ package final class FreshFile: Sendable {
 
     /// Makes the file durable and gives it its name; fails with `.exists` where that is taken.
     package func place() throws(SystemError) {
-        try retrying { () throws(SystemError) in try system.synchronize(file) }
-        try system.rename(temporaryName, to: name, in: directory)
-        try retrying { () throws(SystemError) in try system.synchronize(directory) }
+        try synchronize()
+        try file.link(as: name)
+        try folder.synchronize()
+    }
+
+    /// Makes the file durable and gives it its name, also where another file has that.
+    package func replace() throws(SystemError) {
+        try synchronize()
+        try file.replace(name)
+        try folder.synchronize()
+    }
+
+    private func synchronize() throws(SystemError) {
+        try retrying { () throws(SystemError) in
+            try LinuxFileSystem().synchronize(file.descriptor)
+        }
     }
 }

@@ -225,6 +225,16 @@ extension SystemError {
     }
 }
 
+extension SystemError {
+    /// Whether nothing is where the path leads that the call could use.
+    package var isOfPath: Bool {
+        switch code {
+        case .notFound, .other(ENOTDIR), .other(ELOOP), .other(ENAMETOOLONG): true
+        default: false
+        }
+    }
+}
+
 extension SystemError: CustomStringConvertible {
     package var description: String { "\(call): \(reason)" }
 

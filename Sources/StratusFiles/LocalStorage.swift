@@ -112,6 +112,10 @@ package final class LocalStorage: Storage {
         return try StoreLock.isHeld(in: directory)
     }
 
+    package func writer() throws(StorageError) -> String? {
+        lock == nil ? try StoreLock.writer(in: directory) : ProcessIdentity.current
+    }
+
     package func close() { lock?.release() }
 
     /// What a crash may leave of a `put`; nothing refers to it.
@@ -133,7 +137,7 @@ package final class LocalStorage: Storage {
                 try system.synchronize(descriptor)
             }
         } catch {
-            throw StorageError(.syncFailed, file: "", cause: error.cause)
+            throw StorageError(.syncFailed, file: place, cause: error.cause)
         }
     }
 
@@ -144,7 +148,7 @@ package final class LocalStorage: Storage {
             try retrying { () throws(SystemError) in try system.makeDirectory(path) }
         } catch {
             // Whoever made it may have died before the name was durable.
-            if error.code != .exists { throw StorageError(error, file: "") }
+            if error.code != .exists { throw StorageError(error, file: path) }
         }
         // The new name is durable only once the folder above it is synced.
         let above = try OpenFile.directory(parent(of: path), on: system)

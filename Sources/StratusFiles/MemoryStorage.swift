@@ -39,6 +39,8 @@ package final class MemoryStorage: Storage {
     /// Nobody but its own container reaches the memory.
     package func hasWriter() throws(StorageError) -> Bool { true }
 
+    package func writer() throws(StorageError) -> String? { ProcessIdentity.current }
+
     package func close() {}
 
     private func find(_ name: String) throws(StorageError) -> MemoryFile {

@@ -32,9 +32,9 @@ final class OpenFile: Sendable {
             let descriptor = try retrying { () throws(SystemError) in
                 try system.openDirectory(path)
             }
-            return OpenFile(name: "", descriptor: descriptor, system: system)
+            return OpenFile(name: path, descriptor: descriptor, system: system)
         } catch {
-            throw StorageError(error, file: "")
+            throw StorageError(error, file: path)
         }
     }
 

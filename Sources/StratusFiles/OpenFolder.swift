@@ -39,8 +39,46 @@ final class OpenFolder: Sendable {
         return try LinuxFileSystem.descriptor(result, "open")
     }
 
+    /// Makes a file in it that has no name, for writing. Not every file system can.
+    func openUnnamed(mode: UInt32) throws(SystemError) -> FileDescriptor {
+        let result = clinux_open_unnamed(descriptor.rawValue, mode)
+        return try LinuxFileSystem.descriptor(result, "open")
+    }
+
+    /// Gives a file without a name one in it; fails with `.exists` where that is taken.
+    func link(_ file: FileDescriptor, as name: [UInt8]) throws(SystemError) {
+        // Safe: the name ends with a zero.
+        let result = unsafe clinux_link_unnamed(
+            file.rawValue, descriptor.rawValue, name.cString)
+        if result < 0 { throw SystemError(number: -result, in: "linkat") }
+    }
+
+    /// Gives an entry another name; fails with `.exists` where that is taken.
+    func rename(_ name: [UInt8], to newName: [UInt8]) throws(SystemError) {
+        // Safe: both end with a zero.
+        let result = unsafe clinux_rename_exclusive(
+            descriptor.rawValue, name.cString, newName.cString)
+        if result < 0 { throw SystemError(number: -result, in: "renameat2") }
+    }
+
+    /// Gives an entry another name, in the place of what has it.
+    func rename(_ name: [UInt8], over newName: [UInt8]) throws(SystemError) {
+        // Safe: both end with a zero.
+        try check(
+            unsafe renameat(
+                descriptor.rawValue, name.cString, descriptor.rawValue, newName.cString),
+            "renameat")
+    }
+
+    /// What was done in it is durable when this returns.
+    func synchronize() throws(SystemError) {
+        try retrying { () throws(SystemError) in
+            try LinuxFileSystem().synchronize(descriptor)
+        }
+    }
+
     /// The names in it, in no order.
-    func names() throws(SystemError) -> [[UInt8]] {
+    func names() throws(SystemError) -> NameList {
         // A directory stream owns its descriptor and moves its position.
         try DirectoryStream(try open([UInt8(ascii: ".")], O_RDONLY | O_DIRECTORY)).names
     }
@@ -52,6 +90,13 @@ final class OpenFolder: Sendable {
             unsafe fstatat(descriptor.rawValue, name.cString, &status, AT_SYMLINK_NOFOLLOW),
             "fstatat")
         return status
+    }
+
+    /// The permissions of a regular file; fails where there is none.
+    func permissions(ofFile name: [UInt8]) throws(SystemError) -> mode_t {
+        let mode = try status(name).st_mode
+        guard mode & S_IFMT == S_IFREG else { throw SystemError(.other(EINVAL), in: "fstatat") }
+        return mode & 0o777
     }
 
     /// Where a link points to.
@@ -100,13 +145,16 @@ final class OpenFolder: Sendable {
     static func finish(
         _ file: FileDescriptor, mode: Int, _ time: timespec
     ) throws(SystemError) {
-        let mode = mode_t(truncatingIfNeeded: mode) & 0o7777
-        guard fchmod(file.rawValue, mode) == 0 else {
-            throw SystemError(number: errno, in: "fchmod")
-        }
+        try setMode(file, mode_t(truncatingIfNeeded: mode) & 0o7777)
         // Safe: the array has the two times that are asked for.
         guard unsafe futimens(file.rawValue, [time, time]) == 0 else {
             throw SystemError(number: errno, in: "futimens")
+        }
+    }
+
+    static func setMode(_ file: FileDescriptor, _ mode: mode_t) throws(SystemError) {
+        guard fchmod(file.rawValue, mode) == 0 else {
+            throw SystemError(number: errno, in: "fchmod")
         }
     }
 

@@ -33,6 +33,9 @@ package protocol Storage: AnyObject, Sendable {
     /// Whether somebody holds the right to write.
     func hasWriter() throws(StorageError) -> Bool
 
+    /// Who holds the right to write, in words for people; nil where no writer does.
+    func writer() throws(StorageError) -> String?
+
     /// Gives up the right to write.
     func close()
 }

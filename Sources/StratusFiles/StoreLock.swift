@@ -33,6 +33,12 @@ final class StoreLock: Sendable {
         }
     }
 
+    /// What the writer that holds the lock wrote about itself; nil where none does.
+    static func writer(in directory: OpenFile) throws(StorageError) -> String? {
+        guard try isHeld(in: directory) else { return nil }
+        return holder(in: try OpenFile(fileName, in: directory, .reading))
+    }
+
     /// A reader that looks whether the lock is held must not keep a writer from it, so a refusal
     /// counts only once it has lasted longer than such a look.
     private static func take(_ file: OpenFile) throws(StorageError) -> Bool {

@@ -40,6 +40,17 @@ package struct Terminal: Sendable {
         _ = signal(SIGPIPE, SIG_IGN)
     }
 
+    /// Makes standard streams that the process was started without lead nowhere, so that no file
+    /// that it opens is taken for one. Called once, before any is opened.
+    package static func openStandardStreams() {
+        while true {
+            // Safe: the path is a C string for the length of the call.
+            let opened = unsafe Glibc.open("/dev/null", O_RDWR)
+            if opened > STDERR_FILENO { _ = Glibc.close(opened) }
+            if opened < 0 || opened > STDERR_FILENO { return }
+        }
+    }
+
     package static func exit(_ status: Int32) -> Never {
         Glibc.exit(status)
     }
@@ -51,13 +62,7 @@ extension Terminal {
         // Safe: the string is a C string for the length of the call.
         let opened = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
         guard opened >= 0 else { throw SystemError(number: errno, in: "open") }
-        guard opened <= STDERR_FILENO else { return Stream(descriptor: opened) }
-        // A process started without a standard stream must not take this file for it.
-        let duplicate = fcntl(opened, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-        let number = errno
-        _ = Glibc.close(opened)
-        guard duplicate >= 0 else { throw SystemError(number: number, in: "fcntl") }
-        return Stream(descriptor: duplicate)
+        return Stream(descriptor: opened)
     }
 
     /// Closes what ``open(_:)`` opened: some file systems report only here that a write failed.
@@ -130,8 +135,9 @@ extension Terminal {
 private let stopSignal = Atomic<Int32>(0)
 
 extension Terminal {
-    /// From now on the first SIGINT and the first SIGTERM only raise a flag, so that a command can
-    /// end at a point of its choice; the second ends the process at once.
+    /// From now on the first SIGINT, SIGTERM and SIGHUP only raise a flag, so that a command can end
+    /// at a point of its choice; the second of a kind ends the process at once. Where the process
+    /// was started to outlive its terminal (nohup), SIGHUP stays ignored.
     package static func catchStopSignals() {
         // Touched here first: a handler must not be what initialises it.
         stopSignal.store(0, ordering: .relaxed)
@@ -141,10 +147,18 @@ extension Terminal {
             stopSignal.store(number, ordering: .relaxed)
         }
         action.sa_flags = SA_RESTART | Int32(bitPattern: UInt32(SA_RESETHAND))
-        for number in [SIGINT, SIGTERM] {
+        for number in [SIGINT, SIGTERM, SIGHUP] where number != SIGHUP || !isIgnored(number) {
             // Safe: the structure outlives the call, and the old action is not asked for.
             _ = unsafe sigaction(number, &action, nil)
         }
+    }
+
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        // Safe: the structure outlives the call; the handler is compared and not called.
+        return unsafe sigaction(number, nil, &action) == 0
+            && unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+                == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     /// The number of the signal that asked the process to stop, nil while none has.

@@ -1,5 +1,4 @@
 internal import Glibc
-internal import Synchronization
 
 /// A directory of the machine that is being made anew, the counterpart of ``FileTree``. Nothing
 /// that is made leads out of it, whoever exchanges what meanwhile.
@@ -29,6 +28,26 @@ package final class TreeWriter: Sendable {
         Folder(folder: try root.folder(at: path))
     }
 
+    /// A way through the tree that begins at its root.
+    package func walk() -> Walk { Walk(steps: FolderWalk(at: root)) }
+
+    /// One folder of the tree after another, each a step from the one before.
+    package struct Walk: Sendable {
+        fileprivate var steps: FolderWalk
+
+        /// Where the way has led to.
+        package var folder: Folder { Folder(folder: steps.folder) }
+
+        /// Its path.
+        package var path: [UInt8] { steps.path }
+
+        /// Goes into a folder of ``folder``.
+        package mutating func enter(_ name: [UInt8]) throws(SystemError) { try steps.enter(name) }
+
+        /// Goes back to the folder above.
+        package mutating func leave() throws(SystemError) { try steps.leave() }
+    }
+
     /// A folder of the tree. Names that are taken are refused with `.exists`.
     package struct Folder: Sendable {
         fileprivate let folder: OpenFolder
@@ -37,7 +56,7 @@ package final class TreeWriter: Sendable {
             try folder.makeFolder(name)
         }
 
-        /// Makes a file of at most `length` bytes.
+        /// Begins a file of at most `length` bytes.
         package func makeFile(_ name: [UInt8], length: Int) throws(SystemError) -> TreeFile {
             try TreeFile(folder, name, length)
         }
@@ -57,27 +76,20 @@ package final class TreeWriter: Sendable {
     }
 }
 
-/// A file of a tree, being written. Given up, it leaves nothing.
+/// A file of a tree, being written. Nobody sees it before it is finished; given up, or with the end
+/// of the process, it is gone.
 package final class TreeFile: Sendable {
-    private let folder: OpenFolder
     private let name: [UInt8]
-    private let descriptor: FileDescriptor
-    private let isWhole = Atomic(false)
+    private let file: UnnamedFile
     private let content: NewFile
 
     fileprivate init(
         _ folder: OpenFolder, _ name: [UInt8], _ length: Int
     ) throws(SystemError) {
-        self.folder = folder
         self.name = name
-        descriptor = try folder.open(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        file = try UnnamedFile(in: folder)
         // A tree is more than memory should hold back from the disk, or keep.
-        content = NewFile(descriptor, length: length, .streamed)
-    }
-
-    deinit {
-        if !isWhole.load(ordering: .relaxed) { try? folder.unlink(name) }
-        _ = close(descriptor.rawValue)
+        content = NewFile(file.descriptor, length: length, .streamed)
     }
 
     /// Writes `pieces` one after the other from `position` on. Several threads may.
@@ -87,11 +99,12 @@ package final class TreeFile: Sendable {
         try content.write(pieces, at: position)
     }
 
-    /// Gives the file, which is whole now, what it had besides its bytes.
+    /// Gives the file, which is whole now, what it has besides its bytes, and then its name; fails
+    /// with `.exists` where that is taken.
     package func finish(mode: Int, modifiedNanoseconds: Int) throws(SystemError) {
         try OpenFolder.finish(
-            descriptor, mode: mode, timespec(nanoseconds: modifiedNanoseconds))
-        isWhole.store(true, ordering: .relaxed)
+            file.descriptor, mode: mode, timespec(nanoseconds: modifiedNanoseconds))
+        try file.link(as: name)
     }
 }
 

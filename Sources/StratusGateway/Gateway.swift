@@ -78,6 +78,10 @@ public struct Gateway: Sendable {
         try await container.refresh()
     }
 
+    /// Shows what is durable to readers in other processes, where the container is stepped by its
+    /// caller and does not do so by itself.
+    package func announceDurable() { container.announceDurable() }
+
     /// The answer to a line that cannot be read.
     package func refusal(ofLine number: Int?, _ reason: String) -> GatewayResponse {
         var response = refusal(StoreError(.invalidArguments, reason), id: .null)

@@ -7,18 +7,18 @@ package struct StoreReport: Sendable {
     package var information: StoreInformation
     package var recovery: Container.RecoveryReport
     package var statistics: IndexStatistics
-    /// Of one database.
+    /// Of the databases that were asked about.
     package var zoneCount = 0
     package var recordCount = 0
 
     package init(
-        of container: Container, in database: Database
+        of container: Container, in databases: [Database]
     ) async throws(StoreError) {
         information = container.information
         recovery = container.recoveryReport
-        for zone in try await database.allRecordZones() {
-            zoneCount += 1
-            recordCount += try await database.recordCount(inZoneWith: zone.zoneID)
+        for database in databases {
+            zoneCount += try await database.allRecordZones().count
+            recordCount += try await database.usage().recordCount
         }
         statistics = try await container.indexStatistics()
     }

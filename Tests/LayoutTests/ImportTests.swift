@@ -19,7 +19,8 @@ private let reach: [String: Set<String>] = {
         "Stratus": journal.union(["StratusIndex", "StratusAssets", "FoundationEssentials"]),
         "StratusGateway": bytes.union(["Stratus", "FoundationEssentials"]),
         "StratusTool": all.union(["StratusGateway"]),
-        "Support": journal.union(tests),
+        // Starts processes.
+        "Support": journal.union(tests).union(["Glibc"]),
         "StratusBytesTests": tests.union(bytes),
         "StratusFilesTests": tests.union(files),
         "StratusJournalTests": tests.union(journal),

@@ -123,7 +123,7 @@ import Testing
         try writer.folder(bytes("sub")).finish(mode: 0o1750, modifiedNanoseconds: -1_500_000_000)
         let made = try FileTree(folder.path + "/made")
         let found = try made.folder([])
-        #expect(try found.names() == [bytes("link"), bytes("sub")])
+        #expect(try Array(found.names()) == [bytes("link"), bytes("sub")])
         let link = try found.entry(bytes("link"))
         #expect(link.kind == .link && link.modifiedNanoseconds == -1)
         #expect(try found.target(bytes("link")) == bytes("\u{1}no/where"))
@@ -132,6 +132,73 @@ import Testing
         let inner = try made.folder(bytes("sub")).entry([0xff])
         #expect(inner.mode == 0o4640 && inner.modifiedNanoseconds == 1_999_999_999)
         #expect(inner.size == 3)
+    }
+
+    @Test func `a file has no name before it is whole, so that nothing of it can stay behind`()
+        throws
+    {
+        let folder = try Folder()
+        let top = try TreeWriter(folder.path + "/made").folder([])
+        let treeFile = try top.makeFile(bytes("tree"), length: 4)
+        try treeFile.write([bytes("part")[...]], at: 0)
+        let fresh = try FreshFile(folder.path + "/made/fresh", length: 4)
+        try fresh.write([bytes("part")[...]], at: 0)
+        let other = try #require(FreshFile(replacing: folder.path + "/made/other"))
+        try other.write([bytes("part")[...]], at: 0)
+        let files = FileManager.default
+        #expect(try files.contentsOfDirectory(atPath: folder.path + "/made") == [])
+        try treeFile.finish(mode: 0o600, modifiedNanoseconds: 0)
+        try fresh.place()
+        try other.replace()
+        let names = try files.contentsOfDirectory(atPath: folder.path + "/made").sorted()
+        #expect(names == ["fresh", "other", "tree"])
+    }
+
+    @Test func `a file takes the place of another with its permissions, and of nothing else`()
+        throws
+    {
+        let folder = try Folder()
+        let top = try TreeWriter(folder.path + "/made").folder([])
+        try top.makeFile(bytes("old"), length: 0).finish(mode: 0o640, modifiedNanoseconds: 0)
+        try top.makeLink(bytes("link"), to: bytes("old"), modifiedNanoseconds: 0)
+        let file = try #require(FreshFile(replacing: folder.path + "/made/old"))
+        try file.write([bytes("new")[...]], at: 0)
+        try file.replace()
+        let made = try FileTree(folder.path + "/made").folder([])
+        let entry = try made.entry(bytes("old"))
+        #expect(entry.mode == 0o640 && entry.size == 3)
+        #expect(try Array(made.names()) == [bytes("link"), bytes("old")])
+        for name in ["made/link", "made", "made/none/file", "made/"] {
+            #expect(FreshFile(replacing: "\(folder.path)/\(name)") == nil, "\(name)")
+        }
+    }
+
+    @Test func `a walk goes back to where it came from, and never out of the tree`() throws {
+        let folder = try Folder()
+        let writer = try TreeWriter(folder.path + "/tree")
+        var making = writer.walk()
+        for name in ["a", "b", "c"] {
+            try making.folder.makeFolder(bytes(name))
+            try making.enter(bytes(name))
+        }
+        var walk = try FileTree(folder.path + "/tree").walk()
+        for name in ["a", "b", "c"] { try walk.enter(bytes(name)) }
+        #expect(walk.path == bytes("a/b/c"))
+        // What is above it now is no part of the way.
+        try FileManager.default.moveItem(
+            atPath: folder.path + "/tree/a/b/c", toPath: folder.path + "/in/c")
+        try walk.leave()
+        #expect(walk.path == bytes("a/b") && walk.folder.path == bytes("a/b"))
+        #expect(try Array(walk.folder.names()) == [])
+        try FileManager.default.moveItem(
+            atPath: folder.path + "/tree/a", toPath: folder.path + "/in/a")
+        // The folder itself, wherever it lies now, and then the one that it was come from.
+        try walk.leave()
+        #expect(walk.path == bytes("a"))
+        try walk.leave()
+        #expect(walk.path == [] && walk.folder.path == [])
+        #expect(try Array(walk.folder.names()) == [])
+        #expect(throws: SystemError.self) { try walk.enter(bytes("a")) }
     }
 
     @Test func `pieces are written one after the other, however many and in whatever order`()
@@ -178,7 +245,8 @@ import Testing
         let top = try writer.folder([])
         try top.makeLink(bytes("out"), to: bytes("../in"), modifiedNanoseconds: 0)
         #expect(code { try top.makeFolder(bytes("out")) } == .exists)
-        #expect(code { _ = try top.makeFile(bytes("out"), length: 4) } == .exists)
+        let file = try top.makeFile(bytes("out"), length: 4)
+        #expect(code { try file.finish(mode: 0o600, modifiedNanoseconds: 0) } == .exists)
         #expect(code { _ = try writer.folder(bytes("out")) } != nil)
         try folder.link("dangling", to: "nowhere")
         for name in ["other", "dangling", "in"] {
@@ -186,6 +254,23 @@ import Testing
         }
         #expect(!TreeWriter.isName(bytes("..")) && !TreeWriter.isName(bytes("a/b")))
         #expect(!TreeWriter.isTarget([]) && !TreeWriter.isTarget([65, 0, 66]))
+    }
+
+    @Test(arguments: [
+        LocalStorage.Access.reading, .writing(creating: false), .writing(creating: true),
+    ])
+    func `a store whose directory cannot be opened or made is named by its path`(
+        access: LocalStorage.Access
+    ) throws {
+        let folder = try Folder()
+        let path = folder.path + "/none/store"
+        let error = #expect(throws: StorageError.self) { try LocalStorage(at: path, access) }
+        #expect(error?.file == path)
+        // A file where the directory should be.
+        let other = #expect(throws: StorageError.self) {
+            try LocalStorage(at: folder.path + "/other", access)
+        }
+        #expect(other?.file == folder.path + "/other")
     }
 
     @Test func `an error of the system says what it means`() throws {

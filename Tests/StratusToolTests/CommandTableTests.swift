@@ -6,7 +6,8 @@ struct CommandTableTests {
 
     @Test func `the table has the commands of the first part`() {
         let names = [
-            "import", "export", "exec", "follow", "info", "zones", "records", "show", "log",
+            "import", "export", "exec", "follow", "info", "users", "zones", "records", "show",
+            "log",
             "changes",
             "verify",
             "hash", "asset", "stats", "gc", "checkpoint", "reindex", "help", "completion",
@@ -56,7 +57,7 @@ struct CommandTableTests {
     }
 
     @Test func `the exit codes are the published ones`() {
-        let numbers: [Int32] = [0, 1, 2, 3, 10, 11, 12, 13, 14, 15, 16, 17, 18, 70]
+        let numbers: [Int32] = [0, 1, 2, 3, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 70]
         #expect(ExitCode.published.map(\.number) == numbers)
         #expect(ExitCode.signal(2).number == 130)
     }

@@ -43,6 +43,34 @@ import Testing
         #expect(third.results.hasPrefix("0 saved, 3 unchanged, 0 deleted, 0 skipped"))
     }
 
+    @Test func `an import deletes what was stored below a folder that is gone, and nothing else`()
+        async throws
+    {
+        let place = try Place()
+        let files = FileManager.default
+        for path in ["x/y/z", "x/w"] {
+            try files.createDirectory(
+                atPath: "\(place.path)/tree/sub/\(path)", withIntermediateDirectories: true)
+            try place.write("deep", "tree/sub/\(path)/f")
+        }
+        try await place.importTree()
+        try files.removeItem(atPath: place.path + "/tree/sub/x")
+        // A folder in the place of a file, and the other way round.
+        try files.removeItem(atPath: place.path + "/tree/a.txt")
+        try files.createDirectory(
+            atPath: place.path + "/tree/a.txt", withIntermediateDirectories: false)
+        let second = try await place.run("import @/tree @/store --zone files")
+        #expect(second.code == .ok, "\(second.messages)")
+        #expect(second.results.hasPrefix("2 saved, 2 unchanged, 7 deleted, 0 skipped"))
+        _ = try await place.run("import @/tree @/fresh --zone files")
+        #expect(try await hash(place, "store") == hash(place, "fresh"))
+        try files.removeItem(atPath: place.path + "/tree/sub")
+        try place.write("file now", "tree/sub")
+        _ = try await place.run("import @/tree @/store --zone files")
+        _ = try await place.run("import @/tree @/other --zone files")
+        #expect(try await hash(place, "store") == hash(place, "other"))
+    }
+
     @Test func `only --checksum finds a change under the same size and time`() async throws {
         let place = try Place()
         try await place.importTree()
@@ -110,10 +138,13 @@ import Testing
         let place = try Place()
         try await place.importTree()
         let info = try await place.run("info @/store", json: true)
-        #expect(info.results.contains("\"records\":4") && info.results.contains("\"zones\":2"))
+        // The default zones of the public database and of the user count, too.
+        #expect(info.results.contains("\"records\":4") && info.results.contains("\"zones\":3"))
         #expect(info.results.contains("\"closedCleanly\":true"))
         let zones = try await place.run("zones @/store")
-        #expect(zones.results == "0  _defaultZone\n4  files\n")
+        #expect(
+            zones.results
+                == "0  _defaultZone  public\n0  _defaultZone  local\n4  files  local\n")
         let list = try await place.run("records @/store --zone files --type Link")
         let name = try #require(list.results.split(separator: " ").first)
         let shown = try await place.run("show @/store \(name) --zone files")
@@ -154,6 +185,11 @@ import Testing
         ("info @/none", 10), ("show @/store x --zone files", 14),
         ("records @/store --zone none", 14), ("changes @/store --since rubbish", 2),
         ("changes @/store --database public", 2),
+        ("asset @/store 18b7cb099a9ea3f50ba899b5ba81e0d3 none @/file --zone files", 14),
+        ("import @/nowhere @/store --zone files", 14), ("export @/store @/a/b --zone files", 14),
+        ("export @/store @/tree --zone files", 19), ("export @/store @/a --zone none", 14),
+        ("import @/tree/a.txt @/store --zone files", 14), ("info @/tree", 10),
+        ("records @/store --zone files --limit 0", 2), ("exec @/store --jobs 0", 2),
     ])
     func `what cannot be done gives its code`(line: String, code: UInt8) async throws {
         let place = try Place()
@@ -161,6 +197,98 @@ import Testing
         let result = try await place.run(line)
         #expect(result.code.number == Int32(code))
         #expect(result.messages.hasPrefix("stratus: "))
+    }
+
+    @Test func `what no user is named for is shown of all, and never as if there were nothing`()
+        async throws
+    {
+        let place = try Place()
+        let container = try await Container.open(at: place.path + "/store", creating: true)
+        let names = ["anna", "ben"].map { container.userRecordName(for: $0) }
+        for name in names {
+            let database = container.privateDatabase(for: name)
+            let zone = try await database.save(RecordZone(zoneName: "notes")).zoneID
+            try await database.save(
+                Record(recordType: "T", recordID: Record.ID(recordName: "r", zoneID: zone)))
+        }
+        try await container.close()
+        let users = try await place.run("users @/store")
+        #expect(
+            users.results
+                == names.enumerated().map { "\($0 + 1)  \($1)  2 zones  1 record\n" }.joined())
+        let json = try await place.run("users @/store", json: true).results
+        #expect(json.contains(#""number":2,"recordName":"\#(names[1])","zones":2,"records":1,"#))
+        let zones = try await place.run("zones @/store").results.split(separator: "\n")
+        #expect(zones.contains("1  notes  \(names[0])") && zones.contains("1  notes  \(names[1])"))
+        let info = try await place.run("info @/store")
+        #expect(info.results.contains("\(names[0]): 2 zones, 1 record\n"))
+        #expect(try await place.run("info @/store", json: true).results.contains(#""records":2,"#))
+        let one = try await place.run("info @/store --as anna", json: true).results
+        #expect(one.contains(#""records":1,"#))
+        for line in [
+            "records @/store --zone notes", "hash @/store", "changes @/store",
+            "export @/store @/again --zone notes", "show @/store r --zone notes",
+        ] {
+            let result = try await place.run(line)
+            #expect(result.code == .usage && result.results.isEmpty, "\(line)")
+            #expect(result.messages.contains("name a user with --as"), "\(line)")
+        }
+        #expect(try await place.run("hash @/store --as anna").code == .ok)
+    }
+
+    @Test func `as many changes are shown as --limit asks for, whatever a page holds`()
+        async throws
+    {
+        let place = try Place()
+        let container = try await Container.open(
+            at: place.path + "/store", creating: true, durability: .none)
+        let database = container.privateDatabase(for: "local")
+        let zone = try await database.save(RecordZone(zoneName: "files")).zoneID
+        // More than the 8 MiB that a page may be long.
+        for number in 0..<100 {
+            var record = Record(
+                recordType: "T", recordID: Record.ID(recordName: "r\(number)", zoneID: zone))
+            record["x"] = .bytes(Data(repeating: UInt8(number), count: 100_000))
+            try await database.save(record)
+        }
+        try await container.close()
+        for (limit, count) in [(99, 99), (1_000_000, 100)] {
+            let line = "changes @/store --zone files --limit \(limit)"
+            let shown = try await place.run(line).results.split(separator: "\n")
+            #expect(shown.count == count + 1)
+            #expect(shown.last?.hasSuffix(" (more to come)") == (count < 100))
+        }
+        let page = try await place.run("changes @/store --zone files").results
+        #expect(page.hasSuffix(" (more to come)\n"))
+        let none = try await place.run("changes @/store --limit 0")
+        #expect(none.code == .usage && none.messages.contains("1 or more"))
+    }
+
+    @Test func `a hash shows its progress, with what is left`() async throws {
+        let place = try Place()
+        try await place.importTree()
+        for line in ["hash @/store", "hash @/store --zone files --system"] {
+            let hash = try await place.run(line + " --progress json")
+            let last = try #require(hash.messages.split(separator: "\n").last)
+            #expect(last.hasPrefix(#"{"type":"progress","title":"hashing","unit":"records","#))
+            #expect(last.contains(#""done":4,"total":4,"#))
+            #expect(hash.results == (try await place.run(line).results))
+        }
+    }
+
+    @Test func `an error about a store says which`() async throws {
+        let place = try Place()
+        for line in ["info @/none", "verify @/none", "exec @/none", "checkpoint @/none"] {
+            let result = try await place.run(line)
+            #expect(result.code == .noStore, "\(line)")
+            #expect(result.messages.contains("\(place.path)/none"), "\(line): \(result.messages)")
+        }
+        let empty = try await place.run("info @/tree")
+        #expect(empty.code == .noStore && empty.messages.contains("(file \(place.path)/tree)"))
+        try await place.importTree()
+        let target = try await place.run("follow @/store --into @/no/where --once")
+        #expect(target.code == .noStore, "\(target.messages)")
+        #expect(target.messages.contains("\(place.path)/no"), "\(target.messages)")
     }
 
     @Test(arguments: [
@@ -184,6 +312,23 @@ import Testing
         #expect(result.code == .locked)
         #expect(result.messages.contains("process"))
         try await container.close()
+    }
+
+    @Test func `info says who writes to the store, while somebody does`() async throws {
+        let place = try Place()
+        try await place.importTree()
+        let idle = try await place.run("info @/store")
+        #expect(
+            idle.results.contains("closed cleanly\n") && !idle.results.contains("being written"))
+        #expect(!(try await place.run("info @/store", json: true).results.contains(#""writer""#)))
+        let container = try await Container.open(at: place.path + "/store")
+        let busy = try await place.run("info @/store")
+        #expect(busy.code == .ok && busy.results.contains("being written\n"))
+        let json = try await place.run("info @/store", json: true).results
+        let process = "process \(ProcessInfo.processInfo.processIdentifier)"
+        #expect(json.contains(#""writer":"\#(process)"#) && busy.results.contains(process))
+        try await container.close()
+        #expect(try await place.run("info @/store").results.contains("none"))
     }
 
     @Test func `a token of another store is expired`() async throws {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Stratus
 import StratusTool
 import Support
 import Synchronization
@@ -77,6 +78,33 @@ import Testing
         #expect(answers.allSatisfy { !$0.contains("ErrorCode") })
         let hash = try await place.run("hash @/store --as a", json: true).results
         #expect(hash.contains(#""records":\#(Self.requestCount)"#))
+    }
+
+    @Test(arguments: ["", "--seed 1 --now 2026-01-31T12:00:00Z"])
+    func `a reader beside a running exec sees every change that was answered`(
+        options: String
+    ) async throws {
+        let place = try Place()
+        let process = try ToolProcess(
+            ["exec", "\(place.path)/store", "--create"]
+                + options.split(separator: " ").map(String.init))
+        process.write(Self.makeZone)
+        #expect(process.readLine().contains(#""status":200,"#))
+        let reader = try await Container.openReadOnly(at: place.path + "/store")
+        let zone = RecordZone.ID(zoneName: "n")
+        for id in 0..<5 {
+            process.write(Self.save(id))
+            #expect(process.readLine().hasPrefix(#"{"id":\#(id),"status":200,"#))
+            // Its input is open, and nothing further comes.
+            try await reader.refresh()
+            let record = try await reader.privateDatabase(for: "a").record(
+                for: Record.ID(recordName: "r\(id)", zoneID: zone))
+            #expect(record["x"]?.int64Value == Int64(id))
+        }
+        let other = try await place.run("info @/store --as a", json: true)
+        #expect(other.results.contains(#""records":5"#))
+        process.closeInput()
+        #expect(process.wait() == 0)
     }
 
     @Test func `a line that is no request is answered with its number, and the next is served`()
@@ -182,7 +210,10 @@ import Testing
             ])
     }
 
-    @Test func `the same input makes the same store and the same answers`() async throws {
+    @Test(arguments: ["none", "full"])
+    func `the same input makes the same store and the same answers`(
+        durability: String
+    ) async throws {
         var random = SeededGenerator(seed: 5)
         var lines = [Self.makeZone]
         for id in 0..<300 { lines.append(Self.save(id, name: "r\(random.below(50))")) }
@@ -191,7 +222,7 @@ import Testing
                 + #"[{"operationType":"create","record":{"recordType":"T"}}]}}"#)
         lines.append("bad")
         let input = Array(lines.joined(separator: "\n").utf8)
-        let options = "--create --seed 7 --now 2026-01-31T12:00:00.5Z --durability none"
+        let options = "--create --seed 7 --now 2026-01-31T12:00:00.5Z --durability \(durability)"
         let (first, second) = (try Place(), try Place())
         let answers = try await exec(options, input, in: first, pieces: 1000).lines
         #expect(try await exec(options, input, in: second, pieces: 333).lines == answers)

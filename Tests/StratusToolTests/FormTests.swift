@@ -5,7 +5,7 @@ import Testing
 /// What is the same for all commands about a store.
 @Suite struct FormTests {
     private static let lines = [
-        "info @/store", "zones @/store", "records @/store --zone files",
+        "info @/store", "users @/store", "zones @/store", "records @/store --zone files",
         "show @/store NAME --zone files", "log @/store", "changes @/store --zone files",
         "verify @/store", "hash @/store",
         "stats @/store", "checkpoint @/store", "reindex @/store",
@@ -32,7 +32,7 @@ import Testing
         #expect(objects.allSatisfy { $0.hasPrefix("{\"type\":") && $0.hasSuffix("}") })
     }
 
-    @Test(arguments: ["zones @/store", "records @/store --zone files", "hash @/store"])
+    @Test(arguments: ["records @/store --zone files", "hash @/store"])
     func `a command asks as the local user of the private database unless told otherwise`(
         line: String
     ) async throws {

@@ -74,6 +74,27 @@ struct HelpTests {
         }
     }
 
+    @Test func `the exit codes are those that are published, and the help says the same`() {
+        let published: [(Int32, String)] = [
+            (0, "done"), (1, "differences or damage found"),
+            (2, "the command line is not understood"),
+            (3, "done in part: some items were skipped"), (10, "no store there"),
+            (11, "another writer holds the store"), (12, "the store has a newer format"),
+            (13, "the store is damaged and cannot be opened"),
+            (14, "no such zone, record, field, offset, token or path"),
+            (15, "the token has expired"), (16, "no space left"), (17, "not permitted"),
+            (18, "the backup is not valid"), (19, "the name is taken, and nothing was replaced"),
+            (70, "the tool has failed"),
+        ]
+        #expect(ExitCode.published.map(\.number) == published.map(\.0))
+        #expect(ExitCode.published.map(\.meaning) == published.map(\.1))
+        let lines = Help.overview(table, columns: 100).map(\.text)
+        for (number, meaning) in published {
+            #expect(lines.contains { $0.hasPrefix("  \(number) ") && $0.hasSuffix(" " + meaning) })
+        }
+        #expect(lines.contains("  128+N  stopped by signal N"))
+    }
+
     @Test(arguments: ["help --json", "--json", "-h --json"])
     func `help as JSON has the tool and each command`(line: String) async throws {
         let capture = Capture()

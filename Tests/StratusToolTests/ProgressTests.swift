@@ -12,7 +12,7 @@ struct ProgressTests {
             $0.isAnimated = isAnimated
             $0.columns = columns
         }
-        return Progress("importing", .items("records"), total: total, mode, to: output, at: second)
+        return Progress("importing", .items("record"), total: total, mode, to: output, at: second)
     }
 
     private var lines: [String] { capture.messages.split(separator: "\n").map(String.init) }

@@ -66,6 +66,12 @@ struct ToolTests {
         #expect(Quantities.size(value) == size)
     }
 
+    @Test func `one thing is not told as many`() {
+        #expect(Quantities.count(1, "entry") == "1 entry")
+        #expect(Quantities.count(0, "entry") == "0 entries")
+        #expect(Quantities.count(1_200, "record") == "1,200 records")
+    }
+
     @Test(arguments: [
         (0, "0 ms", "0 s"), (0.25, "250 ms", "1 s"), (2.125, "2.1 s", "3 s"),
         (9.99, "9.9 s", "10 s"), (59.5, "59 s", "1 min 0 s"), (200, "3 min 20 s", "3 min 20 s"),

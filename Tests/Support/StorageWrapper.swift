@@ -22,6 +22,7 @@ extension StorageWrapper {
         try under.pin(name)
     }
     package func hasWriter() throws(StorageError) -> Bool { try under.hasWriter() }
+    package func writer() throws(StorageError) -> String? { try under.writer() }
     package func close() { under.close() }
 }
 

@@ -10,6 +10,7 @@ extension Tool {
             "exec": Exec.run,
             "follow": Follow.run,
             "info": Show.info,
+            "users": Show.users,
             "zones": Show.zones,
             "records": Show.records,
             "show": Show.record,

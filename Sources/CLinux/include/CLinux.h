@@ -10,6 +10,12 @@
 /// openat(2). `flags` and `mode` as there.
 int clinux_openat(int directory, const char *name, int flags, uint32_t mode);
 
+/// openat(2) with O_TMPFILE, for reading and writing: a file without a name in `directory`.
+int clinux_open_unnamed(int directory, uint32_t mode);
+
+/// linkat(2) of an open file: gives one without a name its name.
+int clinux_link_unnamed(int file, int directory, const char *name);
+
 /// fallocate(2) without growing the file.
 int clinux_allocate(int file, int64_t offset, int64_t length);
 

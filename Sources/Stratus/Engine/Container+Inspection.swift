@@ -1,5 +1,6 @@
 public import FoundationEssentials
 internal import StratusBytes
+internal import StratusFiles
 internal import StratusIndex
 package import StratusJournal
 
@@ -45,12 +46,35 @@ extension Container {
             lastCommit: reading.lastTime == 0 ? nil : Date(timeIntervalSince1970: last))
     }
 
+    /// Who has the store open for writing now, in words for people: process and machine; nil where
+    /// no writer does.
+    package func writer() throws(StoreError) -> String? {
+        do {
+            return try foundation.storage.writer()
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
     /// The frames of the journal from `start` on, before `end`.
     package func log(from start: UInt64 = 0, to end: UInt64? = nil) -> JournalLog {
         let reading = reading
         return JournalLog(
             reading.view, from: JournalOffset(rawValue: start),
             to: end.map { min(JournalOffset(rawValue: $0), reading.head) } ?? reading.head)
+    }
+
+    /// The user record name of a user of the store. Numbers begin with 1 and have no gaps.
+    package func userRecordName(number: UInt32) throws(StoreError) -> String {
+        guard let user = try reading.waiting.user(number) else {
+            throw StoreError(.internalError, "the index does not name user \(number)")
+        }
+        return user.recordName
+    }
+
+    /// Whether `user` ever wrote to the store.
+    package func hasUser(_ user: String) throws(StoreError) -> Bool {
+        try reading.waiting.known(userID(user)) != nil
     }
 
     /// The database with that number, for messages: `public` or the owner's user record name.

@@ -128,6 +128,12 @@ final class Engine: Sendable {
             preparation: placed.preparation ?? preparation, start: placed.start)
     }
 
+    /// Where the caller takes the steps: tells readers in other processes up to where the journal
+    /// is durable. The engine's thread does so by itself, 2 ms after the last commit.
+    func announceDurable() {
+        if driver == .caller { _ = committer.idle(now: Clock.monotonicNanoseconds) }
+    }
+
     private func commitAlone(_ commit: PendingCommit) {
         committer.commit([commit])
         if keeper.isDue { keeper.step() }

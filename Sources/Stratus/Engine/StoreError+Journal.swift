@@ -49,7 +49,7 @@ extension StoreError {
     }()
 
     init(_ error: StorageError) {
-        let call = error.cause.map { error.file.isEmpty ? "\($0)" : " (\($0))" } ?? ""
+        let call = error.cause.map { " (\($0))" } ?? ""
         switch error.kind {
         case .locked(let holder):
             self.init(.serviceUnavailable, "the store is locked by \(holder)")

@@ -178,9 +178,16 @@ extension StoreError: CustomStringConvertible {
     /// Code, reason and place in one line.
     public var description: String {
         var text = "\(reason) (\(code))"
-        if let place { text += " at \(place.file), byte \(place.byte): \(place.kind)" }
+        if let place { text += " at \(place.text): \(place.kind)" }
         if let recordID { text += " [record \(recordID.recordName)]" }
         if let zoneID { text += " [zone \(zoneID.zoneName)]" }
         return text
+    }
+}
+
+extension StoreError.Place {
+    /// File and byte; where only an offset of the journal is known, that.
+    fileprivate var text: String {
+        file.isEmpty ? "offset \(offset ?? 0) of the journal" : "\(file), byte \(byte)"
     }
 }

@@ -40,31 +40,42 @@ extension DatabaseSnapshot {
     public func contentHash(
         of id: RecordZone.ID, includingSystem: Bool = false
     ) throws(StoreError) -> ContentHash {
-        let reading = reading
-        return try reading.contentHash(
-            of: try zone(id, reading), id, includingSystem: includingSystem)
+        try contentHash(of: id, includingSystem: includingSystem) { _ in }
     }
 
     /// The hash of all zones.
     public func contentHash(includingSystem: Bool = false) throws(StoreError) -> ContentHash {
+        try contentHash(of: nil, includingSystem: includingSystem) { _ in }
+    }
+
+    /// The hash of a zone, or of all. `progress` is told after each page how many records were read.
+    package func contentHash(
+        of id: RecordZone.ID?, includingSystem: Bool, progress: (Int) -> Void
+    ) throws(StoreError) -> ContentHash {
         let reading = reading
+        if let id {
+            return try reading.contentHash(
+                of: try zone(id, reading), id, includingSystem: includingSystem, progress)
+        }
         var hashes: [ContentHash] = []
+        var count = 0
         for (id, place) in try livingZones(reading).sorted(by: { $0.0.precedes($1.0) }) {
-            let hash = try reading.contentHash(of: place, id, includingSystem: includingSystem)
+            let hash = try reading.contentHash(
+                of: place, id, includingSystem: includingSystem, { progress(count + $0) })
+            count += hash.recordCount
             if hash.recordCount > 0 || !id.isDefault { hashes.append(hash) }
         }
         var writer = ByteWriter()
         writer.varint(hashes.count)
         for hash in hashes { writer.append(hash.digest) }
-        return ContentHash(
-            digest: SHA256.hash(writer.bytes),
-            recordCount: hashes.reduce(0) { $0 + $1.recordCount })
+        return ContentHash(digest: SHA256.hash(writer.bytes), recordCount: count)
     }
 }
 
 extension StoreReading {
     fileprivate func contentHash(
-        of zone: ZonePlace, _ id: RecordZone.ID, includingSystem: Bool
+        of zone: ZonePlace, _ id: RecordZone.ID, includingSystem: Bool,
+        _ progress: (Int) -> Void
     ) throws(StoreError) -> ContentHash {
         var sum = Sum256()
         var count = 0
@@ -75,6 +86,7 @@ extension StoreReading {
                 sum.add(SHA256.hash(record.canonicalBytes(includingSystem: includingSystem)))
             }
             count += places.count
+            progress(count)
             places.removeAll(keepingCapacity: true)
             length = 0
         }

@@ -41,18 +41,36 @@ extension DatabaseSnapshot {
         inZoneWith id: RecordZone.ID, type: String? = nil, desiredKeys: [String]? = nil,
         resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil
     ) throws(StoreError) -> RecordPage {
+        try page(ofZoneWith: id, desiredKeys, resultsLimit, from: cursor) { zone, reading in
+            guard let type else { return KeySpace.records.key(zone: zone) }
+            return reading.schema.number(type).map {
+                KeySpace.types.key(zone: zone).appending($0)
+            }
+        }
+    }
+
+    /// The records of a zone whose parent is the record of that name, a page at a time.
+    package func records(
+        inZoneWith id: RecordZone.ID, withParent parent: String, desiredKeys: [String]? = nil,
+        resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil
+    ) throws(StoreError) -> RecordPage {
+        try page(ofZoneWith: id, desiredKeys, resultsLimit, from: cursor) { zone, reading in
+            .children(zone, of: reading.hash(parent))
+        }
+    }
+
+    /// A page of the records that a map of the index names, whose keys begin with what `prefix` says
+    /// and go on with the hash of the record's name; none where it says nothing.
+    private func page(
+        ofZoneWith id: RecordZone.ID, _ desiredKeys: [String]?, _ resultsLimit: Int?,
+        from cursor: RecordPage.Cursor?, _ prefix: (UInt32, StoreReading) -> IndexKey?
+    ) throws(StoreError) -> RecordPage {
         let reading = reading
         guard let zone = try usedZone(id, reading) else { return RecordPage() }
         guard cursor.map({ $0.zone == zone.number }) ?? true else {
             throw StoreError(.invalidArguments, "the cursor is of another zone")
         }
-        let prefix: IndexKey
-        if let type {
-            guard let number = reading.schema.number(type) else { return RecordPage() }
-            prefix = KeySpace.types.key(zone: zone.number).appending(number)
-        } else {
-            prefix = KeySpace.records.key(zone: zone.number)
-        }
+        guard let prefix = prefix(zone.number, reading) else { return RecordPage() }
         let limit = Page(resultsLimit).limit
         let (places, next) = try reading.places(prefix, zone.number, from: cursor, limit)
         let records = try reading.records(places, in: id)

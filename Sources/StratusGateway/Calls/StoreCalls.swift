@@ -11,7 +11,7 @@ struct StoreInfo: Call {
         let database =
             session.request.user == nil
             ? session.container.publicDatabase() : try session.database()
-        return try await StoreReport(of: session.container, in: database).json()
+        return try await StoreReport(of: session.container, in: [database]).json()
     }
 }
 

@@ -4,7 +4,8 @@ extension CommandTable {
         tool: "stratus",
         summary: "looks into Stratus stores, fills them and compares them",
         commands: [
-            .importDirectory, .exportDirectory, .exec, .follow, .info, .zones, .records, .show,
+            .importDirectory, .exportDirectory, .exec, .follow, .info, .users,
+            .zones, .records, .show,
             .log, .changes,
             .verify,
             .hash, .asset, .stats, .gc, .checkpoint, .reindex, .help, .completion, .version,
@@ -105,8 +106,9 @@ extension Command {
     fileprivate static let info = Command(
         "info", "show on one page what a store is and holds",
         details: """
-            Shows where the store is, its format, how many zones and records it has, its offsets \
-            and sizes, its checkpoint, who writes to it, and how it was closed.
+            Shows where the store is, its format, its offsets and sizes, its checkpoint, who writes \
+            to it now, how it was closed otherwise, and how many zones and records each database \
+            has, or the one that --database and --as choose.
             """,
         arguments: [.store],
         examples: [
@@ -114,12 +116,31 @@ extension Command {
             Example("stratus info ./store --json", "Writes the same as one JSON object."),
         ])
 
-    fileprivate static let zones = Command(
-        "zones", "list the zones of a database",
-        details: "Lists the zones by name, with the number of their records.",
+    fileprivate static let users = Command(
+        "users", "list the users of a store",
+        details: """
+            Lists the users who ever wrote to the store, in the order in which they came, each with \
+            its number, its user record name and what its private database holds. A store does not \
+            keep the names that its host has for users: only that of the user \
+            \(Invocation.defaultUser) is known. --as takes either.
+            """,
         arguments: [.store],
         examples: [
-            Example("stratus zones ./store", "Lists the zones of the private database."),
+            Example("stratus users ./store", "Lists all users."),
+            Example("stratus users ./store --json", "Writes them, one JSON object a line."),
+        ])
+
+    fileprivate static let zones = Command(
+        "zones", "list the zones of a store",
+        details: """
+            Lists the zones of all databases, or of the one that --database and --as choose: the \
+            public database first, then those of the users in the order in which they came. In \
+            each, the default zone comes first and the others by name, with the number of their \
+            records.
+            """,
+        arguments: [.store],
+        examples: [
+            Example("stratus zones ./store", "Lists the zones of all databases."),
             Example(
                 "stratus zones ./store --database public",
                 "Lists the zones of the public database."),
@@ -129,7 +150,10 @@ extension Command {
 
     fileprivate static let records = Command(
         "records", "list the records of a zone",
-        details: "Lists the records of a zone by name, with their types and change tags.",
+        details: """
+            Lists the names of the records of a zone with their types and change tags, in an order \
+            of the store's own, which stays the same.
+            """,
         arguments: [.store],
         options: [
             .zone("the zone to list", isRequired: true),
@@ -189,7 +213,7 @@ extension Command {
         options: [
             .zone("the changes of this zone"),
             .since("only what changed after TOKEN"),
-            .limit("at most N changes"),
+            .limit("at most N changes (default: one page, of up to 1000)"),
         ],
         examples: [
             Example("stratus changes ./store", "Shows the zones that have changed."),

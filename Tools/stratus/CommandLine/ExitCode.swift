@@ -14,6 +14,7 @@ package enum ExitCode: Hashable, Sendable {
     case noSpace
     case permission
     case invalidBackup
+    case exists
     case `internal`
     /// The process was asked to stop, or its reader has gone (SIGPIPE).
     case signal(Int32)
@@ -36,6 +37,7 @@ package enum ExitCode: Hashable, Sendable {
         case .noSpace: 16
         case .permission: 17
         case .invalidBackup: 18
+        case .exists: 19
         case .internal: 70
         case .signal(let number): 128 + number
         }
@@ -51,11 +53,12 @@ package enum ExitCode: Hashable, Sendable {
         case .locked: "another writer holds the store"
         case .newerFormat: "the store has a newer format"
         case .damaged: "the store is damaged and cannot be opened"
-        case .notFound: "no such zone, record, offset or token"
+        case .notFound: "no such zone, record, field, offset, token or path"
         case .tokenExpired: "the token has expired"
         case .noSpace: "no space left"
         case .permission: "not permitted"
         case .invalidBackup: "the backup is not valid"
+        case .exists: "the name is taken, and nothing was replaced"
         case .internal: "the tool has failed"
         case .signal: "stopped by signal N"
         }
@@ -64,6 +67,7 @@ package enum ExitCode: Hashable, Sendable {
     /// All but the signals.
     package static let published: [ExitCode] = [
         .ok, .differences, .usage, .partial, .noStore, .locked, .newerFormat, .damaged, .notFound,
-        .tokenExpired, .noSpace, .permission, .invalidBackup, .internal,
+        .tokenExpired, .noSpace, .permission, .invalidBackup, .exists,
+        .internal,
     ]
 }

@@ -23,10 +23,10 @@ extension Output.Settings {
 
 extension Output {
     /// Writes to the process's streams, results to `file` where there is one.
-    convenience init(_ settings: Settings, file: Terminal.Stream? = nil) {
-        self.init(settings) { bytes, channel in
+    convenience init(_ settings: Settings, file: OutputFile? = nil) {
+        self.init(settings, publish: { try file?.publish() }) { bytes, channel in
             switch channel {
-            case .results: try Terminal.write(bytes.span, to: file ?? .output)
+            case .results: try file?.write(bytes) ?? Terminal.write(bytes.span, to: .output)
             case .messages: try Terminal.write(bytes.span, to: .error)
             }
         }

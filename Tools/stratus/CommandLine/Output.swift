@@ -52,10 +52,16 @@ package final class Output: Sendable {
 
     package let settings: Settings
     private let write: Write
+    private let publish: @Sendable () throws -> Void
     private let state = Mutex(State())
 
-    package init(_ settings: Settings, write: @escaping Write) {
+    /// `publish` is called whenever what was written so far may be read.
+    package init(
+        _ settings: Settings, publish: @escaping @Sendable () throws -> Void = {},
+        write: @escaping Write
+    ) {
         self.settings = settings
+        self.publish = publish
         self.write = write
     }
 
@@ -113,9 +119,10 @@ extension Output {
         }
     }
 
-    /// Sends off what has gathered.
+    /// Sends off what has gathered, which may be read from now on.
     package func flush() throws {
         try state.withLock { state in try send(&state) }
+        try publish()
     }
 
     private func gather(_ line: String, end: String = "\n") throws {
@@ -164,8 +171,8 @@ extension Output {
 
     /// Why the command ends.
     package func report(_ error: ToolError) {
-        // What was found before the error comes before it where both are on one terminal.
-        try? flush()
+        // What was found before the error comes before it where both have one reader.
+        try? state.withLock { state in try send(&state) }
         if isJSON {
             say(JSONWriter.line(type: "error", error.json))
             return

@@ -15,7 +15,7 @@ package struct Progress {
     }
 
     package enum Unit: Equatable, Sendable {
-        /// Things, in the plural: `records`.
+        /// Things, in the singular: `record`.
         case items(String)
         case bytes
     }
@@ -107,7 +107,7 @@ extension Progress {
     private func object(_ seconds: Double) -> JSONObject {
         let name =
             switch unit {
-            case .items(let name): name
+            case .items(let name): Quantities.plural(of: name)
             case .bytes: "bytes"
             }
         var object: JSONObject = [
@@ -123,7 +123,8 @@ extension Progress {
     private func amount(_ value: UInt64, isLast: Bool = true) -> String {
         switch unit {
         case .bytes: Quantities.size(value)
-        case .items(let name): Quantities.count(value) + (isLast ? " \(Output.escaped(name))" : "")
+        case .items(let name):
+            isLast ? Quantities.count(value, Output.escaped(name)) : Quantities.count(value)
         }
     }
 

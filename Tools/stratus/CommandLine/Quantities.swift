@@ -11,6 +11,16 @@ package enum Quantities {
         return String(decoding: digits, as: UTF8.self)
     }
 
+    /// `1 entry`, `1,234 entries`, of the noun `entry`.
+    package static func count(_ value: some BinaryInteger, _ noun: String) -> String {
+        count(UInt64(clamping: value)) + " " + (value == 1 ? noun : plural(of: noun))
+    }
+
+    /// `entries` of `entry`, `records` of `record`.
+    package static func plural(of noun: String) -> String {
+        noun.hasSuffix("y") ? noun.dropLast() + "ies" : noun + "s"
+    }
+
     /// `999 B`, `1.2 KiB`, `34 MiB`: two digits or three, cut rather than rounded, so that nothing
     /// looks larger than it is.
     package static func size(_ bytes: UInt64) -> String {

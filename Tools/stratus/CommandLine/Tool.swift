@@ -1,4 +1,4 @@
-internal import StratusFiles
+internal import Stratus
 
 /// What a command does. It writes to the output, says by its code how that went, and throws what
 /// stopped it; ``ToolError/init(describing:)`` turns that into words and a code.
@@ -35,12 +35,11 @@ package struct Tool: Sendable {
             return await perform(invocation, Output(settings))
         }
         do {
-            let file = try Terminal.open(path)
+            let file = try OutputFile(path)
             let code = await perform(invocation, Output(settings, file: file))
-            try Terminal.close(file)
+            try file.close()
             return code
         } catch {
-            let error = ToolError(error, "cannot write the output", path)
             Output(settings).report(error)
             return error.code
         }
@@ -60,9 +59,12 @@ package struct Tool: Sendable {
         } catch is Output.Closed {
             return .brokenPipe
         } catch {
-            let error = ToolError(describing: error)
-            output.report(error)
-            return error.code
+            var told = ToolError(describing: error)
+            if error is StoreError, told.isOfStore, told.file == nil {
+                told.file = invocation.optionalArgument("STORE")
+            }
+            output.report(told)
+            return told.code
         }
     }
 

@@ -18,8 +18,6 @@ extension ToolError {
         self.init(error)
         message = "\(failure): \(error)"
         file = path
-        // A path that cannot be is a slip of the command line, not a failure of the tool.
-        if code == .internal, error.code != .inputOutput { code = .usage }
     }
 
     private init(_ error: SystemError) {
@@ -27,6 +25,8 @@ extension ToolError {
         switch error.code {
         case .noSpace: self.init(.noSpace, id: "system.no-space", message)
         case .permission: self.init(.permission, id: "system.permission", message)
+        case .exists: self.init(.exists, id: "system.exists", message)
+        case _ where error.isOfPath: self.init(.notFound, id: "system.not-found", message)
         default: self.init(.internal, id: "system." + error.call.description, message)
         }
     }

@@ -37,6 +37,14 @@ package struct ToolError: Error, Equatable, Sendable {
 }
 
 extension ToolError {
+    /// Whether it is about a store as a whole.
+    var isOfStore: Bool {
+        switch code {
+        case .noStore, .locked, .newerFormat, .noSpace, .permission: true
+        default: false
+        }
+    }
+
     /// The object that `--json` writes to standard error.
     package var json: JSONObject {
         var object: JSONObject = [

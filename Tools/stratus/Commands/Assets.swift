@@ -10,12 +10,14 @@ enum Assets {
         let path = invocation.optionalArgument("FILE").flatMap { $0 == "-" ? nil : $0 }
         if path == nil { try demandRoom(invocation, output) }
         let container = try await invocation.openStore()
-        let database = invocation.database(of: container)
+        let database = try invocation.readDatabase(of: container)
         let (name, field) = (invocation.argument("RECORD"), invocation.argument("FIELD"))
         let record = try await database.record(
             for: Record.ID(recordName: name, zoneID: invocation.zoneID), desiredKeys: [field])
         guard let asset = record[field]?.assetValue, let size = asset.size else {
-            throw ToolError.usage("field", "the record has no asset in the field \(field)")
+            throw ToolError(
+                .notFound, id: "field.none",
+                "the record \(name) has no asset in the field \(field)")
         }
         let start = min(Int(clamping: invocation.number("offset") ?? 0), size)
         let length = min(Int(clamping: invocation.number("length") ?? .max), size - start)
@@ -99,22 +101,24 @@ enum Assets {
         func ratio(_ ratio: Double?) -> String {
             ratio.map { ", \(Double(Int($0 * 100)) / 100) to 1" } ?? ""
         }
-        let count = Quantities.count(UInt64(found.assetCount))
         var lines = [
-            ("logical", "\(size(found.logicalBytes)) in \(count) assets"),
+            (
+                "logical",
+                "\(size(found.logicalBytes)) in \(Quantities.count(found.assetCount, "asset"))"
+            ),
             (
                 "unique",
-                "\(size(found.uniqueBytes)) in \(Quantities.count(UInt64(found.chunkCount))) chunks"
+                "\(size(found.uniqueBytes)) in \(Quantities.count(found.chunkCount, "chunk"))"
                     + ratio(found.deduplicationRatio)
             ),
             (
                 "stored",
-                "\(size(found.storedBytes)) in \(found.segmentCount) segments"
+                "\(size(found.storedBytes)) in \(Quantities.count(found.segmentCount, "segment"))"
                     + ratio(found.compressionRatio)
             ),
         ]
         lines += found.lengths.map {
-            ("below \(size($0.limit))", Quantities.count(UInt64($0.count)) + " chunks")
+            ("below \(size($0.limit))", Quantities.count($0.count, "chunk"))
         }
         try Show.write(lines, to: output)
         return .ok

@@ -80,9 +80,11 @@ extension CollectionReport {
 
     fileprivate func text(_ isDryRun: Bool) -> String {
         let would = isDryRun ? "would be " : ""
-        return "\(lostChunks) chunks that no record needs, \(size(lostBytes)), \(would)taken back; "
-            + "\(copiedChunks) chunks, \(size(copiedBytes)), \(would)copied; "
-            + "\(deletedSegments.count) segments \(would)deleted, \(size(unnamedBytes)) of them "
-            + "left by saves that were not finished; \(size(max(0, freedBytes))) \(would)freed"
+        return "\(Quantities.count(lostChunks, "chunk")) that no record needs, "
+            + "\(size(lostBytes)), \(would)taken back; "
+            + "\(Quantities.count(copiedChunks, "chunk")), \(size(copiedBytes)), \(would)copied; "
+            + "\(Quantities.count(deletedSegments.count, "segment")) \(would)deleted, "
+            + "\(size(unnamedBytes)) of them left by saves that were not finished; "
+            + "\(size(max(0, freedBytes))) \(would)freed"
     }
 }

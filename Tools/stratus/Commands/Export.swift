@@ -6,20 +6,11 @@ import StratusGateway
 /// Writes a tree that `import` brought into a zone back to a directory.
 enum Export {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
-        let container = try await invocation.openStore()
-        let snapshot = container.snapshot()
-        let database =
-            switch invocation.database {
-            case .private: snapshot.privateDatabase(for: invocation.user)
-            case .public: snapshot.publicDatabase(as: invocation.user)
-            }
-        // Read before the directory is made: there may be no such zone.
-        var exporter = try Exporter(
-            database, invocation.zoneID, keepsAllBits: invocation.has("preserve-permissions"),
-            output: output,
-            progress: Progress(
-                "exporting", .items("entries"), invocation.progress, to: output,
-                at: Clock.monotonicNanoseconds))
+        let container = try await invocation.openStore(memoryLimit: Invocation.streamingMemory)
+        let database = try invocation.readDatabase(of: container, at: container.snapshot())
+        let zoneID = invocation.zoneID
+        // Before the directory is made: there may be no such zone, or no tree in it.
+        try Exporter.demandTree(in: zoneID, of: database)
         let directory = invocation.argument("DIR")
         let tree: TreeWriter
         do throws(SystemError) {
@@ -27,6 +18,12 @@ enum Export {
         } catch {
             throw ToolError(error, "cannot make the directory", directory)
         }
+        var exporter = Exporter(
+            database, zoneID, keepsAllBits: invocation.has("preserve-permissions"),
+            output: output,
+            progress: Progress(
+                "exporting", .items("entry"), invocation.progress, to: output,
+                at: Clock.monotonicNanoseconds))
         Terminal.catchStopSignals()
         try await exporter.write(to: tree)
         return try exporter.finish()
@@ -34,25 +31,44 @@ enum Export {
 }
 
 /// One export: folder by folder, the files of some at a time, and each folder finished when nothing
-/// is written below it any more.
+/// is written in it any more. What it holds in memory grows neither with the number of entries nor,
+/// but for a few bytes a level, with their depth.
 private struct Exporter {
     private struct Made: Sendable {
         var path: [UInt8]
+        /// The number of the folder that it lies in.
+        var folder: Int
         var outcome: ExportOutcome
     }
 
+    /// A folder that is being written.
+    private struct Level {
+        var number: Int
+        /// Nil at the top.
+        var entry: ExportEntry?
+        var children: RecordChildren<ExportEntry>
+    }
+
     private let database: DatabaseSnapshot
+    private let zoneID: RecordZone.ID
+    private let keepsAllBits: Bool
     private let output: Output
     private var progress: Progress
-    /// By the names of their folders' records; those that were met are taken out.
-    private var waiting: [String?: [ExportEntry]] = [:]
-    /// The names of records that are no entries.
-    private var others: [String] = []
     private var clearedCount = 0
     private var doneCount = 0
     private var byteCount = 0
     private var skippedCount = 0
     private var damagedCount = 0
+    /// Of the zone, and those among them that were come to.
+    private var recordCount = 0
+    private var metCount = 0
+    /// Those that are no entries, and the first of them.
+    private var otherCount = 0
+    private var firstOther: String?
+    /// The files that are being written, by the numbers of their folders.
+    private var running: [Int: Int] = [:]
+    /// Folders that were left while files in them were being written.
+    private var unfinished: [Int: (folder: TreeWriter.Folder, entry: ExportEntry)] = [:]
     private let start = Clock.monotonicNanoseconds
 
     /// So many files are written at once.
@@ -61,74 +77,131 @@ private struct Exporter {
     init(
         _ database: DatabaseSnapshot, _ zoneID: RecordZone.ID, keepsAllBits: Bool, output: Output,
         progress: Progress
-    ) throws {
+    ) {
         self.database = database
+        self.zoneID = zoneID
+        self.keepsAllBits = keepsAllBits
         self.output = output
         self.progress = progress
-        var cursor: RecordPage.Cursor?
-        repeat {
-            let page = try database.records(
-                inZoneWith: zoneID, desiredKeys: ExportEntry.keys, from: cursor)
-            for record in page.records {
-                guard var entry = ExportEntry(record) else {
-                    others.append(record.recordID.recordName)
-                    continue
-                }
-                if entry.hasSpecialBits, !keepsAllBits {
-                    entry.clearSpecialBits()
-                    clearedCount += 1
-                }
-                waiting[entry.parent, default: []].append(entry)
-            }
-            cursor = page.cursor
-        } while cursor != nil
+    }
+
+    /// Fails where a zone has records and none of them is an entry at the top of a tree.
+    static func demandTree(
+        in zoneID: RecordZone.ID, of database: DatabaseSnapshot
+    ) throws {
+        var top = RecordChildren<Never>(of: nil)
+        var count = 0
+        while let records = try top.next(
+            in: zoneID, of: database, depth: 1, look: { count += $0.count })
+        {
+            if records.contains(where: { ExportEntry($0) != nil }) { return }
+        }
+        guard count > 0 else { return }
+        throw ToolError(
+            .notFound, id: "zone.no-tree",
+            "the zone \(zoneID.zoneName) holds no file tree: of its "
+                + "\(Quantities.count(count, "record")) none is a file, folder or link at the top of "
+                + "one", hint: "'stratus import DIR STORE --zone NAME' makes one")
     }
 
     mutating func write(to tree: TreeWriter) async throws {
-        var folders: [(path: [UInt8], entry: ExportEntry)] = []
+        var walk = tree.walk()
+        var levels = [Level(number: 0, children: RecordChildren(of: nil))]
+        var number = 0
         try await withThrowingTaskGroup(of: Made.self) { group in
-            var stack: [(path: [UInt8], recordName: String?)] = [([], nil)]
-            var running = 0
-            while let (path, recordName) = stack.popLast() {
-                guard var entries = waiting.removeValue(forKey: recordName) else { continue }
-                entries.sort(by: ExportEntry.isBefore)
-                let folder = try tree.folder(path)
-                let first = folders.count
-                for entry in entries {
-                    if Terminal.requestedStop != nil { break }
-                    let place = path.isEmpty ? entry.name : path + [UInt8(ascii: "/")] + entry.name
-                    guard entry.kind == .file else {
-                        let outcome = try await entry.make(in: folder, from: database)
-                        take(Made(path: place, outcome: outcome))
-                        if case .made = outcome, entry.kind == .folder {
-                            folders.append((place, entry))
-                        }
-                        continue
+            while var level = levels.popLast(), Terminal.requestedStop == nil {
+                if let entry = level.children.waiting.popLast() {
+                    levels.append(level)
+                    try walk.enter(entry.name)
+                    number += 1
+                    levels.append(
+                        Level(
+                            number: number, entry: entry,
+                            children: RecordChildren(of: entry.recordName)))
+                } else if let records = try nextRecords(&level, depth: levels.count + 1) {
+                    for record in records {
+                        try await make(record, in: &level, walk, &group)
+                        if Terminal.requestedStop != nil { break }
                     }
-                    if running == Self.width, let made = try await group.next() {
-                        take(made)
-                        running -= 1
-                    }
-                    group.addTask { [database] in
-                        Made(path: place, outcome: try await entry.make(in: folder, from: database))
-                    }
-                    running += 1
-                }
-                stack += folders[first...].reversed().map {
-                    ($0.path, $0.entry.recordID.recordName)
+                    levels.append(level)
+                } else if let entry = level.entry {
+                    let folder = walk.folder
+                    try walk.leave()
+                    unfinished[level.number] = (folder, entry)
+                    try finishFolder(level.number)
                 }
             }
-            while let made = try await group.next() { take(made) }
+            while let made = try await group.next() { try take(made) }
         }
-        if Terminal.requestedStop != nil { return }
-        // What lies in a folder was made after it.
-        for (path, entry) in folders.reversed() {
-            try tree.folder(path).finish(
-                mode: entry.mode, modifiedNanoseconds: entry.modifiedNanoseconds)
+        if Terminal.requestedStop == nil { tellOthers() }
+    }
+
+    private mutating func nextRecords(_ level: inout Level, depth: Int) throws -> [Record]? {
+        var count = 0
+        let records = try level.children.next(
+            in: zoneID, of: database, depth: depth, look: { count = $0.count })
+        recordCount += count
+        metCount += records?.count ?? 0
+        return records
+    }
+
+    private mutating func make(
+        _ record: Record, in level: inout Level, _ walk: TreeWriter.Walk,
+        _ group: inout ThrowingTaskGroup<Made, any Error>
+    ) async throws {
+        guard var entry = ExportEntry(record) else {
+            otherCount += 1
+            firstOther = firstOther ?? record.recordID.recordName
+            return
         }
-        for name in others.sorted() { skip("record \(name): no entry of a tree") }
-        for name in waiting.values.joined().map(\.recordID.recordName).sorted() {
-            skip("record \(name): its folder is not there")
+        if entry.hasSpecialBits, !keepsAllBits {
+            entry.clearSpecialBits()
+            clearedCount += 1
+        }
+        let (folder, number) = (walk.folder, level.number)
+        let path = walk.path.isEmpty ? entry.name : walk.path + [UInt8(ascii: "/")] + entry.name
+        guard entry.kind == .file else {
+            let outcome = try await entry.make(record, in: folder)
+            count(outcome, path)
+            if entry.kind == .folder, case .made = outcome { level.children.waiting.append(entry) }
+            return
+        }
+        if running.values.reduce(0, +) == Self.width, let made = try await group.next() {
+            try take(made)
+        }
+        running[number, default: 0] += 1
+        group.addTask { [entry] in
+            Made(path: path, folder: number, outcome: try await entry.make(record, in: folder))
+        }
+    }
+
+    /// Gives a folder that was left what it has, once its last file is there: a file changes the
+    /// time of its folder.
+    private mutating func finishFolder(_ number: Int) throws {
+        guard running[number] == nil, let (folder, entry) = unfinished.removeValue(forKey: number)
+        else { return }
+        try folder.finish(mode: entry.mode, modifiedNanoseconds: entry.modifiedNanoseconds)
+    }
+
+    private mutating func take(_ made: Made) throws {
+        count(made.outcome, made.path)
+        let left = (running[made.folder] ?? 1) - 1
+        running[made.folder] = left == 0 ? nil : left
+        try finishFolder(made.folder)
+    }
+
+    /// Says what of the zone is in no tree, each kind once.
+    private mutating func tellOthers() {
+        if let firstOther {
+            let rest =
+                otherCount == 1 ? "" : " and \(Quantities.count(UInt64(otherCount - 1))) more"
+            skip("record \(firstOther)\(rest): no entry of a tree", count: otherCount)
+        }
+        let belowCount = recordCount - metCount
+        if belowCount > 0 {
+            skip(
+                "\(Quantities.count(belowCount, "record")) below what was not written, or below no "
+                    + "folder", count: belowCount)
         }
     }
 
@@ -136,7 +209,7 @@ private struct Exporter {
         progress.finish(at: Clock.monotonicNanoseconds)
         if clearedCount > 0 {
             output.message(
-                "left out: the set-user, set-group or sticky bits of \(clearedCount) entries; "
+                "left out: the set-user, set-group or sticky bits of \(Quantities.count(clearedCount, "entry")); "
                     + "--preserve-permissions keeps them")
         }
         let seconds = Double(Clock.monotonicNanoseconds - start) / 1e9
@@ -146,7 +219,7 @@ private struct Exporter {
                 "skipped": .integer(skippedCount), "damaged": .integer(damagedCount),
                 "clearedModes": .integer(clearedCount), "seconds": .double(seconds),
             ],
-            text: "\(doneCount) entries, \(Quantities.size(UInt64(byteCount))), "
+            text: "\(Quantities.count(doneCount, "entry")), \(Quantities.size(UInt64(byteCount))), "
                 + "\(skippedCount) skipped, \(damagedCount) damaged in "
                 + Quantities.duration(seconds: seconds))
         if let signal = Terminal.requestedStop { return .signal(signal) }
@@ -154,23 +227,24 @@ private struct Exporter {
         return skippedCount == 0 ? .ok : .partial
     }
 
-    private mutating func take(_ made: Made) {
-        let path = String(decoding: made.path, as: UTF8.self)
-        switch made.outcome {
+    private mutating func count(_ outcome: ExportOutcome, _ path: [UInt8]) {
+        switch outcome {
         case .made(let count):
             doneCount += 1
             byteCount += count
             progress.update(UInt64(doneCount), at: Clock.monotonicNanoseconds)
-        case .skipped(let reason): skip(reason, path)
+        case .skipped(let reason): skip(reason, String(decoding: path, as: UTF8.self))
         case .damaged(let error):
             damagedCount += 1
-            output.warning("export.damaged", error.message + error.place, file: path)
+            output.warning(
+                "export.damaged", error.message + error.place,
+                file: String(decoding: path, as: UTF8.self))
         case .stopped: break
         }
     }
 
-    private mutating func skip(_ reason: String, _ path: String? = nil) {
-        skippedCount += 1
+    private mutating func skip(_ reason: String, _ path: String? = nil, count: Int = 1) {
+        skippedCount += count
         output.warning("export.skipped", reason, file: path)
     }
 }

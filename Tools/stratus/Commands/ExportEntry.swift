@@ -10,15 +10,11 @@ struct ExportEntry: Sendable {
         case link = "Link"
     }
 
-    let recordID: Record.ID
+    let recordName: String
     let kind: Kind
     let name: [UInt8]
-    /// The name of the record of the folder; nil at the top.
-    let parent: String?
     private(set) var mode: Int
     let modifiedNanoseconds: Int
-
-    static let keys = ["name", "nameBytes", "mode", "modifiedNanoseconds"]
 
     /// Of a mode that which lets a program run as its owner or its group, or protects what lies in
     /// a folder: who exports what somebody else wrote need not mean to give that away.
@@ -30,12 +26,11 @@ struct ExportEntry: Sendable {
             let mode = record["mode"]?.int64Value,
             let modified = record["modifiedNanoseconds"]?.int64Value
         else { return nil }
-        recordID = record.recordID
+        recordName = record.recordID.recordName
         self.kind = kind
         name =
             record["nameBytes"]?.bytesValue.map { Array($0) }
             ?? Array((record["name"]?.stringValue ?? "").utf8)
-        parent = record.parent?.recordID.recordName
         self.mode = Int(mode)
         modifiedNanoseconds = Int(modified)
         guard TreeWriter.isName(name) else { return nil }
@@ -45,12 +40,6 @@ struct ExportEntry: Sendable {
     var hasSpecialBits: Bool { kind != .link && mode & Self.specialBits != 0 }
 
     mutating func clearSpecialBits() { mode &= ~Self.specialBits }
-
-    static func isBefore(_ left: Self, _ right: Self) -> Bool {
-        left.name == right.name
-            ? left.recordID.recordName < right.recordID.recordName
-            : left.name.lexicographicallyPrecedes(right.name)
-    }
 }
 
 /// What became of an entry.
@@ -65,17 +54,15 @@ enum ExportOutcome: Sendable {
 }
 
 extension ExportEntry {
-    /// Makes the entry; throws what ends the export.
-    func make(
-        in folder: TreeWriter.Folder, from database: DatabaseSnapshot
-    ) async throws -> ExportOutcome {
+    /// Makes the entry of `record`; throws what ends the export.
+    func make(_ record: Record, in folder: TreeWriter.Folder) async throws -> ExportOutcome {
         do {
             switch kind {
             case .folder:
                 try folder.makeFolder(name)
                 return .made(0)
-            case .file: return try await makeFile(in: folder, from: database)
-            case .link: return try makeLink(in: folder, from: database)
+            case .file: return try await makeFile(record, in: folder)
+            case .link: return try makeLink(record, in: folder)
             }
         } catch let error as SystemError {
             switch error.code {
@@ -89,15 +76,14 @@ extension ExportEntry {
     }
 
     private func makeFile(
-        in folder: TreeWriter.Folder, from database: DatabaseSnapshot
+        _ record: Record, in folder: TreeWriter.Folder
     ) async throws -> ExportOutcome {
-        let record = try database.record(for: recordID)
         let contents = record["contents"]?.bytesValue
         let asset = record["asset"]?.assetValue
         guard let size = contents?.count ?? asset?.size else {
             return .skipped("the record has no contents")
         }
-        // Goes again where this ends before it is finished.
+        // Nobody sees it before it is finished.
         let file = try folder.makeFile(name, length: size)
         if let contents {
             try file.write([Array(contents)[...]], at: 0)
@@ -115,9 +101,8 @@ extension ExportEntry {
     }
 
     private func makeLink(
-        in folder: TreeWriter.Folder, from database: DatabaseSnapshot
+        _ record: Record, in folder: TreeWriter.Folder
     ) throws -> ExportOutcome {
-        let record = try database.record(for: recordID)
         let target =
             record["targetBytes"]?.bytesValue.map { Array($0) }
             ?? Array((record["target"]?.stringValue ?? "").utf8)

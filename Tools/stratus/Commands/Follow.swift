@@ -7,14 +7,22 @@ import StratusGateway
 enum Follow {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let source = try await invocation.openStore()
-        let target = try await Container.open(at: invocation.requiredValue("into"), creating: true)
+        let target: Container
+        do throws(StoreError) {
+            target = try await Container.open(at: invocation.requiredValue("into"), creating: true)
+        } catch {
+            var told = ToolError(error)
+            told.file = told.file ?? invocation.requiredValue("into")
+            throw told
+        }
         do {
             Terminal.catchStopSignals()
             var follower = Follower(
-                source: invocation.database(of: source), target: invocation.database(of: target),
+                source: try invocation.readDatabase(of: source),
+                target: invocation.database(of: target),
                 output: output,
                 progress: Progress(
-                    "following", .items("changes"), invocation.progress, to: output,
+                    "following", .items("change"), invocation.progress, to: output,
                     at: Clock.monotonicNanoseconds))
             let code = try await follower.run(
                 source, since: invocation.sinceToken(), once: invocation.has("once"))
@@ -86,7 +94,8 @@ private struct Follower {
                         "deletions": .integer(Int(clamping: deletionCount)),
                         "seconds": .double(seconds),
                     ],
-                    text: "\(changeCount) changes and \(deletionCount) deletions applied in "
+                    text: "\(Quantities.count(changeCount, "change")) and "
+                        + "\(Quantities.count(deletionCount, "deletion")) applied in "
                         + Quantities.duration(seconds: seconds))
                 return stop.map { .signal($0) } ?? .ok
             }

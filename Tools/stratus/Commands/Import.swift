@@ -16,7 +16,7 @@ enum Import {
         }
         let container = try await Container.open(
             at: invocation.argument("STORE"), creating: true,
-            durability: invocation.durability)
+            durability: invocation.durability, memoryLimit: Invocation.streamingMemory)
         do {
             Terminal.catchStopSignals()
             let database = invocation.database(of: container)
@@ -25,11 +25,13 @@ enum Import {
                 try await database.save(RecordZone(zoneID: zoneID))
             }
             var importer = Importer(
-                tree: tree, database: database, zoneID: zoneID,
+                tree: tree, database: database,
+                before: invocation.database(of: container.snapshot()),
+                zoneID: zoneID,
                 store: Self.identity(of: invocation.argument("STORE")),
                 comparesContent: invocation.has("checksum"), output: output,
                 progress: Progress(
-                    "importing", .items("entries"), invocation.progress, to: output,
+                    "importing", .items("entry"), invocation.progress, to: output,
                     at: Clock.monotonicNanoseconds))
             try await importer.run()
             try await container.close()
@@ -50,6 +52,8 @@ enum Import {
 struct Importer {
     let tree: FileTree
     let database: Database
+    /// As it was when the import began.
+    let before: DatabaseSnapshot
     let zoneID: RecordZone.ID
     /// The directory of the store, which may lie in the tree.
     let store: SourceFile.Identity?
@@ -69,9 +73,7 @@ struct Importer {
     var batch = Batch()
     /// What is on its way into the store while the next batch is gathered.
     private var saving: (batch: Batch, task: Task<ModifyRecordsResult, any Error>)?
-    /// The names of all entries that were met, to know which records are of none.
-    private(set) var met: Set<String> = []
-    private var isComplete = true
+    private var metCount = 0
     private var savedCount = 0
     private var unchangedCount = 0
     var deletedCount = 0
@@ -86,11 +88,13 @@ struct Importer {
     private static let batchLengthLimit = 4 << 20
 
     init(
-        tree: FileTree, database: Database, zoneID: RecordZone.ID, store: SourceFile.Identity?,
+        tree: FileTree, database: Database, before: DatabaseSnapshot, zoneID: RecordZone.ID,
+        store: SourceFile.Identity?,
         comparesContent: Bool, output: Output, progress: Progress
     ) {
         self.tree = tree
         self.database = database
+        self.before = before
         self.zoneID = zoneID
         self.store = store
         self.comparesContent = comparesContent
@@ -103,8 +107,7 @@ struct Importer {
             try await walk()
             try await flush()
             try await settle()
-            // A tree of which something could not be read says nothing about what is gone there.
-            if isComplete { try await deleteWhatIsGone() }
+            try await deleteWhatIsGone()
         } catch {
             // What was given is saved, and said to be, whatever became of the rest.
             try? await settle()
@@ -128,37 +131,62 @@ struct Importer {
         return skippedCount == 0 ? .ok : .partial
     }
 
-    /// Folders come before what is in them, so that a parent is there before its children.
+    /// Folders come before what is in them, so that a parent is there before its children. Of what
+    /// is still to be walked, the names of the folders beside the way are in memory, and no more.
     private mutating func walk() async throws {
-        var stack: [[UInt8]] = [[]]
-        while let path = stack.popLast() {
-            let folder: FileTree.Folder
-            let names: [[UInt8]]
-            do throws(SystemError) {
-                folder = try tree.folder(path)
-                names = try folder.names()
-            } catch {
-                skip(path, error.description, isFolder: true)
-                continue
-            }
-            var folders: [[UInt8]] = []
-            for name in names {
-                if Terminal.requestedStop != nil {
-                    isComplete = false
-                    return
+        var walk = tree.walk()
+        var levels = [try await takeEntries(of: walk.folder)]
+        while var folders = levels.popLast(), Terminal.requestedStop == nil {
+            if let name = folders.popLast() {
+                levels.append(folders)
+                do throws(SystemError) {
+                    try walk.enter(name)
+                } catch {
+                    skip(walk.folder.child(name), error.description)
+                    continue
                 }
-                guard let entry = look(at: name, in: folder) else { continue }
-                if entry.kind == .folder { folders.append(entry.path) }
-                do {
-                    try await take(entry, in: folder)
-                } catch let error as SystemError {
-                    skip(entry.path, error.description)
-                } catch let error as Skipped {
-                    skip(entry.path, error.reason)
+                levels.append(try await takeEntries(of: walk.folder))
+            } else {
+                // Where the way back is gone, so is what was still to be walked there.
+                while !levels.isEmpty {
+                    do throws(SystemError) {
+                        try walk.leave()
+                        break
+                    } catch {
+                        skip(walk.path, error.description)
+                        levels.removeLast()
+                    }
                 }
             }
-            stack += folders.reversed()
         }
+    }
+
+    /// Takes what lies in a folder; returns the names of the folders among it, the first one last.
+    private mutating func takeEntries(
+        of folder: FileTree.Folder
+    ) async throws -> NameList {
+        let names: NameList
+        do throws(SystemError) {
+            names = try folder.names()
+        } catch {
+            skip(folder.path, error.description)
+            return NameList()
+        }
+        var folders = NameList()
+        for name in names {
+            if Terminal.requestedStop != nil { break }
+            guard let entry = look(at: name, in: folder) else { continue }
+            if entry.kind == .folder { folders.append(name) }
+            do {
+                try await take(entry, in: folder)
+            } catch let error as SystemError {
+                skip(entry.path, error.description)
+            } catch let error as Skipped {
+                skip(entry.path, error.reason)
+            }
+        }
+        folders.reverse()
+        return folders
     }
 
     /// Nil where there is nothing to take.
@@ -167,14 +195,18 @@ struct Importer {
     ) -> FileTree.Entry? {
         do throws(SystemError) {
             let entry = try folder.entry(name)
-            guard let store, entry.identity.isFile(of: store) else { return entry }
+            guard isStore(entry) else { return entry }
             output.message("left out: the store itself, which lies in the directory")
             return nil
         } catch {
-            // What cannot even be looked at may be a folder full of things.
-            skip(folder.child(name), error.description, isFolder: true)
+            skip(folder.child(name), error.description)
             return nil
         }
+    }
+
+    /// Whether the entry is the directory of the store.
+    func isStore(_ entry: FileTree.Entry) -> Bool {
+        store.map { entry.identity.isFile(of: $0) } ?? false
     }
 
     private mutating func take(
@@ -184,8 +216,8 @@ struct Importer {
         guard entry.kind != .other else {
             return skip(entry.path, "neither file, folder nor link")
         }
-        met.insert(name)
-        progress.update(UInt64(met.count), at: Clock.monotonicNanoseconds)
+        metCount += 1
+        progress.update(UInt64(metCount), at: Clock.monotonicNanoseconds)
         let id = Record.ID(recordName: name, zoneID: zoneID)
         var existing: Record?
         do {
@@ -198,7 +230,7 @@ struct Importer {
             // A record's type never changes: what is another kind of thing now is another record,
             // and what lay in a folder is gone with it.
             try await settle()
-            try await deleteTree(id)
+            try await deleteTree(id.recordName)
             existing = nil
         }
         var record = existing ?? Record(recordType: type, recordID: id)
@@ -284,11 +316,9 @@ struct Importer {
         if output.isJSON { try output.flush() }
     }
 
-    private mutating func skip(_ path: [UInt8], _ reason: String, isFolder: Bool = false) {
+    /// What cannot be read is not gone: its record stays.
+    private mutating func skip(_ path: [UInt8], _ reason: String) {
         skippedCount += 1
-        isComplete = isComplete && !isFolder
-        // What cannot be read is not gone.
-        met.insert(Self.recordName(path))
         output.warning("import.skipped", reason, file: String(decoding: path, as: UTF8.self))
     }
 

@@ -16,7 +16,7 @@ enum Maintain {
         }
         for run in statistics.runs {
             try output.object("run", run.json)
-            let tables = " in \(run.tables) tables"
+            let tables = " in " + Quantities.count(run.tables, "table")
             lines.append(("run \(run.level)", size(run.entries, run.bytes) + tables))
         }
         try output.summary(statistics.json)
@@ -64,7 +64,7 @@ enum Maintain {
             object.append("seconds", .double(seconds))
             try output.summary(
                 object,
-                text: "the index was made anew from \(Quantities.count(commits)) commits in "
+                text: "the index was made anew from \(Quantities.count(commits, "commit")) in "
                     + "\(Quantities.duration(seconds: seconds)): \(statistics.total)")
             return .ok
         } catch {
@@ -74,7 +74,7 @@ enum Maintain {
     }
 
     private static func size(_ entries: Int, _ bytes: Int) -> String {
-        "\(Quantities.count(UInt64(entries))) entries, \(Quantities.size(UInt64(bytes)))"
+        "\(Quantities.count(entries, "entry")), \(Quantities.size(UInt64(bytes)))"
     }
 }
 
@@ -96,7 +96,7 @@ extension IndexStatistics.Run {
 extension IndexStatistics {
     fileprivate var place: String { checkpoint.map { "offset \($0)" } ?? "the beginning" }
     fileprivate var total: String {
-        "\(Quantities.size(UInt64(bytes))) in \(tables) tables"
+        "\(Quantities.size(UInt64(bytes))) in \(Quantities.count(tables, "table"))"
     }
 
     /// For a line that is named `checkpoint`.

@@ -2,8 +2,8 @@ import Stratus
 
 extension Invocation {
     /// The store that the command looks into; it is not changed.
-    func openStore() async throws -> Container {
-        try await Container.openReadOnly(at: argument("STORE"))
+    func openStore(memoryLimit: Int = 64 << 20) async throws -> Container {
+        try await Container.openReadOnly(at: argument("STORE"), memoryLimit: memoryLimit)
     }
 
     /// The database that `--database` and `--as` choose.
@@ -13,6 +13,17 @@ extension Invocation {
         case .public: container.publicDatabase(as: user)
         }
     }
+
+    /// The same of one moment.
+    func database(of snapshot: Snapshot) -> DatabaseSnapshot {
+        switch database {
+        case .private: snapshot.privateDatabase(for: user)
+        case .public: snapshot.publicDatabase(as: user)
+        }
+    }
+
+    /// What the store may take of memory, in bytes, where a command goes through all of it once.
+    static let streamingMemory = 24 << 20
 
     /// The zone that `--zone` names.
     var zoneID: RecordZone.ID { RecordZone.ID(zoneName: requiredValue("zone")) }
@@ -24,6 +35,13 @@ extension Invocation {
         case "none": .none
         default: .full
         }
+    }
+
+    /// The number that `--limit` gives.
+    func limit() throws(ToolError) -> Int? {
+        guard let limit = number("limit") else { return nil }
+        guard limit > 0 else { throw .usage("bad-value", "--limit takes 1 or more, not 0") }
+        return Int(clamping: limit)
     }
 
     /// The token that `--since` gives.
@@ -42,8 +60,11 @@ extension ToolError {
         let (code, id) = Self.meaning(of: error)
         self.init(code, id: id, error.reason)
         if let place = error.place {
-            file = place.file.isEmpty ? nil : place.file
-            byte = UInt64(place.byte)
+            // Of what an index names only the offset may be known.
+            if !place.file.isEmpty {
+                file = place.file
+                byte = UInt64(place.byte)
+            }
             offset = place.offset
             message += ": " + place.kind
         }
@@ -69,8 +90,10 @@ extension ToolError {
         case (.changeTokenExpired, _): (.tokenExpired, "token.expired")
         case (.quotaExceeded, _): (.noSpace, "store.no-space")
         case (.permissionFailure, _): (.permission, "store.permission")
-        case (.invalidArguments, _), (.badDatabase, _), (.notAuthenticated, _):
-            (.usage, "usage.request")
+        // What a record holds is not what the command line says.
+        case (.invalidArguments, _) where error.recordID != nil: (.internal, "store.refused")
+        case (.invalidArguments, _), (.badDatabase, _): (.usage, "usage.request")
+        case (.notAuthenticated, _): (.permission, "store.permission")
         default: (.internal, "store.error-\(error.code.rawValue)")
         }
     }

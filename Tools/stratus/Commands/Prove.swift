@@ -1,4 +1,5 @@
 import Stratus
+import StratusFiles
 import StratusGateway
 
 /// Reads every byte of a store and names what is damaged.
@@ -51,14 +52,18 @@ enum Verify {
 enum Hash {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
-        let database = invocation.database(of: container)
-        let isSystem = invocation.has("system")
-        let hash =
-            if invocation.has("zone") {
-                try await database.contentHash(of: invocation.zoneID, includingSystem: isSystem)
-            } else {
-                try await database.contentHash(includingSystem: isSystem)
-            }
+        let database = try invocation.readDatabase(of: container, at: container.snapshot())
+        let zoneID = invocation.has("zone") ? invocation.zoneID : nil
+        let total =
+            try zoneID.map { try database.recordCount(inZoneWith: $0) }
+            ?? database.usage().recordCount
+        var progress = Progress(
+            "hashing", .items("record"), total: UInt64(total), invocation.progress, to: output,
+            at: Clock.monotonicNanoseconds)
+        let hash = try database.contentHash(
+            of: zoneID, includingSystem: invocation.has("system")
+        ) { done in progress.update(UInt64(done), at: Clock.monotonicNanoseconds) }
+        progress.finish(at: Clock.monotonicNanoseconds)
         try output.result(
             "hash", ["hash": .string(hash.description), "records": .integer(hash.recordCount)],
             text: hash.description)

@@ -68,6 +68,9 @@ package struct RequestServer: Sendable {
                 gateway.refusal(
                     ofLine: number, "the line is longer than \(Self.lineLimit >> 20) MiB")
             }
+        // Before the answer is written: what is acknowledged is what a reader beside sees. Written
+        // for each request, not when input runs dry, so that the store does not depend on timing.
+        gateway.announceDurable()
         try output.verbatim(response.text + "\n")
     }
 

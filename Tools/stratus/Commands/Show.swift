@@ -4,10 +4,13 @@ import StratusGateway
 
 /// Commands that show what is in a store.
 enum Show {
+    /// So many databases `info` shows.
+    private static let shownDatabases = 10
+
     static func info(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
-        let database = invocation.database(of: container)
-        let store = try await StoreReport(of: container, in: database)
+        let databases = try invocation.databases(of: container)
+        let store = try await StoreReport(of: container, in: databases.map(\.database))
         let (information, report, statistics) = (
             store.information, store.recovery, store.statistics
         )
@@ -17,51 +20,55 @@ enum Show {
                 "the checkpoint is of no use (\(place.kind)): the whole journal was read; "
                     + "'stratus reindex STORE' makes another", file: place.file)
         }
-        try output.object("info", store.json(path: invocation.argument("STORE")))
+        let writer = try container.writer()
+        var object = store.json(path: invocation.argument("STORE"))
+        object.append("writer", writer.map(JSONValue.string))
+        try output.object("info", object)
         let state =
-            report.possibleLoss
-            ? "not closed cleanly; the last group is damaged and may have been acknowledged"
-            : report.wasClean ? "closed cleanly, or being written" : "not closed cleanly"
-        let lines: [(String, String)] = [
+            if writer != nil {
+                "being written"
+            } else if report.possibleLoss {
+                "not closed cleanly; the last group is damaged and may have been acknowledged"
+            } else {
+                report.wasClean ? "closed cleanly" : "not closed cleanly"
+            }
+        var lines: [(String, String)] = [
             ("store", invocation.argument("STORE")), ("id", information.storeID),
             ("created", Timestamp.text(information.created)),
             ("last commit", information.lastCommit.map { Timestamp.text($0) } ?? "none"),
             ("format", String(information.formatVersion)), ("state", state),
+            ("writer", writer ?? "none"),
             ("head", "offset \(information.head)"),
             (
                 "journal",
                 "\(Quantities.size(UInt64(information.journalLength))) in "
-                    + "\(information.segmentCount) segments"
+                    + Quantities.count(information.segmentCount, "segment")
             ),
             ("checkpoint", statistics.checkpointText),
             ("users", Quantities.count(UInt64(information.userCount))),
-            ("zones", Quantities.count(UInt64(store.zoneCount)) + " in this database"),
-            ("records", Quantities.count(UInt64(store.recordCount)) + " in this database"),
+            ("zones", Quantities.count(UInt64(store.zoneCount))),
+            ("records", Quantities.count(UInt64(store.recordCount))),
         ]
-        try write(lines, to: output)
-        return .ok
-    }
-
-    static func zones(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
-        let container = try await invocation.openStore()
-        let database = invocation.database(of: container)
-        try output.header(schema: "stratus.zones/1", columns: "records  zone")
-        for zone in try await database.allRecordZones() {
-            let count = try await database.recordCount(inZoneWith: zone.zoneID)
-            try output.result(
-                "zone",
-                [
-                    "zoneName": .string(zone.zoneID.zoneName), "records": .integer(count),
-                    "capabilities": .strings(zone.capabilities.names),
-                ], text: "\(count)  \(Output.escaped(zone.zoneID.zoneName))")
+        // What there is of each, so that nobody looks for it in another.
+        for listed in databases.prefix(shownDatabases) {
+            let zones = try await listed.database.allRecordZones().count
+            let records = try await listed.database.usage().recordCount
+            let held = Quantities.count(zones, "zone") + ", " + Quantities.count(records, "record")
+            lines.append(
+                listed.recordName == nil ? ("public", held) : ("user", "\(listed.text): \(held)"))
         }
+        if databases.count > shownDatabases {
+            let rest = Quantities.count(databases.count - shownDatabases, "user")
+            lines.append(("more", "\(rest): 'stratus users STORE' lists them"))
+        }
+        try write(lines, to: output)
         return .ok
     }
 
     static func records(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
-        let database = invocation.database(of: container)
-        var left = invocation.number("limit").map { Int(clamping: $0) } ?? .max
+        let database = try invocation.readDatabase(of: container)
+        var left = try invocation.limit() ?? .max
         var cursor: RecordPage.Cursor?
         try output.header(schema: "stratus.records/1", columns: "record  type  tag")
         while left > 0 {
@@ -85,7 +92,7 @@ enum Show {
         let container = try await invocation.openStore()
         let id = Record.ID(
             recordName: invocation.argument("RECORD"), zoneID: invocation.zoneID)
-        let record = try await invocation.database(of: container).record(for: id)
+        let record = try await invocation.readDatabase(of: container).record(for: id)
         try output.object("record", record.json)
         try write(record.lines, to: output)
         return .ok
@@ -93,29 +100,58 @@ enum Show {
 
     static func changes(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
-        let database = invocation.database(of: container)
-        let token = try invocation.sinceToken()
-        let limit = invocation.number("limit").map { Int(clamping: $0) }
-        guard invocation.has("zone") else {
-            let page = try await database.databaseChanges(since: token, resultsLimit: limit)
-            for zone in page.modifications {
-                try output.result(
-                    "zoneChanged", ["zoneName": .string(zone.zoneName)],
-                    text: "~ \(Output.escaped(zone.zoneName))")
-            }
-            for deletion in page.deletions {
-                try output.result(
-                    "zoneDeleted",
-                    [
-                        "zoneName": .string(deletion.zoneID.zoneName),
-                        "reason": .string("\(deletion.reason)"),
-                    ], text: "- \(Output.escaped(deletion.zoneID.zoneName))")
-            }
-            try finish(page.changeToken, page.moreComing, output)
-            return .ok
+        let database = try invocation.readDatabase(of: container)
+        let limit = try invocation.limit()
+        var token = try invocation.sinceToken()
+        var left = limit ?? 0
+        var moreComing = false
+        // A page holds no more than the store likes; what was asked for may be more than one.
+        repeat {
+            let page =
+                if invocation.has("zone") {
+                    try await zonePage(
+                        database, invocation.zoneID, since: token, limit.map { _ in left }, output)
+                } else {
+                    try await databasePage(
+                        database, since: token, limit.map { _ in left }, output)
+                }
+            (token, moreComing) = (page.token, page.moreComing)
+            left -= page.count
+        } while moreComing && left > 0
+        if let token { try finish(token, moreComing, output) }
+        return .ok
+    }
+
+    private typealias ShownPage = (count: Int, token: ChangeToken, moreComing: Bool)
+
+    private static func databasePage(
+        _ database: Database, since token: ChangeToken?, _ limit: Int?, _ output: Output
+    ) async throws -> ShownPage {
+        let page = try await database.databaseChanges(since: token, resultsLimit: limit)
+        for zone in page.modifications {
+            try output.result(
+                "zoneChanged", ["zoneName": .string(zone.zoneName)],
+                text: "~ \(Output.escaped(zone.zoneName))")
         }
+        for deletion in page.deletions {
+            try output.result(
+                "zoneDeleted",
+                [
+                    "zoneName": .string(deletion.zoneID.zoneName),
+                    "reason": .string("\(deletion.reason)"),
+                ], text: "- \(Output.escaped(deletion.zoneID.zoneName))")
+        }
+        return (
+            page.modifications.count + page.deletions.count, page.changeToken, page.moreComing
+        )
+    }
+
+    private static func zonePage(
+        _ database: Database, _ zoneID: RecordZone.ID, since token: ChangeToken?, _ limit: Int?,
+        _ output: Output
+    ) async throws -> ShownPage {
         let page = try await database.recordZoneChanges(
-            inZoneWith: invocation.zoneID, since: token, resultsLimit: limit)
+            inZoneWith: zoneID, since: token, resultsLimit: limit)
         for record in page.modifications {
             try output.result(
                 "recordChanged", record.json,
@@ -128,8 +164,9 @@ enum Show {
                 ["recordName": .string(name), "recordType": .string(deletion.recordType)],
                 text: "- \(Output.escaped(name))  \(deletion.recordType)")
         }
-        try finish(page.changeToken, page.moreComing, output)
-        return .ok
+        return (
+            page.modifications.count + page.deletions.count, page.changeToken, page.moreComing
+        )
     }
 
     private static func finish(

@@ -1,0 +1,122 @@
+import Stratus
+import StratusGateway
+
+/// A database of a store, as a listing names it.
+struct ListedDatabase {
+    let database: Database
+    /// Of the owner, from 1 on; 0: the public database.
+    let number: Int
+    /// Nil: the public database.
+    let recordName: String?
+    /// What the host calls the owner. A store keeps no such names: only that of the usual user is
+    /// known, and one that the command line says.
+    let userName: String?
+
+    /// For people: `public`, or the owner.
+    var text: String { userName ?? recordName ?? "public" }
+
+    /// Whose it is, for every object of a listing.
+    func append(to object: inout JSONObject) {
+        object.append("database", .string(recordName == nil ? "public" : "private"))
+        object.append("user", recordName.map(JSONValue.string))
+        object.append("userName", userName.map(JSONValue.string))
+    }
+}
+
+extension Invocation {
+    /// Whether the command line says which database is meant.
+    var choosesDatabase: Bool { has("as") || has("database") }
+
+    /// The database that the command line chooses or, where it says nothing, all of them: the
+    /// public one first, then those of the users in the order in which they came.
+    func databases(of container: Container) throws -> [ListedDatabase] {
+        guard !choosesDatabase else { return [listed(database(of: container), in: container)] }
+        let users = try (0..<container.information.userCount).map { index in
+            let name = try container.userRecordName(number: UInt32(index + 1))
+            return ListedDatabase(
+                database: container.privateDatabase(for: name), number: index + 1,
+                recordName: name,
+                userName: name == container.userRecordName(for: Self.defaultUser)
+                    ? Self.defaultUser : nil)
+        }
+        let everybodys = ListedDatabase(
+            database: container.publicDatabase(as: user), number: 0, recordName: nil,
+            userName: nil)
+        return [everybodys] + users
+    }
+
+    private func listed(_ database: Database, in container: Container) -> ListedDatabase {
+        let isPublic = self.database == .public
+        let recordName = container.userRecordName(for: user)
+        return ListedDatabase(
+            database: database, number: 0, recordName: isPublic ? nil : recordName,
+            userName: isPublic || recordName == user ? nil : user)
+    }
+
+    /// The database that the command line chooses; where it says nothing, that of the usual user,
+    /// unless only others ever wrote to the store: what they have must not look like nothing.
+    func readDatabase(of container: Container) throws -> Database {
+        try demandUser(of: container)
+        return database(of: container)
+    }
+
+    /// The same of one moment.
+    func readDatabase(of container: Container, at snapshot: Snapshot) throws -> DatabaseSnapshot {
+        try demandUser(of: container)
+        return database(of: snapshot)
+    }
+
+    private func demandUser(of container: Container) throws {
+        guard !choosesDatabase, container.information.userCount > 0,
+            try !container.hasUser(Self.defaultUser)
+        else { return }
+        throw ToolError.usage(
+            "user",
+            "the user \(Self.defaultUser) never wrote to the store: name a user with --as, "
+                + "or --database public",
+            hint: "'stratus users STORE' lists the users")
+    }
+}
+
+extension Show {
+    static func users(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let container = try await invocation.openStore()
+        try output.header(schema: "stratus.users/1", columns: "user  record name  zones  records")
+        for listed in try invocation.databases(of: container) {
+            guard let recordName = listed.recordName else { continue }
+            let zones = try await listed.database.allRecordZones().count
+            let usage = try await listed.database.usage()
+            var object: JSONObject = ["number": .integer(listed.number)]
+            object.append("recordName", .string(recordName))
+            object.append("userName", listed.userName.map(JSONValue.string))
+            object.append("zones", .integer(zones))
+            object.append("records", .integer(usage.recordCount))
+            object.append("bytes", .integer(usage.bytes))
+            let name = listed.userName.map { " (\(Output.escaped($0)))" } ?? ""
+            try output.result(
+                "user", object,
+                text: "\(listed.number)  \(recordName)\(name)  "
+                    + "\(Quantities.count(zones, "zone"))  "
+                    + Quantities.count(usage.recordCount, "record"))
+        }
+        return .ok
+    }
+
+    static func zones(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let container = try await invocation.openStore()
+        try output.header(schema: "stratus.zones/1", columns: "records  zone  database")
+        for listed in try invocation.databases(of: container) {
+            for zone in try await listed.database.allRecordZones() {
+                let count = try await listed.database.recordCount(inZoneWith: zone.zoneID)
+                var object: JSONObject = ["zoneName": .string(zone.zoneID.zoneName)]
+                listed.append(to: &object)
+                object.append("records", .integer(count))
+                object.append("capabilities", .strings(zone.capabilities.names))
+                let name = Output.escaped(zone.zoneID.zoneName)
+                try output.result(
+                    "zone", object, text: "\(count)  \(name)  \(Output.escaped(listed.text))")
+            }
+        }
+        return .ok
+    }
+}
