@@ -224,6 +224,52 @@ import Testing
         #expect(saved["key1"] == 12 && saved["key2"] == 21 && saved["new"] == 1)
     }
 
+    @Test func `a record made from system fields asks only for what both sides changed`()
+        async throws
+    {
+        let (database, client, ancestor, _) = try await Self.three { _ in
+        } server: {
+            $0["key1"] = 11
+            $0["key2"] = 21
+        }
+        var bare = try Record(systemFields: ancestor.encodeSystemFields())
+        bare["key1"] = 10
+        bare["key3"] = 30
+        let asked = Asked()
+        let saved = try await database.save(bare) { key, client, ancestor, server in
+            asked.note(key)
+            #expect([client, ancestor, server] == [10, 1, 11])
+            return client
+        }
+        #expect(asked.all == ["key1"])
+        #expect(saved["key1"] == 10 && saved["key2"] == 21 && saved["key3"] == 30)
+        // A removal is one side's change, too.
+        var second = try Record(systemFields: client.encodeSystemFields())
+        second["key3"] = nil
+        let removed = try await database.save(second) { key, _, _, server in
+            asked.note(key)
+            return server
+        }
+        #expect(asked.all == ["key1", "key3"] && removed["key3"] == 30)
+    }
+
+    @Test func `a record known by its tag alone does not take away the parent`() async throws {
+        let (_, database) = try await makeDatabase()
+        try await database.save(note("p"))
+        var record = note("a", ["key": 1])
+        record.parent = Reference(recordID: noteID("p"))
+        let ancestor = try await database.save(record)
+        var other = ancestor
+        other["key"] = 2
+        try await database.save(other)
+        var tagged = Record(
+            recordType: "Note", recordID: noteID("a"),
+            recordChangeTag: ancestor.recordChangeTag)
+        tagged["new"] = 1
+        let saved = try await database.save(tagged, resolving: Self.never)
+        #expect(saved["key"] == 2 && saved["new"] == 1 && saved.parent == record.parent)
+    }
+
     @Test func `another error, and one of the resolver's, ends it`() async throws {
         let (database, client, _, _) = try await Self.three {
             $0["key1"] = 10

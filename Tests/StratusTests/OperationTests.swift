@@ -166,6 +166,60 @@ import Testing
         #expect(try again.saveResults[noteID("a")]?.get() == done.saveResults[noteID("a")]?.get())
     }
 
+    @Test func `a repeat gives a conflict with its ancestor`() async throws {
+        let (_, database) = try await makeDatabase()
+        let first = try await database.save(note("stale", ["key": 1]))
+        try await database.save(note("old", ["key": 2]))
+        let old = try await database.record(for: noteID("old"))
+        try await database.saveAll([first.with("key", 3), old.with("key", 4)])
+        var bare = try Record(systemFields: first.encodeSystemFields())
+        bare["new"] = 1
+        let operations: [RecordOperation] = [
+            .save(bare, SaveRule(.ifServerRecordUnchanged)),
+            .delete(noteID("old"), recordChangeTag: old.recordChangeTag),
+            .save(note("a"), SaveRule(.ifServerRecordUnchanged)),
+        ]
+        let call = {
+            try await database.modifyRecords(
+                operations, atomically: false, operationID: "operation")
+        }
+        let done = try await call()
+        try await database.deleteRecord(withID: noteID("stale"))
+        try await database.deleteRecord(withID: noteID("old"))
+        #expect(try await call() == done)
+        for (outcome, ancestor) in zip(done, [first, old]) {
+            guard case .failure(let error) = outcome else {
+                Issue.record("it was done")
+                continue
+            }
+            #expect(error.code == .serverRecordChanged && error.ancestorRecord == ancestor)
+        }
+    }
+
+    // C53.
+    @Test func `a repeat says why the parent of a record was not saved`() async throws {
+        let (_, database) = try await makeDatabase()
+        try await database.save(note("typed", ["field": 1]))
+        var records = [note("p", ["field": "text"]), note("c"), note("leaf"), note("a")]
+        records[1].parent = Reference(recordID: noteID("p"))
+        records[2].parent = Reference(recordID: noteID("c"))
+        let call = { [records] in
+            try await database.modifyRecords(
+                saving: records, atomically: false, operationID: "operation")
+        }
+        let done = try await call()
+        let again = try await call()
+        guard case .failure(let error)? = done.saveResults[noteID("leaf")] else {
+            Issue.record("it was saved")
+            return
+        }
+        #expect(error.partialErrors[.record(noteID("p"))]?.code == .invalidArguments)
+        #expect(error.partialErrors[.record(noteID("c"))]?.code == .referenceViolation)
+        for name in ["p", "c", "leaf", "a"] {
+            #expect(again.saveResults[noteID(name)] == done.saveResults[noteID(name)])
+        }
+    }
+
     @Test func `what changed nothing is not recorded and is tried again`() async throws {
         let (_, database) = try await makeDatabase()
         try await database.deleteRecord(withID: noteID("a"), operationID: "operation")

@@ -73,8 +73,11 @@ import Testing
         #expect(saved.creationDate == record.creationDate)
     }
 
-    // Semantics 2.5: no ancestor for a record from system fields alone.
-    @Test func `a bare record with an old tag is a conflict without ancestor`() async throws {
+    // Semantics 2.5, and beyond it: the tag names the ancestor.
+    @Test
+    func `a record made from system fields conflicts with the version of its tag as ancestor`()
+        async throws
+    {
         let (_, database) = try await makeDatabase()
         let record = try await Self.saved(in: database)
         let server = try await database.save(record)
@@ -82,8 +85,14 @@ import Testing
         bare["key1"] = 2
         let error = await failure { try await database.save(bare) }
         #expect(error.code == .serverRecordChanged)
-        #expect(error.serverRecord == server && error.ancestorRecord == nil)
+        #expect(error.serverRecord == server && error.ancestorRecord == record)
         #expect(error.clientRecord == bare)
+        var partial = try await database.record(for: noteID("a"), desiredKeys: ["key2"])
+        let whole = try await database.record(for: noteID("a"))
+        try await database.save(whole)
+        partial["key1"] = 3
+        let second = await failure { [partial] in try await database.save(partial) }
+        #expect(second.code == .serverRecordChanged && second.ancestorRecord == whole)
     }
 
     // C5.

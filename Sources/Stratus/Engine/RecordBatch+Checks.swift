@@ -95,15 +95,11 @@ extension RecordBatch {
         }
         guard rule.policy == .ifServerRecordUnchanged, record.version != place.version.rawValue
         else { return nil }
-        var error = try conflict(
-            record.recordID, place,
+        let reason =
             record.version == nil
-                ? "record to insert already exists" : "client oplock error updating record",
-            base: record.system == nil ? record.version.map { Version(rawValue: $0) } : nil,
-            reading)
-        error.clientRecord = record
-        if record.system != nil { error.ancestorRecord = record.ancestor }
-        return error
+            ? "record to insert already exists" : "client oplock error updating record"
+        return try conflict(
+            StoreError(.serverRecordChanged, reason), of: .save(record, rule), place, reading)
     }
 
     /// Of a deletion, which has a tag or none.
@@ -112,22 +108,34 @@ extension RecordBatch {
     ) throws(StoreError) -> StoreError? {
         guard let tag else { return nil }
         guard let place else { return StoreError.taggedRecordNotFound }
-        let version = Version(changeTag: tag)
-        if version == place.version { return nil }
+        if Version(changeTag: tag) == place.version { return nil }
         return try conflict(
-            id, place, "client oplock error deleting record", base: version, reading)
+            StoreError(.serverRecordChanged, "client oplock error deleting record"),
+            of: .delete(id, recordChangeTag: tag), place, reading)
     }
 
-    /// An ancestor that the caller did not bring along is the version that its tag names, where
-    /// that is still held.
-    private func conflict(
-        _ id: Record.ID, _ place: EntryPlace, _ reason: String, base: Version?,
-        _ reading: StoreReading
+    /// The error of an item in conflict with the version at `place`, with the records concerned;
+    /// nil: that version is not kept any more.
+    ///
+    /// The ancestor is the record that the caller edited or, where that holds only a part of the
+    /// fields, the version that the tag names, as long as it is kept.
+    func conflict(
+        _ error: StoreError, of item: Item, _ place: EntryPlace?, _ reading: StoreReading
     ) throws(StoreError) -> StoreError {
-        let id = Record.ID(recordName: id.recordName, zoneID: zoneID)
-        var error = StoreError(.serverRecordChanged, reason)
+        let id = Record.ID(recordName: item.recordID.recordName, zoneID: zoneID)
+        var error = error
+        let base: Version?
+        switch item {
+        case .save(let record, _):
+            error.clientRecord = record
+            error.ancestorRecord = record.ancestor
+            base = record.version.map { Version(rawValue: $0) }
+        case .delete(_, let tag):
+            base = tag.map { Version(changeTag: $0) }
+        }
+        guard let place else { return error }
         error.serverRecord = try reading.record(place, as: id)
-        if let base {
+        if let base, error.ancestorRecord == nil {
             error.ancestorRecord = try reading.record(at: base, of: place, as: id)
         }
         return error

@@ -24,6 +24,7 @@ extension RecordBatch {
             default: throw StoreError(.damagedPayload(version.offset))
             }
         }
+        explainFailures(in: &results)
         return results
     }
 
@@ -31,14 +32,11 @@ extension RecordBatch {
     private func failure(
         _ told: StoreError, of item: Item, _ server: Version, _ reading: StoreReading
     ) throws(StoreError) -> StoreError {
-        var error = told.with(item.recordID)
+        let error = told.with(item.recordID)
         if server == .none { return error }
-        error.serverRecord = try record(named: item.recordID.recordName, server, reading)
-        if case .save(let record, _) = item {
-            error.clientRecord = record
-            error.ancestorRecord = record.ancestor
-        }
-        return error
+        let entry = try entry(named: item.recordID.recordName, server, reading)
+        let place = entry.map { EntryPlace($0.header, at: $0.offset, isDeleted: false) }
+        return try conflict(error, of: item, place, reading)
     }
 
     /// What `record` was when it was saved; without the fields that others had given it where that
@@ -50,7 +48,10 @@ extension RecordBatch {
         let version = Version(
             incarnation: operation.incarnation, offset: try saved.offset(from: operation))
         let name = record.recordID.recordName
-        if let kept = try self.record(named: name, version, reading) { return kept }
+        if let kept = try entry(named: name, version, reading) {
+            var users = UserNames(reading)
+            return try reading.record(kept, in: zoneID, &users)
+        }
         return record.saved(
             as: ownID(of: record),
             Record.System(
@@ -59,14 +60,13 @@ extension RecordBatch {
     }
 
     /// That version of a record of the zone, where it is still kept.
-    private func record(
+    private func entry(
         named name: String, _ version: Version, _ reading: StoreReading
-    ) throws(StoreError) -> Record? {
+    ) throws(StoreError) -> JournalEntry? {
         guard let entry = try reading.keptEntry(at: version.offset), entry.kind == .record,
             entry.version == version, try entry.isRecord(named: name)
         else { return nil }
-        var users = UserNames(reading)
-        return try reading.record(entry, in: zoneID, &users)
+        return entry
     }
 
     /// The identity of a record as the batch names the zone.

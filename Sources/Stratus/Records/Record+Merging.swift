@@ -35,7 +35,7 @@ extension Record {
             server: server.parent.map(RecordValue.reference),
             isAncestorKnown: ancestor != nil, isServerKnown: true)
         // A record made from scratch that says nothing of its parent does not take it away.
-        if ancestor != nil || client.parent != nil || client.system != nil,
+        if client.changesParent || client.system != nil,
             let value = try parents.decide(parentKey, resolve)
         {
             merged.parent = value.value?.referenceValue
@@ -111,8 +111,8 @@ extension Database {
                     throw StoreError(.operationCancelled, "cancelled before it was committed")
                 }
                 client = try Record.merging(
-                    client: client, ancestor: client.base, server: server,
-                    resolve: resolve)
+                    client: client, ancestor: error.ancestorRecord ?? client.base,
+                    server: server, resolve: resolve)
                 if !client.hasEdits { return server }
             }
         }

@@ -53,23 +53,70 @@ struct ParentCheck {
         var failures: [Int: StoreError] = [:]
         for start in dependents.keys.sorted() {
             guard case .failed(let cause) = preparation.results[start] else { continue }
-            let root = batch.items[start].recordID
             var failed = [(item: start, reason: cause)]
-            while let (parent, told) = failed.popLast() {
-                var reason = told
-                if parent != start { reason.partialErrors = [:] }
+            while let (parent, reason) = failed.popLast() {
                 for item in dependents[parent] ?? []
                 where failures[item] == nil && !preparation.results[item].hasFailed {
-                    var error = StoreError.parentNotSaved
-                    error.partialErrors[.record(root)] = cause
-                    error.partialErrors[.record(batch.items[parent].recordID)] = reason
-                    error = error.with(batch.items[item].recordID)
+                    let error = StoreError.afterFailure(of: reason, begunBy: cause)
+                        .with(batch.items[item].recordID)
                     failures[item] = error
                     failed.append((item, error))
                 }
             }
         }
         return failures
+    }
+}
+
+extension RecordBatch {
+    /// Adds to the failures of saves whose parents were not saved why that was, out of the other
+    /// failures of the batch.
+    func explainFailures(in results: inout [ItemResult]) {
+        var failed: [String: Int] = [:]
+        for index in items.indices where results[index].hasFailed {
+            failed[items[index].recordID.recordName] = index
+        }
+        func parent(of index: Int) -> Int? {
+            guard case .failed(let error) = results[index], error.isOfParent else { return nil }
+            return items[index].parentName.flatMap { failed[$0] }
+        }
+        var roots: [Int: Int] = [:]
+        for index in failed.values {
+            var path: [Int] = []
+            var next = index
+            while roots[next] == nil, let parent = parent(of: next), path.count < items.count {
+                path.append(next)
+                next = parent
+            }
+            let root = roots[next] ?? next
+            for step in path { roots[step] = root }
+        }
+        for (index, root) in roots {
+            guard let parent = parent(of: index), case .failed(let reason) = results[parent],
+                case .failed(let cause) = results[root]
+            else { continue }
+            results[index] = .failed(
+                StoreError.afterFailure(of: reason, begunBy: cause)
+                    .with(items[index].recordID))
+        }
+    }
+}
+
+extension StoreError {
+    /// The error of a save whose parent failed with `reason`; the failures began with `cause`.
+    fileprivate static func afterFailure(
+        of reason: StoreError, begunBy cause: StoreError
+    ) -> StoreError {
+        var error = parentNotSaved
+        for var failure in [reason, cause] {
+            failure.partialErrors = [:]
+            if let item = failure.item { error.partialErrors[item] = failure }
+        }
+        return error
+    }
+
+    fileprivate var isOfParent: Bool {
+        code == Self.parentNotSaved.code && reason == Self.parentNotSaved.reason
     }
 }
 
