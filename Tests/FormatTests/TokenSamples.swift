@@ -9,12 +9,14 @@ struct TokenFields: Equatable {
     var database: UInt32
     var zone: UInt32
     var position: UInt64
+    var fetchFloor: UInt64
 
     /// The fields as they stand in the expectation.
     var line: String {
         let scope = scope == 1 ? "zone" : "database"
         let store = store.map { Hex.encode($0) }.joined()
-        return "\(scope) store \(store) database \(database) zone \(zone) position \(position)"
+        return "\(scope) store \(store) database \(database) zone \(zone) position \(position) "
+            + "fetchFloor \(fetchFloor)"
     }
 
     /// Without looking at what a reader must check.
@@ -25,14 +27,18 @@ struct TokenFields: Equatable {
         database = span.uint32(at: 18)
         zone = span.uint32(at: 22)
         position = span.uint64(at: 26)
+        fetchFloor = span.uint64(at: 34)
     }
 
-    init(scope: UInt8, database: UInt32, zone: UInt32, position: UInt64) {
+    init(
+        scope: UInt8, database: UInt32, zone: UInt32, position: UInt64, fetchFloor: UInt64 = 0
+    ) {
         self.scope = scope
         store = [0x0011_2233_4455_6677, 0x8899_aabb_ccdd_eeff]
         self.database = database
         self.zone = zone
         self.position = position
+        self.fetchFloor = fetchFloor
     }
 
     var encoded: [UInt8] {
@@ -43,6 +49,7 @@ struct TokenFields: Equatable {
         writer.uint32(database)
         writer.uint32(zone)
         writer.uint64(position)
+        writer.uint64(fetchFloor)
         return Self.sealed(writer.bytes)
     }
 
@@ -63,11 +70,14 @@ extension SampleMaker {
     static func tokens() -> [String: StoreFiles] {
         let valid = [
             TokenFields(scope: 1, database: 1, zone: 1, position: 0),
-            TokenFields(scope: 1, database: 2, zone: 77, position: 123_456),
+            TokenFields(
+                scope: 1, database: 2, zone: 77, position: 123_456, fetchFloor: 654_321),
             TokenFields(
                 scope: 1, database: .max, zone: .max, position: 0xfff << 52 | ((1 << 52) - 1)),
             TokenFields(scope: 2, database: 0, zone: 0, position: 0),
             TokenFields(scope: 2, database: 3, zone: 0, position: 98_765),
+            TokenFields(
+                scope: 2, database: 3, zone: 0, position: 98_765, fetchFloor: 123_456),
         ].map(\.encoded)
         let whole = valid[1]
         var format = Array(whole.dropLast(4))

@@ -19,7 +19,7 @@ import Testing
 
     /// The rule of `Formats/Token.md` that bytes break.
     private static func fault(of bytes: [UInt8]) -> String? {
-        if bytes.count != 38 { return "length" }
+        if bytes.count != 46 { return "length" }
         if bytes[0] != 1 { return "format" }
         if bytes[1] != 1, bytes[1] != 2 { return "scope" }
         let sealed = TokenFields.sealed(Array(bytes.dropLast(4)))
@@ -43,7 +43,9 @@ import Testing
     }
 
     @Test func `a token of any bit flipped is refused`() throws {
-        let whole = TokenFields(scope: 1, database: 2, zone: 3, position: 4).encoded
+        let whole = TokenFields(
+            scope: 1, database: 2, zone: 3, position: 4, fetchFloor: 5
+        ).encoded
         _ = try ChangeToken(data: Data(whole))
         for bit in 0..<whole.count * 8 {
             var flipped = whole

@@ -23,6 +23,22 @@ import Testing
         #expect(!later.isFullSnapshot)
     }
 
+    @Test func `a live feed without a token reports no deletion from before it began`()
+        async throws
+    {
+        let (_, database) = try await makeDatabase()
+        try await database.saveAll(["a", "b", "c", "d"].map { note($0) })
+        try await database.deleteRecord(withID: noteID("c"))
+        var pages = database.liveRecordZoneChanges(inZoneWith: notes, resultsLimit: 2)
+            .makeAsyncIterator()
+        #expect(try await pages.next()?.modifiedNames == ["a", "b"])
+        try await database.deleteRecord(withID: noteID("a"))
+        let second = try #require(try await pages.next())
+        #expect(second.modifiedNames == ["d"] && second.deletions == [])
+        let third = try #require(try await pages.next())
+        #expect(third.deletedNames == ["a"] && !third.moreComing)
+    }
+
     @Test func `a live feed without a token begins with a page though nothing is there`()
         async throws
     {

@@ -47,7 +47,7 @@ import Testing
             let limit = number % 3 == 0 ? 2 : nil
             let whole = try await FollowedChanges(
                 of: database, asOf: point.token, resultsLimit: limit)
-            if limit == nil { #expect(whole.deleted == []) }
+            #expect(whole.deleted == [])
             #expect(Set(whole.modifiedNames).count == whole.modified.count)
             #expect(State(whole) == point.state, "seed \(seed), point \(number)")
             // From any earlier one to it, and from there to now.

@@ -109,6 +109,104 @@ import Testing
         }
     }
 
+    // C60, C68.
+    @Test(arguments: [1, 2, 3]) func `a first fetch reports no deletion from before it began`(
+        limit: Int
+    ) async throws {
+        let (_, database) = try await makeDatabase()
+        try await database.saveAll((0..<12).map { note("r\($0)") })
+        for number in [1, 4, 9, 11] {
+            try await database.deleteRecord(withID: noteID("r\(number)"))
+        }
+        try await database.save(note("last"))
+        let full = try await FollowedChanges(of: database, resultsLimit: limit)
+        #expect(full.pageCount > 3 && full.deleted == [])
+        let living = [0, 2, 3, 5, 6, 7, 8, 10].map { "r\($0)" } + ["last"]
+        #expect(full.modifiedNames == living)
+        // At its end the token is that of any other fetch.
+        let whole = try await database.recordZoneChanges(inZoneWith: notes)
+        #expect(full.token == whole.changeToken)
+        try await database.deleteRecord(withID: noteID("r0"))
+        let next = try await FollowedChanges(of: database, since: full.token)
+        #expect(next.deletedNames == ["r0"])
+    }
+
+    @Test func `what is deleted while a first fetch goes on is reported`() async throws {
+        let (_, database) = try await makeDatabase()
+        try await database.saveAll((0..<9).map { note("r\($0)") })
+        try await database.deleteRecord(withID: noteID("r8"))
+        let first = try await database.recordZoneChanges(inZoneWith: notes, resultsLimit: 3)
+        #expect(first.modifiedNames == ["r0", "r1", "r2"] && first.moreComing)
+        try await database.deleteRecord(withID: noteID("r1"))
+        try await database.deleteRecord(withID: noteID("r5"))
+        try await database.save(note("new"))
+        try await database.deleteRecord(withID: noteID("new"))
+        let rest = try await FollowedChanges(
+            of: database, since: first.changeToken, resultsLimit: 2)
+        #expect(rest.modifiedNames == ["r3", "r4", "r6", "r7"])
+        #expect(rest.deletedNames == ["r1", "r5", "new"])
+    }
+
+    @Test func `a record made anew under another type is deleted for who asks for the old one`()
+        async throws
+    {
+        let (_, database) = try await makeDatabase()
+        try await database.saveAll(["a", "b", "c"].map { note($0) })
+        let token = try await database.recordZoneChanges(
+            inZoneWith: notes, desiredRecordTypes: ["Note"]
+        ).changeToken
+        try await database.deleteRecord(withID: noteID("a"))
+        var page = try await database.save(note("a", type: "Page"))
+        page["field"] = 1
+        try await database.save(page)
+        // Two lives later, and gone.
+        try await database.deleteRecord(withID: noteID("b"))
+        try await database.save(note("b", type: "Page"))
+        try await database.deleteRecord(withID: noteID("b"))
+        try await database.save(note("other", type: "Page"))
+        let types = { (types: [String], token: ChangeToken?) in
+            try await database.recordZoneChanges(
+                inZoneWith: notes, since: token, desiredRecordTypes: types)
+        }
+        let old = try await types(["Note"], token)
+        #expect(old.modifications == [])
+        #expect(old.deletedNames == ["a", "b"])
+        #expect(old.deletions.map(\.recordType) == ["Note", "Note"])
+        #expect(try await types(["Note"], old.changeToken).deletions == [])
+        let new = try await types(["Page"], token)
+        #expect(new.modifiedNames == ["a", "other"] && new.deletedNames == ["b"])
+        #expect(new.deletions.map(\.recordType) == ["Page"])
+        let both = try await types(["Page", "Note"], token)
+        #expect(both.modifiedNames == ["a", "other"] && both.deletedNames == ["b"])
+        #expect(try await types(["None"], token).deletions == [])
+        let first = try await types(["Note"], nil)
+        #expect(first.modifiedNames == ["c"] && first.deletions == [])
+    }
+
+    @Test(arguments: [1, 2, 100])
+    func `a record made anew under another type is told as deleted on whichever page it comes`(
+        limit: Int
+    ) async throws {
+        let (_, database) = try await makeDatabase()
+        try await database.saveAll([note("a"), note("b")])
+        let known = try await FollowedChanges(of: database).token
+        try await database.deleteRecord(withID: noteID("a"))
+        try await database.saveAll((0..<5).map { note("r\($0)") })
+        try await database.save(note("a", type: "Page"))
+        var deleted: [String] = []
+        var token = known
+        var moreComing = true
+        while moreComing {
+            let page = try await database.recordZoneChanges(
+                inZoneWith: notes, since: token, desiredRecordTypes: ["Note"],
+                resultsLimit: limit)
+            deleted += page.deletedNames
+            token = page.changeToken
+            moreComing = page.moreComing
+        }
+        #expect(deleted == ["a"])
+    }
+
     // C72.
     @Test func `own writes come back`() async throws {
         let (_, database) = try await makeDatabase()
@@ -239,6 +337,31 @@ import Testing
             moreComing = page.moreComing
         }
         #expect(found.sorted() == ["notes"] + (0..<10).map { "z\($0)" })
+    }
+
+    @Test(arguments: [1, 2, 3]) func `a first fetch names no zone that was gone when it began`(
+        limit: Int
+    ) async throws {
+        let (_, database) = try await makeDatabase()
+        let zones = (0..<8).map { RecordZone.ID(zoneName: "z\($0)") }
+        for zone in zones { try await database.save(RecordZone(zoneID: zone)) }
+        for zone in [zones[2], zones[5]] {
+            try await database.deleteRecordZone(withID: zone)
+        }
+        var page = try await database.databaseChanges(resultsLimit: limit)
+        #expect(page.moreComing)
+        let seen = page.modifications
+        // Deleted while it goes on: told, whether or not a page named it.
+        try await database.deleteRecordZone(withID: seen[0])
+        try await database.deleteRecordZone(withID: zones[7])
+        var deleted: [RecordZone.ID] = []
+        while page.moreComing {
+            page = try await database.databaseChanges(
+                since: page.changeToken, resultsLimit: limit)
+            deleted += page.deletions.map(\.zoneID)
+        }
+        #expect(deleted == [seen[0], zones[7]])
+        #expect(page.changeToken == (try await database.databaseChanges()).changeToken)
     }
 
     @Test func `other databases are not in it`() async throws {

@@ -102,6 +102,22 @@ import Testing
         #expect(missing.messages.contains("no such file"))
     }
 
+    @Test func `a copy that begins anew is given no deletions from before`() async throws {
+        let place = try Place()
+        let container = try await Container.open(at: place.path + "/store", creating: true)
+        let database = container.privateDatabase(for: "local")
+        let zone = try await database.save(RecordZone(zoneName: "notes")).zoneID
+        let ids = (0..<1100).map { Record.ID(recordName: "r\($0)", zoneID: zone) }
+        _ = try await database.modifyRecords(
+            saving: ids.map { Record(recordType: "Note", recordID: $0) })
+        _ = try await database.modifyRecords(saving: [], deleting: Array(ids.suffix(60)))
+        try await container.close()
+        let first = try await place.run("follow @/store --into @/copy --once", json: true)
+        #expect(first.code == .ok, "\(first.messages)")
+        let summary = try #require(first.results.split(separator: "\n").last)
+        #expect(summary.contains(#""changes":1040,"deletions":0,"#), "\(summary)")
+    }
+
     @Test func `a copy that follows has the same hash, from the beginning and from a token`()
         async throws
     {

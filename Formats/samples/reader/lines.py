@@ -12,16 +12,16 @@ def token_line(line):
     except ValueError:
         return "refused base64"
     for word, holds in [
-        ("length", len(data) == 38), ("format", data[:1] == b"\1"),
+        ("length", len(data) == 46), ("format", data[:1] == b"\1"),
         ("scope", data[1:2] in (b"\1", b"\2")),
-        ("checksum", xxh3_64_intdigest(data[:34]) & 0xFFFFFFFF
-         == int.from_bytes(data[34:], "little")),
+        ("checksum", xxh3_64_intdigest(data[:42]) & 0xFFFFFFFF
+         == int.from_bytes(data[42:], "little")),
     ]:
         if not holds:
             return "refused " + word
-    scope, high, low, database, zone, position = struct.unpack_from("<BQQIIQ", data, 1)
+    scope, high, low, database, zone, position, head = struct.unpack_from("<BQQIIQQ", data, 1)
     return (f"{[0, 'zone', 'database'][scope]} store {high:016x}{low:016x} database {database} "
-            f"zone {zone} position {position}")
+            f"zone {zone} position {position} fetchFloor {head}")
 
 
 def system_fields(data):

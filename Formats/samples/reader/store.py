@@ -235,7 +235,7 @@ def text(t):
 
 
 def token(scope, store, database, number, position):
-    data = bytes([1, scope]) + store + struct.pack("<IIQ", database, number, position)
+    data = bytes([1, scope]) + store + struct.pack("<IIQQ", database, number, position, 0)
     data += struct.pack("<I", xxh3_64_intdigest(data) & 0xFFFFFFFF)
     return "token " + base64.b64encode(data).decode()
 

@@ -95,15 +95,16 @@ extension DatabaseChanges: ChangePage {
 
 extension Database {
     /// What changed in a zone since `token`, or all that is in it, and then what changes in it.
-    /// Pages as of ``recordZoneChanges(inZoneWith:since:desiredKeys:resultsLimit:)``.
+    /// Pages as of recordZoneChanges.
     public func liveRecordZoneChanges(
         inZoneWith id: RecordZone.ID, since token: ChangeToken? = nil,
-        desiredKeys: [String]? = nil, resultsLimit: Int? = nil
+        desiredKeys: [String]? = nil, desiredRecordTypes types: [String]? = nil,
+        resultsLimit: Int? = nil
     ) -> ChangeFeed<RecordZoneChanges> {
         ChangeFeed(database: self, start: token) { snapshot, token throws(StoreError) in
             let page = try snapshot.recordZoneChanges(
                 inZoneWith: id, since: token, desiredKeys: desiredKeys,
-                resultsLimit: resultsLimit)
+                desiredRecordTypes: types, resultsLimit: resultsLimit)
             return (page, .zone(page.changeToken.zone))
         }
     }

@@ -19,9 +19,13 @@ public struct ChangeToken: Hashable, Sendable {
     var zone: UInt32
     /// Everything at or below was seen: a version in a zone, an offset in a database.
     var position: UInt64
+    /// Of a fetch that has more pages, in the same measure as ``position``: what was deleted at or
+    /// below it, the caller never knew or was told of before the fetch. 0 at the end of a fetch.
+    private(set) var fetchFloor: UInt64 = 0
 
     private static let format: UInt8 = 1
-    private static let length = 38
+    private static let length = 46
+    private static let checkedLength = length - 4
 
     init(zone: ZonePlace, at version: Version, of identity: StoreIdentity) {
         scope = .zone
@@ -39,6 +43,16 @@ public struct ChangeToken: Hashable, Sendable {
         position = offset.rawValue
     }
 
+    /// The floor of a fetch that begins or goes on with the token.
+    var floor: UInt64 { fetchFloor == 0 ? position : fetchFloor }
+
+    /// Goes on at `position` in a fetch with that floor, or is at its end.
+    mutating func advance(to position: UInt64?, floor: UInt64, moreComing: Bool) {
+        if let position { self.position = position }
+        // No entry has the version or offset 1, which stands for the beginning.
+        fetchFloor = moreComing ? max(floor, 1) : 0
+    }
+
     /// The token that ``data`` gave.
     ///
     /// - Throws: ``StoreError`` with `invalidArguments` and the place where the bytes are no token.
@@ -50,13 +64,16 @@ public struct ChangeToken: Hashable, Sendable {
         }
         guard bytes[0] == Self.format else { throw Self.damaged("format", byte: 0) }
         guard let scope = Scope(rawValue: bytes[1]) else { throw Self.damaged("scope", byte: 1) }
-        guard UInt32(truncatingIfNeeded: Checksum.xxh3(span, in: 0..<34)) == span.uint32(at: 34)
-        else { throw Self.damaged("checksum", byte: 34) }
+        guard
+            UInt32(truncatingIfNeeded: Checksum.xxh3(span, in: 0..<Self.checkedLength))
+                == span.uint32(at: Self.checkedLength)
+        else { throw Self.damaged("checksum", byte: Self.checkedLength) }
         self.scope = scope
         storeID = StoreID(high: span.uint64(at: 2), low: span.uint64(at: 10))
         database = span.uint32(at: 18)
         zone = span.uint32(at: 22)
         position = span.uint64(at: 26)
+        fetchFloor = span.uint64(at: 34)
     }
 
     private static func damaged(_ kind: String, byte: Int) -> StoreError {
@@ -75,6 +92,7 @@ public struct ChangeToken: Hashable, Sendable {
         writer.uint32(database)
         writer.uint32(zone)
         writer.uint64(position)
+        writer.uint64(fetchFloor)
         writer.uint32(UInt32(truncatingIfNeeded: Checksum.xxh3(writer.bytes.span)))
         return Data(writer.bytes)
     }

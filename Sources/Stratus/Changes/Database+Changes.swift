@@ -11,18 +11,23 @@ extension Database {
     ///   - point: a token of the zone; the page is what it would have been when everything up to
     ///     it was there and nothing later. Takes the longer the more was changed since. Beyond
     ///     CloudKit.
+    ///   - desiredRecordTypes: the types of the records in the page; nil: all. A record of one of
+    ///     them that was deleted is reported as deleted, also where its name was given to a record
+    ///     of another type since. Takes the longer the more often records of other types were
+    ///     saved since the token. As in CloudKit's Web Services.
     ///   - resultsLimit: the most changes in the page; the store may stop earlier.
     /// - Throws: ``StoreError`` with `changeTokenExpired` where a token is not, or no longer, one
     ///   of this zone's history, `invalidArguments` where it is a database's, or the zone has no
     ///   feed, `zoneNotFound`.
     public nonisolated(nonsending) func recordZoneChanges(
         inZoneWith id: RecordZone.ID, since token: ChangeToken? = nil,
-        asOf point: ChangeToken? = nil, desiredKeys: [String]? = nil, resultsLimit: Int? = nil
+        asOf point: ChangeToken? = nil, desiredKeys: [String]? = nil,
+        desiredRecordTypes types: [String]? = nil, resultsLimit: Int? = nil
     ) async throws(StoreError) -> RecordZoneChanges {
         try await read { snapshot throws(StoreError) in
             try snapshot.recordZoneChanges(
                 inZoneWith: id, since: token, asOf: point, desiredKeys: desiredKeys,
-                resultsLimit: resultsLimit)
+                desiredRecordTypes: types, resultsLimit: resultsLimit)
         }
     }
 
@@ -82,16 +87,14 @@ extension DatabaseSnapshot {
         guard zone.capabilities.contains(.fetchChanges) else { return nil }
         let reading = reading
         let place = try self.zone(zone.zoneID, reading)
-        let last = JournalOffset(rawValue: max(reading.head.rawValue, 1) - 1)
-        return ChangeToken(
-            zone: place, at: Version(incarnation: place.incarnation, offset: last),
-            of: reading.identity)
+        return ChangeToken(zone: place, at: reading.lastVersion(of: place), of: reading.identity)
     }
 
     /// What changed in a zone since `token`: as of ``Database``.
     public func recordZoneChanges(
         inZoneWith id: RecordZone.ID, since token: ChangeToken? = nil,
-        asOf point: ChangeToken? = nil, desiredKeys: [String]? = nil, resultsLimit: Int? = nil
+        asOf point: ChangeToken? = nil, desiredKeys: [String]? = nil,
+        desiredRecordTypes types: [String]? = nil, resultsLimit: Int? = nil
     ) throws(StoreError) -> RecordZoneChanges {
         let reading = reading
         guard let zone = try usedZone(id, reading), zone.capabilities.contains(.fetchChanges) else {
@@ -100,27 +103,31 @@ extension DatabaseSnapshot {
         if let token { try token.check(against: zone, reading) }
         if let point { try point.check(against: zone, reading) }
         let since = token.map { Version(rawValue: $0.position) } ?? .none
+        let end = point.map { Version(rawValue: $0.position) }
+        // A fetch without a token reports nothing that was gone when it began.
+        let floor = token?.floor ?? (end ?? reading.lastVersion(of: zone)).rawValue
         var changes = RecordZoneChanges(
             changeToken: token ?? ChangeToken(zone: zone, at: .none, of: reading.identity))
         changes.isFullSnapshot = token == nil
         if point == nil {
             changes.clientChangeTokenData = try clientToken(in: zone, reading).map { Data($0) }
         }
-        let page = try reading.feed(
-            of: zone, since: since, asOf: point.map { Version(rawValue: $0.position) },
-            Page(resultsLimit))
+        let page = try reading.feed(of: zone, since: since, asOf: end, Page(resultsLimit))
         changes.moreComing = page.moreComing
-        if let last = page.places.last { changes.changeToken.position = last.version.rawValue }
-        // The nil token leaves deletions out.
-        let places = token == nil ? page.places.filter { !$0.isDeleted } : page.places
+        changes.changeToken.advance(
+            to: page.places.last?.version.rawValue, floor: floor, moreComing: page.moreComing)
+        let places = page.places.filter { !$0.isDeleted || $0.version.rawValue > floor }
+        let types = types.map { Set($0.compactMap { reading.schema.number($0) }) }
         var users = UserNames(reading)
         changes.modifications.reserveCapacity(places.count)
-        for (place, entry) in zip(places, try reading.entries(places)) {
-            if place.isDeleted {
-                changes.deletions.append(try reading.deletion(entry, in: id))
-            } else {
+        for entry in try reading.entries(places) {
+            if entry.kind == .record, try reading.isOne(of: types, entry) {
                 changes.modifications.append(
                     try reading.record(entry, in: id, &users).showing(desiredKeys))
+            } else if let deletion = try reading.deletion(
+                entry, after: Version(rawValue: floor), of: types, in: id)
+            {
+                changes.deletions.append(deletion)
             }
         }
         return changes
@@ -145,15 +152,17 @@ extension DatabaseSnapshot {
         guard let database = owner else { return changes }
         let since = JournalOffset(rawValue: token?.position ?? 0)
         let page = try reading.databaseFeed(of: database, since: since, Page(resultsLimit))
+        let floor = token?.floor ?? reading.last.rawValue
         changes.moreComing = page.moreComing
+        changes.changeToken.advance(
+            to: page.zones.last?.0.rawValue, floor: floor, moreComing: page.moreComing)
         for (offset, place) in page.zones {
-            changes.changeToken.position = offset.rawValue
             let zoneID = RecordZone.ID(zoneName: try reading.zoneEntry(place).name)
             if place.isAlive {
                 if place.capabilities.contains(.fetchChanges) {
                     changes.modifications.append(zoneID)
                 }
-            } else if token != nil, place.capabilities.contains(.fetchChanges),
+            } else if offset.rawValue > floor, place.capabilities.contains(.fetchChanges),
                 try reading.isLast(place, named: zoneID.zoneName)
             {
                 changes.deletions.append(
@@ -220,15 +229,44 @@ extension StoreReading {
         return (places, moreComing)
     }
 
+    /// Whether a record or tombstone is of one of `types`; nil: any.
+    fileprivate func isOne(
+        of types: Set<UInt32>?, _ entry: JournalEntry
+    ) throws(StoreError) -> Bool {
+        guard let types else { return true }
+        let isTombstone = entry.kind == .tombstone
+        return types.contains(
+            isTombstone ? try tombstone(entry).type : try entry.recordHead().head.type)
+    }
+
+    /// The last deletion after `floor` of a record with the name of `entry` and one of `types`; nil
+    /// where there was none.
     fileprivate func deletion(
-        _ entry: JournalEntry, in zoneID: RecordZone.ID
-    ) throws(StoreError) -> RecordZoneChanges.Deletion {
-        let tombstone = entry.withPayload { try? Tombstone($0) }
-        guard let tombstone, let type = schema.name(tombstone.type) else {
-            throw StoreError(.damagedPayload(entry.offset))
+        _ entry: JournalEntry, after floor: Version, of types: Set<UInt32>?,
+        in zoneID: RecordZone.ID
+    ) throws(StoreError) -> RecordZoneChanges.Deletion? {
+        var next: JournalEntry? = entry.version.rawValue > floor.rawValue ? entry : nil
+        while let entry = next {
+            if entry.kind == .tombstone, try isOne(of: types, entry) {
+                let tombstone = try tombstone(entry)
+                guard let type = schema.name(tombstone.type) else {
+                    throw StoreError(.damagedPayload(entry.offset))
+                }
+                return RecordZoneChanges.Deletion(
+                    recordID: Record.ID(recordName: tombstone.name, zoneID: zoneID),
+                    recordType: type)
+            }
+            next = try self.entry(replacedBy: entry, after: floor)
         }
-        return RecordZoneChanges.Deletion(
-            recordID: Record.ID(recordName: tombstone.name, zoneID: zoneID), recordType: type)
+        return nil
+    }
+
+    /// The greatest offset that belongs to this state.
+    fileprivate var last: JournalOffset { JournalOffset(rawValue: max(head.rawValue, 1) - 1) }
+
+    /// The greatest version that an entry of the zone may have in this state.
+    fileprivate func lastVersion(of zone: ZonePlace) -> Version {
+        Version(incarnation: zone.incarnation, offset: last)
     }
 
     fileprivate func databaseFeed(

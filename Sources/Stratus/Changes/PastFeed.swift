@@ -41,29 +41,51 @@ struct PastFeed {
     /// not, or lies before the page.
     private func place(before place: EntryPlace) throws(StoreError) -> EntryPlace? {
         var entry = try reading.entry(place)
-        while true {
-            let previous = try previous(of: entry)
-            if previous.rawValue <= since.rawValue { return nil }
-            guard let before = try reading.keptEntry(at: previous.offset),
-                before.version == previous, before.zone == zone.number,
-                before.offset < entry.offset
-            else {
-                throw StoreError(
-                    .changeTokenExpired, "what was there at the token is not kept any more")
-            }
-            if previous.rawValue <= end.rawValue {
+        while let before = try reading.entry(replacedBy: entry, after: since) {
+            if before.version.rawValue <= end.rawValue {
                 let isDeleted = before.kind == .tombstone
                 return EntryPlace(before.header, at: before.offset, isDeleted: isDeleted)
             }
             entry = before
         }
+        return nil
+    }
+}
+
+extension StoreReading {
+    /// The entry of the same name and zone that `entry`, a record or a tombstone, replaced; nil
+    /// where there was none, or none after `version`.
+    ///
+    /// - Throws: ``StoreError`` with `changeTokenExpired` where it is not kept any more.
+    func entry(
+        replacedBy entry: JournalEntry, after version: Version
+    ) throws(StoreError) -> JournalEntry? {
+        guard try versionReplaced(by: entry).rawValue > version.rawValue else { return nil }
+        guard let before = try keptEntry(replacedBy: entry) else {
+            throw StoreError(
+                .changeTokenExpired, "what was there at the token is not kept any more")
+        }
+        return before
     }
 
-    private func previous(of entry: JournalEntry) throws(StoreError) -> Version {
-        guard entry.kind == .tombstone else { return try entry.recordHead().head.previous }
+    /// The same; nil also where it is not kept any more.
+    func keptEntry(replacedBy entry: JournalEntry) throws(StoreError) -> JournalEntry? {
+        let version = try versionReplaced(by: entry)
+        guard version != .none, let before = try keptEntry(at: version.offset),
+            before.version == version, before.zone == entry.zone, before.offset < entry.offset
+        else { return nil }
+        return before
+    }
+
+    private func versionReplaced(by entry: JournalEntry) throws(StoreError) -> Version {
+        entry.kind == .tombstone
+            ? try tombstone(entry).previous : try entry.recordHead().head.previous
+    }
+
+    func tombstone(_ entry: JournalEntry) throws(StoreError) -> Tombstone {
         guard let tombstone = entry.withPayload({ try? Tombstone($0) }) else {
             throw StoreError(.damagedPayload(entry.offset))
         }
-        return tombstone.previous
+        return tombstone
     }
 }

@@ -77,14 +77,14 @@ extension ModelBook {
         compare("full snapshot", page.isFullSnapshot, isFirst)
         comparePage(
             page.modified.map(\.id.name), page.deleted.map(\.id.name),
-            Set(feed.modified.keys), Set(feed.deleted.keys), Set(feed.maybeDeleted.keys),
-            limit: limit, moreComing: page.moreComing)
+            Set(feed.modified.keys), Set(feed.deleted.keys), limit: limit,
+            moreComing: page.moreComing)
         for record in page.modified {
             if let expected = feed.modified[record.id.name] { compare(record, expected) }
         }
         for deletion in page.deleted {
             let name = deletion.id.name
-            if let type = feed.deleted[name] ?? feed.maybeDeleted[name] {
+            if let type = feed.deleted[name] {
                 compare("\(name) was deleted as", deletion.type, type)
             }
         }
@@ -93,17 +93,18 @@ extension ModelBook {
     mutating func compare(_ page: SeenDatabaseChanges, _ feed: ModelDatabaseFeed, limit: Int?) {
         comparePage(
             page.modified, page.deleted.map(\.zone), feed.modified, Set(feed.deleted.keys),
-            Set(feed.maybeDeleted.keys), limit: limit, moreComing: page.moreComing)
+            limit: limit, moreComing: page.moreComing)
         for deletion in page.deleted {
-            let reason = feed.deleted[deletion.zone] ?? feed.maybeDeleted[deletion.zone]
-            if let reason { compare("reason", deletion.reason, reason.rawValue) }
+            if let reason = feed.deleted[deletion.zone] {
+                compare("reason", deletion.reason, reason.rawValue)
+            }
         }
     }
 
     /// Whether a page is part of a feed, and all of it where nothing more is coming.
     private mutating func comparePage(
         _ modified: [String], _ deleted: [String], _ allModified: Set<String>,
-        _ allDeleted: Set<String>, _ maybeDeleted: Set<String>, limit: Int?, moreComing: Bool
+        _ allDeleted: Set<String>, limit: Int?, moreComing: Bool
     ) {
         let names = modified + deleted
         compare("named twice", names.sorted(), Set(names).sorted())
@@ -114,7 +115,7 @@ extension ModelBook {
             compare("modified", Set(modified), allModified)
             compare("deletions left out", allDeleted.subtracting(deleted), [])
         }
-        compare("not deleted", Set(deleted).subtracting(allDeleted).subtracting(maybeDeleted), [])
+        compare("not deleted", Set(deleted).subtracting(allDeleted), [])
     }
 }
 

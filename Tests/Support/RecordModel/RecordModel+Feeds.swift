@@ -10,8 +10,12 @@ package struct ModelToken: Sendable {
     var delivered: [String: Int] = [:]
     /// Whether the owner of its database never wrote anything: it has seen nothing of any.
     var isOfNothing = false
-    /// Whether it began with no token, so that older deletions do not matter to it.
-    var beganWithNothing = false
+    /// Of a fetch without a token that is not at its end: when it began. What was gone then is not
+    /// reported.
+    var snapshot: Int?
+
+    /// Whether a deletion at that moment is reported.
+    func reports(deletionAt time: Int) -> Bool { snapshot.map { time > $0 } ?? true }
 }
 
 extension ModelToken {
@@ -26,14 +30,11 @@ package struct ModelFeed: Sendable {
     package var modified: [String: ModelRecord] = [:]
     /// With the types.
     package var deleted: [String: String] = [:]
-    /// What may be reported as deleted, and need not be: it was gone when the first page was read.
-    package var maybeDeleted: [String: String] = [:]
 }
 
 package struct ModelDatabaseFeed: Sendable {
     package var modified: Set<String> = []
     package var deleted: [String: ModelDatabase.Reason] = [:]
-    package var maybeDeleted: [String: ModelDatabase.Reason] = [:]
 }
 
 // Feeds: semantics 5, and design 9.
@@ -42,7 +43,7 @@ extension RecordModel {
     package func beginning(of zone: String?, in id: ModelDatabaseID) -> ModelToken {
         let incarnation = zone.flatMap { database(id).zones[$0]?.incarnation } ?? 0
         var token = ModelToken(database: id, zone: zone, incarnation: incarnation, base: 0)
-        token.beganWithNothing = true
+        token.snapshot = time
         return token
     }
 
@@ -67,13 +68,8 @@ extension RecordModel {
                 if !isKnown { feed.modified[name] = record }
                 continue
             }
-            let wasDelivered = token.delivered[name] != nil
-            if let type = change.deletedType, !isKnown {
-                if wasDelivered || !token.beganWithNothing {
-                    feed.deleted[name] = type
-                } else {
-                    feed.maybeDeleted[name] = type
-                }
+            if let type = change.deletedType, !isKnown, token.reports(deletionAt: change.time) {
+                feed.deleted[name] = type
             }
         }
         return .success(feed)
@@ -98,12 +94,7 @@ extension RecordModel {
             switch change.reason {
             case nil: feed.modified.insert(name)
             case let reason?:
-                guard let token else { continue }
-                if delivered != nil || !token.beganWithNothing {
-                    feed.deleted[name] = reason
-                } else {
-                    feed.maybeDeleted[name] = reason
-                }
+                if token?.reports(deletionAt: change.time) == true { feed.deleted[name] = reason }
             }
         }
         return .success(feed)
