@@ -40,11 +40,13 @@ public struct Gateway: Sendable {
         guard let call = CallTable.calls[request.call] else {
             return refusal(ofCall: request)
         }
+        let session = Session(gateway: self, request: request)
         do throws(StoreError) {
-            let body = try await call.run(request.body, Session(gateway: self, request: request))
+            let body = try await call.run(request.body, session)
             return GatewayResponse(id: request.id, status: 200, body: body)
         } catch {
-            return refusal(error, id: request.id)
+            return GatewayResponse(
+                id: request.id, status: GatewayError(error.code).status, body: session.json(error))
         }
     }
 
@@ -105,7 +107,7 @@ public struct Gateway: Sendable {
             body: json(error, named: .notImplemented))
     }
 
-    /// An error as the body of a response, or in place of an item.
+    /// What an error is and why, without the item that it is about.
     func json(
         _ error: StoreError, named name: GatewayError? = nil, isCreation: Bool = false
     ) -> JSONObject {
@@ -119,6 +121,7 @@ public struct Gateway: Sendable {
             let (seconds, rest) = wait.components
             object.append("retryAfter", .integer(Int(clamping: seconds) + (rest > 0 ? 1 : 0)))
         }
+        object.append("cause", error.cause.map { .string($0.name) })
         return object
     }
 

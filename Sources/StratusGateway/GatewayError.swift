@@ -46,3 +46,19 @@ extension StoreError {
         return "\(reason) at \(place.file), byte \(place.byte): \(place.kind)"
     }
 }
+
+extension StoreError.Cause {
+    /// The cause in a word. Paths of the host and names of processes are not for callers.
+    var name: String {
+        switch self {
+        case .damaged: "damaged"
+        case .newerFormat: "newerFormat"
+        case .locked: "locked"
+        case .poisoned: "poisoned"
+        case .inputOutput: "inputOutput"
+        case .notPermitted: "notPermitted"
+        case .closed: "closed"
+        case .changeToken(let difference): "changeToken.\(difference.rawValue)"
+        }
+    }
+}

@@ -110,6 +110,91 @@ import Testing
         #expect(answers[0] == answers[1] && receipts.count == 2)
     }
 
+    @Test func `a record with an asset is saved as it was given`() async throws {
+        let folder = try Folder()
+        let gateway = try await TestGateway(grants: [.files(under: folder.path)])
+        let field = { (record: Found) in record["fields"]["f"] }
+        func send(
+            _ value: String, _ name: String = "a", kind: String = "forceUpdate",
+            in zone: String = "notes"
+        ) async throws -> Found {
+            try await gateway.call(
+                "records/modify",
+                #"{"zoneID":{"zoneName":"\#(zone)"},"operations":[{"operationType":"\#(kind)","#
+                    + #""record":{"recordName":"\#(name)","recordType":"Note","#
+                    + #""fields":{"f":\#(value)}}}]}"#
+            ).body["records"][0]
+        }
+        let saved = try await gateway.modify(Self.create(#"{"path":"in"}"#)).body["records"][0]
+        #expect(saved["fields"]["f"]["type"].text == "ASSETID", "\(saved.json)")
+        let given = try await gateway.record("a")
+        let whole = try await gateway.modify(
+            #"{"operationType":"replace","record":\#(given.json)}"#)
+        #expect(field(whole.body["records"][0]) == field(given), "\(whole.text)")
+        // What it held before it may have again, also once it was deleted.
+        try Data("other".utf8).write(to: URL(filePath: folder.path + "/in"))
+        _ = try await gateway.modify(Self.create(#"{"path":"in"}"#))
+        #expect(field(try await gateway.record("a")) != field(given))
+        #expect(field(try await send(field(given).json)) == field(given))
+        let bare = try #require(given["fields"]["f"]["value"]["fileChecksum"].text)
+        #expect(field(try await send(#"{"value":{"fileChecksum":"\#(bare)"}}"#)) == field(given))
+        #expect(
+            field(try await send(#"{"value":{"fileChecksum":"\#(bare)"},"type":"ASSET"}"#))
+                == field(given))
+        _ = try await gateway.modify(
+            #"{"operationType":"forceDelete","record":{"recordName":"a"}}"#)
+        #expect(
+            field(try await send(field(given).json, kind: "create")) == field(given))
+        let out = try await gateway.call("assets/download", Self.download(#""path":"out""#))
+        #expect(out.status == 200 && folder.text("out") == "0123456789", "\(out.text)")
+        // And where it was moved to.
+        _ = try await gateway.call(
+            "zones/modify",
+            #"{"operations":[{"operationType":"create","zone":{"zoneName":"to"}}]}"#)
+        _ = try await send(#"{"value":{"path":"in"}}"#)
+        _ = try await gateway.call(
+            "records/move",
+            #"{"zoneID":{"zoneName":"notes"},"toZoneID":{"zoneName":"to"},"#
+                + #""records":[{"recordName":"a"}]}"#)
+        #expect(field(try await send(field(given).json, in: "to")) == field(given))
+    }
+
+    @Test func `a checksum stands for no asset of another record`() async throws {
+        let folder = try Folder()
+        let gateway = try await TestGateway(grants: [.files(under: folder.path)])
+        _ = try await gateway.modify(Self.create(#"{"path":"in"}"#))
+        let given = try await gateway.record("a")["fields"]["f"]
+        let checksum = try #require(given["value"]["fileChecksum"].text)
+        let bad = [
+            #"{"fileChecksum":"\#(checksum)","size":11}"#, #"{"fileChecksum":"00","size":10}"#,
+            #"{"fileChecksum":"\#(checksum.uppercased())1","size":10}"#,
+        ].map { Self.create($0) }
+        let other = Self.create(given["value"].json).replacing(#""a""#, with: #""b""#)
+        for operation in bad + [other] {
+            let name = operation == other ? "b" : "a"
+            let answer = try await gateway.modify(
+                operation
+                    + #",{"operationType":"forceUpdate","record":{"recordName":"good","#
+                    + #""recordType":"T"}}"#)
+            let item = answer.body["records"][0]
+            #expect(item["recordName"].text == name && item["ckErrorCode"].number == 35)
+            #expect(item["serverErrorCode"].text == "BAD_REQUEST")
+            #expect(answer.body["records"][1]["recordType"].text == "T")
+        }
+        // Nor of a record of that name that belongs to another user.
+        _ = try await gateway.call(
+            "zones/modify",
+            #"{"operations":[{"operationType":"create","zone":{"zoneName":"notes"}}]}"#, as: "bob")
+        let bobs = try await gateway.call(
+            "records/modify",
+            #"{"zoneID":{"zoneName":"notes"},"operations":[\#(Self.create(given["value"].json))]}"#,
+            as: "bob")
+        #expect(bobs.body["records"][0]["ckErrorCode"].number == 35, "\(bobs.text)")
+        #expect(try await gateway.record("a")["fields"]["f"] == given)
+        let neither = try await gateway.modify(Self.create(#"{"size":10}"#))
+        #expect(neither.body["records"][0]["serverErrorCode"].text == "BAD_REQUEST")
+    }
+
     @Test func `a receipt that stands for nothing fails its own record`() async throws {
         let folder = try Folder()
         let gateway = try await TestGateway(grants: [.files(under: folder.path)])

@@ -60,7 +60,8 @@ struct CaseTests {
             let refused = try await gateway.modify(
                 #"{"operationType":"create","record":{"recordType":"T","#
                     + #""fields":{"date":{"value":\#(value),"type":"TIMESTAMP"}}}}"#)
-            #expect(refused.code == "BAD_REQUEST", "\(value)")
+            #expect(
+                refused.body["records"][0]["serverErrorCode"].text == "BAD_REQUEST", "\(value)")
         }
     }
 }

@@ -27,6 +27,9 @@ public struct Asset: Sendable {
     package enum Request: Hashable, Sendable {
         case path(String)
         case receipt(String)
+        /// The asset that the record has, or had, under that checksum, and of that size in bytes
+        /// where one is given.
+        case held(checksum: String, size: Int?)
     }
 
     package init(_ request: Request) { source = .request(request) }

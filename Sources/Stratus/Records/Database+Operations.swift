@@ -17,7 +17,8 @@ extension Database {
     ) async throws(StoreError) -> [Result<Record?, StoreError>] {
         try admit(operations)
         var call = try CallByZone(operations, of: self)
-        let uploaded = try await upload(redeeming(operations), progress)
+        let found = try await findingHeldAssets(redeeming(operations))
+        let uploaded = try await upload(found, progress)
         if uploaded.assets != nil { call = try CallByZone(uploaded.operations, of: self) }
         let operation = try operation(
             operationID, clientChangeTokenData, uploaded.operations, policy, atomically)

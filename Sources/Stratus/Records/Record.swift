@@ -161,6 +161,11 @@ public struct Record: Sendable {
         edits.set(key, nil, isEncrypted: isStoredEncrypted(key))
     }
 
+    /// Leaves the next save to fail with `error`, as for a value that the field cannot hold.
+    package mutating func refuse(_ error: StoreError, forKey key: String) {
+        self[key] = .asset(Asset(.failed(error)))
+    }
+
     /// The fields that have a value, sorted.
     public var allKeys: [String] {
         var keys = edits.all.compactMap { $0.value == nil ? nil : $0.key }

@@ -42,6 +42,11 @@ struct FieldKind: RawRepresentable, Hashable, Sendable {
 
     private init(list: Bool, bits: UInt8) { rawValue = bits | (list ? Self.listBit : 0) }
 
+    /// The same without the mark.
+    var unmarked: FieldKind {
+        FieldKind(list: isList, bits: rawValue & ~(Self.listBit | Self.encryptedBit))
+    }
+
     var isList: Bool { rawValue & Self.listBit != 0 }
     var isEncrypted: Bool { rawValue & Self.encryptedBit != 0 }
     /// Nil of a list without elements, which says nothing of them.
@@ -146,6 +151,16 @@ final class Schema: Sendable {
     func adding(_ addition: SchemaAddition) -> Schema {
         let new = addition.columns.filter { kind(of: $0.0) == nil }
         return Schema(names: names + addition.names, columns: columns + new)
+    }
+}
+
+extension Container {
+    /// The type of the values of a field, as CloudKit's schema language names it, without the mark
+    /// of an encrypted field; nil where no record of that type was saved with the field.
+    package func fieldType(_ field: String, of type: String) -> String? {
+        let schema = reading.schema
+        guard let type = schema.number(type), let field = schema.number(field) else { return nil }
+        return schema.kind(of: Schema.Column(type: type, field: field))?.unmarked.name
     }
 }
 

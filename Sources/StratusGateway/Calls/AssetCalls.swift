@@ -115,18 +115,30 @@ extension Session {
 
 /// An asset as a request gives it.
 struct AssetInput: JSONBody {
-    enum Key: String { case path, receipt, fileChecksum, size }
+    enum Key: String {
+        case path, receipt, fileChecksum, size
+        // What Web Services knows and this build has no use for.
+        case referenceChecksum, wrappingKey, downloadURL
+    }
 
     let asset: Asset
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {
         let path: String? = try keys.optional(.path)
         let receipt: String? = try keys.optional(.receipt)
-        _ = try keys.optional(.fileChecksum, as: String.self)
-        switch (path, receipt) {
-        case (let path?, nil): asset = Asset(.path(path))
-        case (nil, let receipt?): asset = Asset(.receipt(receipt))
-        default: try keys.refuse(.path, "or a receipt is needed, and not both")
+        let checksum: String? = try keys.optional(.fileChecksum)
+        let size = try keys.optional(.size, as: WholeNumber.self)?.value
+        switch (path, receipt, checksum) {
+        case (let path?, nil, _): asset = Asset(.path(path))
+        case (nil, let receipt?, _): asset = Asset(.receipt(receipt))
+        case (nil, nil, let checksum?): asset = Asset(.held(checksum: checksum, size: size))
+        default:
+            throw Mismatch("has either a path, or a receipt, or the fileChecksum of an asset")
         }
+    }
+
+    /// Whether an object is an asset where nothing says its type.
+    static func isAsset(_ object: JSONObject) -> Bool {
+        [Key.path, .receipt, .fileChecksum].contains { object[$0.rawValue] != nil }
     }
 }

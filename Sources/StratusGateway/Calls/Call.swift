@@ -47,18 +47,24 @@ enum CallTable {
         "assets/upload": entry(UploadAsset.self),
         "assets/download": entry(DownloadAsset.self),
         "users/caller": entry(UserCaller.self),
+        "users/current": entry(UserCaller.self),
         "users/discover": entry(DiscoverUsers.self),
         "users/lookup": entry(LookUpUsers.self),
+        "users/lookup/id": entry(LookUpUsers.self),
         "store/info": entry(StoreInfo.self),
         "store/verify": entry(StoreVerify.self),
         "store/checkpoint": entry(StoreCheckpointCall.self),
     ]
 
-    /// What other builds answer.
+    /// The calls of Web Services, and those beyond it, that this build does not have.
     static let announced: Set<String> = [
-        "records/query", "records/resolve", "records/accept",
+        "records/query", "records/changes", "records/resolve", "records/accept",
+        "zones/changes", "assets/rereference",
         "subscriptions/list", "subscriptions/lookup", "subscriptions/modify",
-        "notifications/changes", "notifications/read",
+        "notifications/changes", "notifications/read", "badge/set",
+        "users/list", "users/lookup/contacts", "users/lookup/email", "users/lookup/phone",
+        "tokens/create", "tokens/register",
+        "operations/list", "operations/fetch", "operations/cancel",
         "schema/export", "schema/import", "schema/validate", "schema/deploy", "schema/reset",
         "store/compact", "store/backup", "store/restore",
     ]
@@ -99,30 +105,58 @@ struct Session: Sendable {
     }
 
     /// Writes what the answer holds.
-    func writer(_ desiredKeys: [String]? = nil) -> RecordWriter {
+    func writer(
+        _ desiredKeys: [String]? = nil, numbersAsStrings: Bool = false
+    ) -> RecordWriter {
         let owner = request.database == .private ? request.user : nil
         return RecordWriter(
-            owner: owner.map(container.userRecordName), desiredKeys: desiredKeys)
+            owner: owner.map(container.userRecordName), desiredKeys: desiredKeys,
+            numbersAsStrings: numbersAsStrings)
     }
 
     /// What stands in place of a record that could not be had.
     func item(
-        _ error: StoreError, for id: Record.ID, isCreation: Bool = false
+        _ error: StoreError, for id: Record.ID, isCreation: Bool = false,
+        numbersAsStrings: Bool = false
     ) -> JSONValue {
-        var object: JSONObject = ["recordName": .string(id.recordName)]
-        for member in gateway.json(error, isCreation: isCreation).members {
-            object.append(member.name, member.value)
-        }
-        let writer = writer()
-        object.append("serverRecord", error.serverRecord.map(writer.json))
-        object.append("ancestorRecord", error.ancestorRecord.map(writer.json))
-        return .object(object)
+        var error = error
+        error.item = .record(id)
+        return .object(
+            json(error, isCreation: isCreation, numbersAsStrings: numbersAsStrings))
     }
 
     /// What stands in place of a zone that could not be had.
     func item(_ error: StoreError, for id: RecordZone.ID) -> JSONValue {
-        var object: JSONObject = ["zoneID": writer().json(id)]
-        for member in gateway.json(error).members { object.append(member.name, member.value) }
-        return .object(object)
+        var error = error
+        error.item = .zone(id)
+        return .object(json(error))
+    }
+
+    /// All that an error says: what it is about, the records of a conflict, and the errors that
+    /// are its reason.
+    func json(
+        _ error: StoreError, isCreation: Bool = false, numbersAsStrings: Bool = false
+    ) -> JSONObject {
+        let writer = writer(numbersAsStrings: numbersAsStrings)
+        var object = JSONObject()
+        switch error.item {
+        case .record(let id): object.append("recordName", .string(id.recordName))
+        case .zone(let id): object.append("zoneID", writer.json(id))
+        case nil: break
+        }
+        for member in gateway.json(error, isCreation: isCreation).members {
+            object.append(member.name, member.value)
+        }
+        object.append("serverRecord", error.serverRecord.map(writer.json))
+        object.append("ancestorRecord", error.ancestorRecord.map(writer.json))
+        let reasons = error.partialErrors.map { item, reason in
+            var reason = reason
+            reason.item = item
+            return reason
+        }.sorted { ($0.recordID?.recordName ?? "") < ($1.recordID?.recordName ?? "") }
+        if !reasons.isEmpty {
+            object.append("partialErrors", .array(reasons.map { .object(json($0)) }))
+        }
+        return object
     }
 }

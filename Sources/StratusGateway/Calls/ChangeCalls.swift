@@ -52,40 +52,62 @@ struct DatabaseChangesCall: Call {
 }
 
 struct ZoneChangesCall: Call {
-    enum Key: String { case zones, resultsLimit, desiredKeys }
+    enum Key: String {
+        case zones, desiredKeys, desiredRecordTypes, resultsLimit, reverse, numbersAsStrings
+    }
+
+    /// What is asked of a zone; what it does not say is as the whole request says.
+    private struct Options {
+        var desiredKeys: [String]?
+        var types: [String]?
+        var limit: Int?
+        /// Whether the newest change of a page comes first.
+        var reverse: Bool?
+        var numbersAsStrings: Bool?
+
+        func over(_ other: Options) -> Options {
+            Options(
+                desiredKeys: desiredKeys ?? other.desiredKeys, types: types ?? other.types,
+                limit: limit ?? other.limit, reverse: reverse ?? other.reverse,
+                numbersAsStrings: numbersAsStrings ?? other.numbersAsStrings)
+        }
+    }
 
     private struct Zone: JSONBody {
         enum Key: String {
-            case zoneID, syncToken, atToken, desiredKeys, desiredRecordTypes, resultsLimit
+            case zoneID, syncToken, atToken
+            case desiredKeys, desiredRecordTypes, resultsLimit, reverse, numbersAsStrings
         }
 
         let id: RecordZone.ID
         let token: ChangeToken?
         let point: ChangeToken?
-        let desiredKeys: [String]?
-        let types: [String]?
-        let limit: Int?
+        let options: Options
 
         init(_ keys: JSONKeys<Key>) throws(Mismatch) {
             id = try keys.required(.zoneID, as: ZoneIDInput.self).id
             token = try keys.optional(.syncToken, as: TokenInput.self)?.token
             point = try keys.optional(.atToken, as: TokenInput.self)?.token
-            desiredKeys = try keys.optional(.desiredKeys)
-            types = try keys.optional(.desiredRecordTypes)
-            limit = try keys.optional(.resultsLimit, as: PageLimit.self)?.value
+            options = Options(
+                desiredKeys: try keys.optional(.desiredKeys),
+                types: try keys.optional(.desiredRecordTypes),
+                limit: try keys.optional(.resultsLimit, as: PageLimit.self)?.value,
+                reverse: try keys.optional(.reverse),
+                numbersAsStrings: try keys.optional(.numbersAsStrings))
         }
-
-        func wants(_ type: String) -> Bool { types?.contains(where: type.isSame) ?? true }
     }
 
     private let zones: [Zone]
-    private let limit: Int?
-    private let desiredKeys: [String]?
+    private let options: Options
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {
         zones = try keys.required(.zones)
-        limit = try keys.optional(.resultsLimit, as: PageLimit.self)?.value
-        desiredKeys = try keys.optional(.desiredKeys)
+        options = Options(
+            desiredKeys: try keys.optional(.desiredKeys),
+            types: try keys.optional(.desiredRecordTypes),
+            limit: try keys.optional(.resultsLimit, as: PageLimit.self)?.value,
+            reverse: try keys.optional(.reverse),
+            numbersAsStrings: try keys.optional(.numbersAsStrings))
     }
 
     func run(in session: Session) async throws(StoreError) -> JSONObject {
@@ -104,13 +126,17 @@ struct ZoneChangesCall: Call {
     private func page(
         of zone: Zone, in database: Database, _ session: Session
     ) async throws(StoreError) -> JSONObject {
-        let writer = session.writer()
+        let options = zone.options.over(options)
+        let writer = session.writer(numbersAsStrings: options.numbersAsStrings ?? false)
         let page = try await database.recordZoneChanges(
             inZoneWith: zone.id, since: zone.token, asOf: zone.point,
-            desiredKeys: zone.desiredKeys ?? desiredKeys, resultsLimit: zone.limit ?? limit)
-        let changed = page.modifications.filter { zone.wants($0.recordType) }.map(writer.json)
-        let gone = page.deletions.filter { zone.wants($0.recordType) }.map {
-            writer.tombstone($0.recordID, type: $0.recordType)
+            desiredKeys: options.desiredKeys, desiredRecordTypes: options.types,
+            resultsLimit: options.limit)
+        var changed = page.modifications.map(writer.json)
+        var gone = page.deletions.map { writer.tombstone($0.recordID, type: $0.recordType) }
+        if options.reverse == true {
+            changed.reverse()
+            gone.reverse()
         }
         var body: JSONObject = [
             "zoneID": writer.json(zone.id), "records": .array(changed + gone),

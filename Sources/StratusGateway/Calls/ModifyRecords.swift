@@ -4,6 +4,7 @@ internal import Stratus
 struct ModifyRecords: Call {
     enum Key: String {
         case operations, zoneID, atomic, desiredKeys, savePolicy, operationID, clientChangeTokenData
+        case numbersAsStrings
     }
 
     private let operations: [Operation]
@@ -12,6 +13,7 @@ struct ModifyRecords: Call {
     private let policy: Policy
     private let operationID: String?
     private let clientData: Data?
+    private let numbersAsStrings: Bool
 
     fileprivate enum Policy: String, JSONWord {
         case ifServerRecordUnchanged, changedKeys, allKeys
@@ -24,6 +26,7 @@ struct ModifyRecords: Call {
         desiredKeys = try keys.optional(.desiredKeys)
         operationID = try keys.optional(.operationID)
         clientData = try keys.optional(.clientChangeTokenData, as: Base64.self)?.data
+        numbersAsStrings = try keys.optional(.numbersAsStrings) ?? false
         operations = try keys.required(.operations, as: [OperationInput].self)
             .map { Operation($0, in: zone) }
         for (index, operation) in operations.enumerated() {
@@ -42,21 +45,30 @@ struct ModifyRecords: Call {
         let named = operations.map { $0.named(session.gateway.identifier) }
         let types = try await types(of: named, in: database)
         var changes: [RecordOperation] = []
-        for operation in named {
-            let change = operation.change(
-                policy, type: operation.input.recordType ?? types[operation.id] ?? "Unknown")
+        for (index, operation) in named.enumerated() {
+            let change: RecordOperation
+            do throws(Mismatch) {
+                change = try operation.change(
+                    policy, type: operation.input.recordType ?? types[operation.id] ?? "Unknown"
+                ) { session.container.fieldType($0, of: $1).flatMap(FieldType.init(name:)) }
+            } catch {
+                let key = Key.operations.rawValue
+                throw StoreError(error.under("record").at(index).under(key).under("body"))
+            }
             changes.append(try session.resolvingAssets(change))
         }
         let outcomes = try await database.modifyRecords(
             changes, atomically: isAtomic, operationID: operationID,
             clientChangeTokenData: clientData)
-        let writer = session.writer(desiredKeys)
+        let writer = session.writer(desiredKeys, numbersAsStrings: numbersAsStrings)
         let items = zip(named, outcomes).map { operation, outcome in
             switch outcome {
             case .success(let record?): writer.json(record)
             case .success(nil): writer.tombstone(operation.id, type: operation.input.recordType)
             case .failure(let error):
-                session.item(error, for: operation.id, isCreation: operation.kind == .create)
+                session.item(
+                    error, for: operation.id, isCreation: operation.kind == .create,
+                    numbersAsStrings: numbersAsStrings)
             }
         }
         return ["records": .array(items)]
@@ -92,6 +104,9 @@ private enum OperationKind: String, JSONWord {
     case create, update, forceUpdate, replace, forceReplace, save, delete, forceDelete
 
     var saves: Bool { self != .delete && self != .forceDelete }
+
+    /// Whether the tag of the request is compared; a record that is made or forced has none.
+    var usesTag: Bool { [.update, .replace, .save, .delete].contains(self) }
 }
 
 /// An operation that knows its zone.
@@ -138,29 +153,24 @@ private struct NamedOperation: Sendable {
     let input: RecordInput
     let id: Record.ID
 
-    func change(_ policy: ModifyRecords.Policy, type: String) -> RecordOperation {
-        switch kind {
-        case .create: .save(record(type, nil), SaveRule(.ifServerRecordUnchanged))
-        case .update: .save(record(type, tag), SaveRule(.ifServerRecordUnchanged))
-        case .forceUpdate: .save(record(type, nil), SaveRule(.changedKeys))
-        case .replace:
-            .save(record(type, tag), SaveRule(.ifServerRecordUnchanged, replaces: true))
-        case .forceReplace: .save(record(type, nil), SaveRule(.changedKeys, replaces: true))
+    func change(
+        _ policy: ModifyRecords.Policy, type: String,
+        _ declared: (_ field: String, _ type: String) -> FieldType?
+    ) throws(Mismatch) -> RecordOperation {
+        let tag = kind.usesTag ? input.recordChangeTag : nil
+        let record = try input.record(as: id, type: type, recordChangeTag: tag, declared)
+        return switch kind {
+        case .create, .update: .save(record, SaveRule(.ifServerRecordUnchanged))
+        case .replace: .save(record, SaveRule(.ifServerRecordUnchanged, replaces: true))
+        case .forceUpdate: .save(record, SaveRule(.changedKeys))
+        case .forceReplace: .save(record, SaveRule(.changedKeys, replaces: true))
         case .save:
             switch policy {
-            case .ifServerRecordUnchanged:
-                .save(record(type, tag), SaveRule(.ifServerRecordUnchanged))
+            case .ifServerRecordUnchanged: .save(record, SaveRule(.ifServerRecordUnchanged))
             // All keys that are here were sent, and what was not sent is to stay: one and the same.
-            case .changedKeys, .allKeys: .save(record(type, tag), SaveRule(.changedKeys))
+            case .changedKeys, .allKeys: .save(record, SaveRule(.changedKeys))
             }
-        case .delete: .delete(id, recordChangeTag: tag)
-        case .forceDelete: .delete(id)
+        case .delete, .forceDelete: .delete(id, recordChangeTag: tag)
         }
-    }
-
-    private var tag: String? { input.recordChangeTag }
-
-    private func record(_ type: String, _ tag: String?) -> Record {
-        input.record(as: id, type: type, recordChangeTag: tag)
     }
 }

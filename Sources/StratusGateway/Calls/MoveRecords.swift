@@ -9,9 +9,7 @@ struct MoveRecords: Call {
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {
         let zone = try keys.required(.zoneID, as: ZoneIDInput.self).id
-        records = try keys.required(.records, as: [RecordNameInput].self).map {
-            Record.ID(recordName: $0.recordName, zoneID: zone)
-        }
+        records = try keys.required(.records, as: [RecordIDInput].self).map { $0.id(in: zone) }
         destination = try keys.required(.toZoneID, as: ZoneIDInput.self).id
         operationID = try keys.optional(.operationID)
     }

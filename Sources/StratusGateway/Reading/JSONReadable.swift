@@ -3,6 +3,9 @@ struct Mismatch: Error, Equatable {
     /// Such as `operations[2].record.fields`, as far as it is known yet.
     var path = ""
     var reason: String
+    /// Whether there is a key that has no meaning there: then the whole request is refused, wherever
+    /// it was found.
+    var isUnknownKey = false
 
     init(_ reason: String) { self.reason = reason }
 
@@ -48,7 +51,9 @@ struct JSONKeys<Key: RawRepresentable<String>> {
     init(_ object: JSONObject) throws(Mismatch) {
         for member in object.members {
             guard let key = Key(rawValue: member.name), key.rawValue.isSame(as: member.name) else {
-                throw Mismatch("is no key here").under(member.name)
+                var mismatch = Mismatch("is no key here").under(member.name)
+                mismatch.isUnknownKey = true
+                throw mismatch
             }
         }
         self.object = object

@@ -7,6 +7,8 @@ struct RecordWriter {
     let owner: String?
     /// The fields that are asked for; nil: all.
     var desiredKeys: [String]?
+    /// Whether values of the types INT64 and DOUBLE are text.
+    var numbersAsStrings = false
 
     func json(_ id: RecordZone.ID) -> JSONValue {
         var object: JSONObject = ["zoneName": .string(id.zoneName)]
@@ -83,14 +85,22 @@ extension RecordWriter {
     private func bare(_ value: RecordValue) -> JSONValue {
         switch value {
         case .string(let text): .string(text)
-        case .int64(let number): Self.integer(Int(number))
-        case .double(let number): Self.double(number)
+        case .int64(let number): asString(Self.integer(Int(number)))
+        case .double(let number): asString(Self.double(number))
         case .date(let date): Self.integer(ExactDate(date).milliseconds)
         case .bytes(let data): .string(data.base64EncodedString())
         case .location(let location): .object(json(location))
         case .reference(let reference): .object(json(reference))
         case .asset(let asset): .object(json(asset))
         case .list(let values): .array(values.map(bare))
+        }
+    }
+
+    private func asString(_ number: JSONValue) -> JSONValue {
+        switch number {
+        case .integer(let value) where numbersAsStrings: .string(String(value))
+        case .number(let value) where numbersAsStrings: .string(value.text)
+        default: number
         }
     }
 

@@ -1,11 +1,14 @@
 internal import FoundationEssentials
 internal import Stratus
 
-/// The value of a field, as a request gives it: nil where the field is to be removed.
+/// A field, as a request gives it. What its value is may depend on the schema.
 struct FieldInput: JSONBody {
     enum Key: String { case value, type, exact, isEncrypted }
 
-    let value: RecordValue?
+    /// Null where the field is to be removed.
+    private let json: JSONValue
+    private let type: FieldType?
+    private let exact: JSONValue?
     let isEncrypted: Bool
 
     init(_ json: JSONValue) throws(Mismatch) {
@@ -16,21 +19,37 @@ struct FieldInput: JSONBody {
         }
     }
 
-    private init(removed: Void) { (value, isEncrypted) = (nil, false) }
+    private init(removed: Void) { (json, type, exact, isEncrypted) = (.null, nil, nil, false) }
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {
         guard let json = keys.given(.value) else { try keys.refuse(.value, "is missing") }
-        let type: FieldType? = try keys.optional(.type)
-        let exact: JSONValue? = try keys.optional(.exact)
-        isEncrypted = try keys.optional(.isEncrypted) ?? false
+        let type: FieldTypeInput? = try keys.optional(.type)
+        self.json = json
+        self.type = type?.type
+        exact = try keys.optional(.exact)
+        isEncrypted = try keys.optional(.isEncrypted) ?? type?.isEncrypted ?? false
+    }
+
+    /// The value of the field, nil where it is to be removed.
+    ///
+    /// - Parameter declared: the type that the schema has for the field, which decides where the
+    ///   request does not say the type.
+    func value(_ declared: () -> FieldType?) throws(Mismatch) -> RecordValue? {
+        if json == .null { return nil }
+        let value: RecordValue
         do throws(Mismatch) {
-            value = json == .null ? nil : try Self.value(json, type, exact)
+            switch type {
+            case nil: value = try Self.value(json, declared(), exact)
+            case .anyList: value = try Self.value(json, declared() ?? .anyList, exact)
+            case let type?: value = try Self.value(json, type, exact)
+            }
         } catch {
             throw error.under(Key.value.rawValue)
         }
-        guard exact == nil || value?.isOfDates == true else {
-            try keys.refuse(.exact, "is for dates")
+        guard exact == nil || value.isOfDates else {
+            throw Mismatch("is for dates").under(Key.exact.rawValue)
         }
+        return value
     }
 
     private static func value(
@@ -40,14 +59,14 @@ struct FieldInput: JSONBody {
             switch type {
             case nil: return try RecordValue(json, ValueType(of: json), exact)
             case .one(let type): return try RecordValue(json, type, exact)
-            case .list, .emptyList: throw Mismatch("must be a list")
+            case .list, .emptyList, .anyList: throw Mismatch("must be a list")
             }
         }
         let elementType: ValueType?
         switch type {
         case .one: throw Mismatch("must not be a list")
         case .list(let type): elementType = type
-        case nil: elementType = try ValueType.common(of: values)
+        case nil, .anyList: elementType = try ValueType.common(of: values)
         case .emptyList:
             guard values.isEmpty else { throw Mismatch("must be empty") }
             elementType = nil
@@ -103,7 +122,7 @@ extension RecordValue {
 }
 
 /// An integer of 64 bits; beyond 2^53 it may be text.
-private struct WholeNumber: JSONReadable {
+struct WholeNumber: JSONReadable {
     let value: Int
 
     init(_ json: JSONValue) throws(Mismatch) {
@@ -130,7 +149,7 @@ struct Base64: JSONReadable {
     }
 }
 
-/// A number; what is not finite is text.
+/// A number, which may be text; what is not finite is.
 private struct RealNumber: JSONReadable {
     let value: Double
 
@@ -139,9 +158,18 @@ private struct RealNumber: JSONReadable {
         case .integer(let value): self.value = Double(value)
         case .number(let number): value = number.value
         case .string(let text):
-            guard let value = NonFinite.value(text) else { fallthrough }
+            guard let value = NonFinite.value(text) ?? Self.finite(text) else { fallthrough }
             self.value = value
         default: throw Mismatch("must be a number")
+        }
+    }
+
+    /// The number that a text is by the grammar of JSON.
+    private static func finite(_ text: String) -> Double? {
+        switch try? JSONReader.read(Array(text.utf8).span) {
+        case .integer(let value): Double(value)
+        case .number(let number): number.value
+        default: nil
         }
     }
 }

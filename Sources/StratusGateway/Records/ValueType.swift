@@ -10,16 +10,27 @@ enum ValueType: String, CaseIterable {
     case location = "LOCATION"
     case reference = "REFERENCE"
     case asset = "ASSETID"
+
+    init?(name: String) {
+        let name = name.isSame(as: "ASSET") ? Self.asset.rawValue : name
+        guard let type = Self.allCases.first(where: { $0.rawValue.isSame(as: name) }) else {
+            return nil
+        }
+        self = type
+    }
 }
 
 /// The type of a field's value: of one value, or of all in a list.
 enum FieldType: Equatable {
     case one(ValueType)
     case list(ValueType)
-    /// A list that does not say of what.
+    /// A list without values.
     case emptyList
+    /// A list whose values say of what.
+    case anyList
 
     private static let emptyListName = "EMPTY_LIST"
+    private static let anyListName = "UNKNOWN_LIST"
     private static let listSuffix = "_LIST"
 
     var name: String {
@@ -27,24 +38,42 @@ enum FieldType: Equatable {
         case .one(let type): type.rawValue
         case .list(let type): type.rawValue + Self.listSuffix
         case .emptyList: Self.emptyListName
+        case .anyList: Self.anyListName
+        }
+    }
+
+    /// The type of that name, as Web Services and the schema language write it.
+    init?(name: String) {
+        if let type = ValueType(name: name) {
+            self = .one(type)
+        } else if name.isSame(as: Self.emptyListName) {
+            self = .emptyList
+        } else if name.isSame(as: Self.anyListName) {
+            self = .anyList
+        } else if name.hasSuffix(Self.listSuffix),
+            let type = ValueType(name: String(name.dropLast(Self.listSuffix.count)))
+        {
+            self = .list(type)
+        } else {
+            return nil
         }
     }
 }
 
-extension FieldType: JSONReadable {
+/// What a request says of the type of a field.
+struct FieldTypeInput: JSONReadable {
+    let type: FieldType
+    /// Whether the name is that of a marked field: `ENCRYPTED_STRING`.
+    let isEncrypted: Bool
+
+    private static let mark = "ENCRYPTED_"
+
     init(_ json: JSONValue) throws(Mismatch) {
-        let text = try String(json)
-        if let type = ValueType.allCases.first(where: { $0.rawValue.isSame(as: text) }) {
-            self = .one(type)
-        } else if text.isSame(as: Self.emptyListName) {
-            self = .emptyList
-        } else if let type = ValueType.allCases.first(where: {
-            ($0.rawValue + Self.listSuffix).isSame(as: text)
-        }) {
-            self = .list(type)
-        } else {
-            throw Mismatch("is no type of a field")
-        }
+        let name = try String(json)
+        isEncrypted = name.hasPrefix(Self.mark)
+        let plain = isEncrypted ? String(name.dropFirst(Self.mark.count)) : name
+        guard let type = FieldType(name: plain) else { throw Mismatch("is no type of a field") }
+        self.type = type
     }
 }
 
@@ -60,7 +89,7 @@ extension ValueType {
                 self = .reference
             } else if object["latitude"] != nil {
                 self = .location
-            } else if object["path"] != nil || object["receipt"] != nil {
+            } else if AssetInput.isAsset(object) {
                 self = .asset
             } else {
                 throw Mismatch("is an object of no known type")

@@ -1,0 +1,118 @@
+internal import StratusIndex
+internal import StratusJournal
+
+// A record can be saved as it was given in JSON, where an asset is its checksum and size.
+
+extension Database {
+    /// The operations with assets of their records in the places of checksums. One that stands for
+    /// nothing leaves its record to fail.
+    nonisolated(nonsending) func findingHeldAssets(
+        _ operations: [RecordOperation]
+    ) async throws(StoreError) -> [RecordOperation] {
+        guard operations.contains(where: \.namesHeldAssets) else { return operations }
+        return try await answer { snapshot throws(StoreError) in
+            var found: [RecordOperation] = []
+            for operation in operations {
+                found.append(try snapshot.findingHeldAssets(operation))
+            }
+            return found
+        }
+    }
+}
+
+extension RecordOperation {
+    /// The record and the checksums in it that stand for assets.
+    fileprivate var heldAssets: (record: Record, checksums: Set<String>)? {
+        guard case .save(let record, _) = self, record.edits.hasAssets else { return nil }
+        let checksums = record.edits.all.flatMap { $0.value?.assets ?? [] }
+            .compactMap(\.heldChecksum)
+        return checksums.isEmpty ? nil : (record, Set(checksums))
+    }
+
+    fileprivate var namesHeldAssets: Bool { heldAssets != nil }
+}
+
+extension Asset {
+    fileprivate var heldChecksum: String? {
+        if case .held(let checksum, _)? = request { checksum } else { nil }
+    }
+}
+
+extension DatabaseSnapshot {
+    fileprivate func findingHeldAssets(
+        _ operation: RecordOperation
+    ) throws(StoreError) -> RecordOperation {
+        guard case .save(var record, let rule) = operation,
+            let checksums = operation.heldAssets?.checksums
+        else { return operation }
+        var held: [String: Asset] = [:]
+        var failure = StoreError.notHeld
+        do throws(StoreError) {
+            held = try assets(of: record.recordID, checksums)
+        } catch {
+            if error.mustWait { throw error }
+            failure = error
+        }
+        for edit in record.edits.all {
+            guard let value = edit.value, value.hasAssets else { continue }
+            record[edit.key] = value.mappingAssets { asset in
+                guard case .held(let checksum, let size)? = asset.request else { return asset }
+                guard let found = held[checksum], size == nil || size == found.size else {
+                    return Asset(.failed(failure))
+                }
+                return found
+            }
+        }
+        return .save(record, rule)
+    }
+
+    /// The assets of those checksums that the versions of a record have, from the latest back: all
+    /// of them the caller could read when they were current.
+    private func assets(
+        of id: Record.ID, _ checksums: Set<String>
+    ) throws(StoreError) -> [String: Asset] {
+        let reading = reading
+        guard let zone = try usedZone(id.zoneID, reading),
+            let value = try reading.value(.record(zone.number, reading.hash(id.recordName)))
+        else { return [:] }
+        var assets: [String: Asset] = [:]
+        var users = UserNames(reading)
+        var next: JournalEntry? = try reading.entry(EntryPlace(value))
+        while let entry = next, assets.count < checksums.count {
+            next = try reading.version(before: entry, of: zone.database)
+            guard entry.kind == .record, try entry.isRecord(named: id.recordName),
+                try entry.recordHead().head.assetBytes != nil
+            else { continue }
+            let record = try reading.record(entry, in: id.zoneID, &users)
+            for asset in record.allKeys.flatMap({ record[$0]?.assets ?? [] }) {
+                guard let checksum = asset.fileChecksum, checksums.contains(checksum),
+                    assets[checksum] == nil
+                else { continue }
+                assets[checksum] = asset
+            }
+        }
+        return assets
+    }
+}
+
+extension StoreReading {
+    /// What a record or tombstone replaced or, of a record that was moved, what it was in the zone
+    /// before, where that zone lives; nil where there was nothing, or nothing that is kept.
+    fileprivate func version(
+        before entry: JournalEntry, of database: UInt32
+    ) throws(StoreError) -> JournalEntry? {
+        if let replaced = try keptEntry(replacedBy: entry) { return replaced }
+        guard entry.kind == .record, let origin = try entry.recordHead().head.origin,
+            let zone = try zone(origin.zone), zone.isAlive, zone.database == database,
+            origin.version.offset < entry.offset,
+            let former = try keptEntry(at: origin.version.offset), former.kind == .record,
+            former.version == origin.version, former.zone == origin.zone
+        else { return nil }
+        return former
+    }
+}
+
+extension StoreError {
+    fileprivate static let notHeld = StoreError(
+        .assetNotAvailable, "no version of the record has an asset of this checksum and size")
+}
