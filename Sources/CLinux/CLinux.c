@@ -28,8 +28,18 @@ int clinux_link_unnamed(int file, int directory, const char *name) {
     return linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
+int clinux_open_directory_path(int directory, const char *name) {
+    int result = openat(directory, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return result < 0 ? -errno : result;
+}
+
 int clinux_allocate(int file, int64_t offset, int64_t length) {
     return fallocate(file, FALLOC_FL_KEEP_SIZE, offset, length) < 0 ? -errno : 0;
+}
+
+int clinux_deallocate(int file, int64_t offset, int64_t length) {
+    int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+    return fallocate(file, mode, offset, length) < 0 ? -errno : 0;
 }
 
 // Since Linux 6.14; headers may be older.

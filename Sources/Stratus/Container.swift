@@ -1,3 +1,4 @@
+internal import StratusAssets
 package import StratusFiles
 package import StratusJournal
 
@@ -195,6 +196,7 @@ public final class Container: Sendable {
             let engine = try Engine(
                 opened, foundation, opened.writer.manifest.checkpoint == nil ? nil : resumed,
                 durability: StratusJournal.Durability(durability), driver: driver)
+            if !opened.report.wasClean { try? ChunkStore.releaseUnused(in: storage) }
             foundation.assets.attach(
                 engine.published, StoreIdentity(opened.writer.manifest), options)
             self.init(
@@ -222,21 +224,39 @@ public final class Container: Sendable {
             .reading(follower), follower.report, foundation, Limits(profile, .system), .development)
     }
 
-    /// The database that everybody reads, asked by `user`; nil asks as nobody.
+    /// The public database, called by `user` or, where that is nil, by an anonymous caller.
     ///
-    /// A user is a user record name (`_` and 32 hexadecimal digits) or any other name, which then
-    /// always stands for the same user of this store. A device is told apart from the user's other
-    /// ones by any name.
+    /// Every caller reads all of it. A user creates records, and changes and deletes those that the
+    /// same user created (otherwise `permissionFailure`); an anonymous caller changes nothing
+    /// (`notAuthenticated`). Rules: `Formats/README.md`, "Permissions".
+    ///
+    /// - Parameters:
+    ///   - user: a user record name (`_` and 32 lower-case hexadecimal digits), or any other name,
+    ///     which always stands for the same user of this store. The container believes it. An
+    ///     empty name makes every call fail with `invalidArguments`.
+    ///   - device: tells the user's devices apart, by any name.
     public func publicDatabase(as user: String? = nil, device: String? = nil) -> Database {
-        Database(container: self, scope: .public, caller: user.map(userID), device: device)
+        Database(container: self, scope: .public, principal: principal(user), device: device)
     }
 
-    /// The database that belongs to `user`, on one of the user's devices.
-    public func privateDatabase(for user: String, device: String? = nil) -> Database {
-        let user = userID(user)
-        return Database(
-            container: self, scope: .private(owner: user), caller: user, device: device)
+    /// The public database, called by the program that opened the container, for moderation and
+    /// maintenance: it changes and deletes records of all users. Its changes bear the name `user`.
+    public func publicDatabase(asHost user: String, device: String? = nil) -> Database {
+        Database(
+            container: self, scope: .public,
+            principal: user.isEmpty ? .unnamed : .host(userID(user)), device: device)
     }
+
+    /// The database that belongs to `user`, on one of the user's devices. The names are those of
+    /// ``publicDatabase(as:device:)``; an empty one makes every call fail with `invalidArguments`.
+    public func privateDatabase(for user: String, device: String? = nil) -> Database {
+        Database(
+            container: self, scope: .private(owner: userID(user)), principal: principal(user),
+            device: device)
+    }
+
+    /// Whether `name` is `_` and 32 lower-case hexadecimal digits. Any other name is a plain one.
+    package static func isUserRecordName(_ name: String) -> Bool { UserID(recordName: name) != nil }
 
     /// The user record name that `user` stands for.
     public func userRecordName(for user: String) -> String { userID(user).recordName }
@@ -291,6 +311,12 @@ public final class Container: Sendable {
 
     func userID(_ name: String) -> UserID {
         UserID(name, storeID: reading.identity.idBits)
+    }
+
+    /// The caller that a host names; nil is anonymous.
+    func principal(_ user: String?) -> Principal {
+        guard let user else { return .anonymous }
+        return user.isEmpty ? .unnamed : .user(userID(user))
     }
 }
 

@@ -7,16 +7,19 @@ internal import StratusJournal
 public struct Database: Sendable {
     let container: Container
     let scope: DatabaseScope
-    /// Who asks; nil: nobody that is known.
-    let caller: UserID?
+    let principal: Principal
     /// Which of the caller's devices asks; nil: the one without a name.
     var device: String?
+
+    /// Nil where the caller is anonymous.
+    var caller: UserID? { principal.user }
 
     /// Saves one record and returns it as it is in the store now.
     ///
     /// - Parameter progress: is told how far the record's assets were read.
     /// - Throws: ``StoreError`` with `serverRecordChanged` and the three records where somebody
     ///   else saved it since, `zoneNotFound`, `unknownItem` where it was deleted since,
+    ///   `permissionFailure` in the public database where another user created it,
     ///   `invalidArguments`, `assetFileNotFound` and `assetFileModified` where the file of an asset
     ///   cannot be read or was changed meanwhile.
     @discardableResult
@@ -34,6 +37,9 @@ public struct Database: Sendable {
     }
 
     /// Deletes one record. That it is not there is no error.
+    ///
+    /// - Throws: ``StoreError`` with `permissionFailure` in the public database where another user
+    ///   created it, `zoneNotFound`, `referenceViolation` where it is the parent of others.
     @discardableResult
     public nonisolated(nonsending) func deleteRecord(
         withID id: Record.ID, operationID: String? = nil
@@ -111,9 +117,9 @@ public struct Database: Sendable {
         }
     }
 
-    /// The newest state, by somebody who may not wait.
-    private var current: DatabaseSnapshot {
-        DatabaseSnapshot(.state(container.reading), scope, caller, device)
+    /// The newest state, as far as memory holds it.
+    var current: DatabaseSnapshot {
+        DatabaseSnapshot(.state(container.reading), scope, principal, device)
     }
 
     /// A call that reads: counts it, and asks the newest state.
@@ -143,7 +149,7 @@ public struct Database: Sendable {
         _ body: @escaping @Sendable (DatabaseSnapshot) throws(StoreError) -> Answer
     ) async throws(StoreError) -> Answer {
         let waiting = DatabaseSnapshot(
-            .state(snapshot.reading.waiting), scope, caller, device)
+            .state(try snapshot.reading.waiting), scope, principal, device)
         return try await container.threads.run { try body(waiting) }
     }
 
@@ -164,10 +170,10 @@ public struct Database: Sendable {
         try limits.check(bytesOf: operations)
     }
 
+    /// The user whose name a change bears, where the caller may make any.
     func writer() throws(StoreError) -> UserID {
-        guard let caller else {
-            throw StoreError(.notAuthenticated, "only a known user may change anything")
-        }
+        try Permission.check(.write, by: principal, in: scope)
+        guard let caller else { preconditionFailure("only users and the host may write") }
         return caller
     }
 
@@ -208,7 +214,7 @@ public struct Database: Sendable {
         let user = try writer()
         try current.check(zoneID)
         return RecordBatch(
-            scope: scope, caller: user, zoneID: zoneID, items: items,
+            scope: scope, principal: principal, caller: user, zoneID: zoneID, items: items,
             isAtomic: isAtomic && canBeAtomic(zoneID), limits: container.limits,
             environment: container.environment, operation: operation, assets: assets)
     }

@@ -16,26 +16,32 @@ public struct DatabaseSnapshot: Sendable {
 
     private let source: Source
     let scope: DatabaseScope
-    /// Who asks; nil: nobody that is known.
-    let caller: UserID?
+    private let principal: Principal
     /// Which of the caller's devices asks; nil: the one without a name.
     let device: String?
 
     init(
-        _ source: Source, _ scope: DatabaseScope, _ caller: UserID?, _ device: String? = nil
+        _ source: Source, _ scope: DatabaseScope, _ principal: Principal, _ device: String? = nil
     ) {
         self.source = source
         self.scope = scope
-        self.caller = caller
+        self.principal = principal
         self.device = device
     }
 
+    /// The state that is read, where the caller may read it.
     var reading: StoreReading {
-        switch source {
-        case .state(let reading): reading
-        case .held(let snapshot): snapshot.reading
+        get throws(StoreError) {
+            try Permission.check(.read, by: principal, in: scope)
+            switch source {
+            case .state(let reading): return reading
+            case .held(let snapshot): return snapshot.reading
+            }
         }
     }
+
+    /// Nil where the caller is anonymous.
+    var user: UserID? { principal.user }
 
     /// The record `id`.
     ///
@@ -50,7 +56,7 @@ public struct DatabaseSnapshot: Sendable {
     public func records(
         for ids: [Record.ID], desiredKeys: [String]? = nil
     ) throws(StoreError) -> [Record.ID: Result<Record, StoreError>] {
-        let reading = reading
+        let reading = try reading
         var results: [Record.ID: Result<Record, StoreError>] = [:]
         results.reserveCapacity(ids.count)
         for id in ids {
@@ -84,7 +90,7 @@ public struct DatabaseSnapshot: Sendable {
         var place: ZonePlace?
         if let database = try reading.database(scope) {
             let value = try reading.value(.zone(database, reading.hash(id.zoneName)))
-            place = value.flatMap { ZonePlace($0) }
+            place = try ZonePlace.decoded(value)
         }
         if let place, place.isAlive { return place }
         if id.isDefault { return nil }
@@ -101,10 +107,7 @@ public struct DatabaseSnapshot: Sendable {
 
     /// A private database holds its owner's zones only.
     func check(_ id: RecordZone.ID) throws(StoreError) {
-        guard caller != nil || scope == .public else {
-            throw StoreError(.notAuthenticated, "a private database needs a user")
-        }
-        guard id.ownerName == RecordZone.ID.currentUser || id.ownerName == caller?.recordName
+        guard id.ownerName == RecordZone.ID.currentUser || id.ownerName == user?.recordName
         else {
             throw StoreError(
                 .badDatabase, "this database holds no zones of another user"

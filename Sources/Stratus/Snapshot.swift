@@ -22,15 +22,15 @@ public final class Snapshot: Sendable {
     /// Where the journal ended, as an offset.
     public var offset: UInt64 { point.rawValue }
 
-    /// The database that everybody reads, asked by `user`; nil asks as nobody.
+    /// The public database, read by `user` or, where that is nil, by an anonymous caller.
     public func publicDatabase(as user: String? = nil) -> DatabaseSnapshot {
-        DatabaseSnapshot(.held(self), .public, user.map(container.userID))
+        DatabaseSnapshot(.held(self), .public, container.principal(user))
     }
 
-    /// The database that belongs to `user`.
+    /// The database that belongs to `user`. Of an empty name every read is `invalidArguments`.
     public func privateDatabase(for user: String) -> DatabaseSnapshot {
-        let user = container.userID(user)
-        return DatabaseSnapshot(.held(self), .private(owner: user), user)
+        DatabaseSnapshot(
+            .held(self), .private(owner: container.userID(user)), container.principal(user))
     }
 
     var reading: StoreReading { StoreReading(fixed ?? container.state, .blocking, at: point) }

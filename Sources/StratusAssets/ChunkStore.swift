@@ -97,10 +97,33 @@ package final class ChunkStore: Sendable {
         }
     }
 
-    /// Nothing is written any more when this returns: whoever tries to fails.
+    /// Nothing is written any more when this returns: later calls that write fail.
     package func close() {
         syncing.withLock { _ in
-            state.withLock { $0.failure = $0.failure ?? .closed }
+            state.withLock { state in
+                state.failure = state.failure ?? .closed
+                // No later process appends to the segment. The room costs nothing but itself.
+                if let current = state.current {
+                    try? current.file.release(current.end..<current.file.length)
+                }
+            }
+        }
+    }
+
+    /// Gives back what a process that died had prepared behind the last byte of the segment that it
+    /// wrote: no other process appends to it.
+    package static func releaseUnused(in storage: any Storage) throws(StorageError) {
+        let numbers = try storage.list().compactMap(ChunkSegmentHeader.number(ofFile:))
+        guard let newest = numbers.max() else { return }
+        let file = try storage.open(ChunkSegmentHeader.fileName(newest))
+        var end = file.length
+        while end > 0 {
+            let start = max(0, end - writeLength)
+            let bytes = try file.read(start..<end)
+            if let last = bytes.lastIndex(where: { $0 != 0 }) {
+                return try file.release(start + last + 1..<file.length)
+            }
+            end = start
         }
     }
 

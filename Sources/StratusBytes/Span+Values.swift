@@ -33,6 +33,11 @@ extension Span<UInt8> {
         return String(copying: text)
     }
 
+    /// Whether the bytes in `range` are UTF-8.
+    package func isText(in range: Range<Int>) -> Bool {
+        (try? UTF8Span(validating: extracting(range))) != nil
+    }
+
     /// A copy of the bytes in `range`.
     @inlinable package func array(in range: Range<Int>) -> [UInt8] {
         precondition(range.lowerBound >= 0 && range.upperBound <= count)

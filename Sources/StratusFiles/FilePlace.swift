@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 
 /// Where a file of the machine is to be read, perhaps long after somebody looked at it.
@@ -14,30 +13,51 @@ package struct FilePlace: Hashable, Sendable {
     /// Nil where the path is one of the system.
     private let seen: Seen?
 
+    private let bounds: FileBounds
+
     /// A path of the system, whose links are followed.
-    package init(_ path: String) {
+    package init(_ path: String, _ bounds: FileBounds = .anywhere) {
         self.path = Array(path.utf8)
+        self.bounds = bounds
         seen = nil
     }
 
     /// The file of a tree that was looked at, and no other that may have come in its place.
     init(_ entry: FileTree.Entry, in tree: FileTree) {
         path = entry.path
+        bounds = .anywhere
         seen = Seen(tree: tree, identity: entry.identity)
     }
 
     /// How many bytes are there to read, in what was looked at or in what is there now; nil where
     /// there is nothing.
-    package var length: Int? {
-        (seen?.identity ?? LinuxFileSystem().identity(ofFile: path))?.length
+    package var length: Int? { (seen?.identity ?? identity)?.length }
+
+    /// Opens the file for reading, unless it is one of `store` or lies where it may not be named.
+    /// What is no file makes it not wait.
+    func open(outside store: (any Storage)?) throws(SystemError) -> FileDescriptor {
+        if let seen { return try seen.tree.open(path) }
+        let end = try bounds.end(of: path, followsLast: true, outside: store)
+        let file = try end.folder.open(end.name, O_RDONLY)
+        do {
+            let status = try LinuxFileSystem().status(file)
+            // Its other names may be in the store's directory.
+            if let store, status.links > 1, try store.hasFile(status) {
+                throw SystemError(.insideStore, in: "open")
+            }
+            return file
+        } catch {
+            try? LinuxFileSystem().close(file)
+            throw error as? SystemError ?? SystemError(.inputOutput, in: "open")
+        }
     }
 
-    func open() throws(SystemError) -> FileDescriptor {
-        guard let seen else {
-            guard !path.contains(0) else { throw SystemError(.notFound, in: "open") }
-            return try LinuxFileSystem().openFile(path)
-        }
-        return try seen.tree.open(path)
+    /// What the path leads to; nil where that is nothing.
+    private var identity: SourceFile.Identity? {
+        guard let end = try? bounds.end(of: path, followsLast: true),
+            let status = try? end.folder.status(end.name)
+        else { return nil }
+        return SourceFile.Identity(status)
     }
 
     /// Whether a file that was opened here is what is to be read.
@@ -48,30 +68,13 @@ package struct FilePlace: Hashable, Sendable {
     /// Whether that file is still what is found here. Of one that was looked at it does not matter
     /// which name it has now.
     func leads(to identity: SourceFile.Identity) -> Bool {
-        seen != nil || LinuxFileSystem().identity(ofFile: path) == identity
+        seen != nil || self.identity == identity
     }
 
     package static func == (left: FilePlace, right: FilePlace) -> Bool {
         left.path == right.path && left.seen?.tree === right.seen?.tree
-            && left.seen?.identity == right.seen?.identity
+            && left.seen?.identity == right.seen?.identity && left.bounds == right.bounds
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(path) }
-}
-
-extension LinuxFileSystem {
-    /// Opens the file at a path for reading, following links. What is no file makes it not wait.
-    fileprivate func openFile(_ path: [UInt8]) throws(SystemError) -> FileDescriptor {
-        // Safe: the path ends with a zero.
-        let result = unsafe clinux_openat(
-            AT_FDCWD, path.cString, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)
-        return try Self.descriptor(result, "open")
-    }
-
-    /// What a path leads to; nil where that is nothing.
-    fileprivate func identity(ofFile path: [UInt8]) -> SourceFile.Identity? {
-        var status = stat()
-        // Safe: the path ends with a zero, and the structure outlives the call.
-        return unsafe stat(path.cString, &status) == 0 ? SourceFile.Identity(status) : nil
-    }
 }

@@ -47,7 +47,21 @@ package protocol FileSystem: Sendable {
     /// Reserves blocks for a range inside the file's length, so that writing there needs no more.
     func allocate(_ file: FileDescriptor, _ range: Range<Int>) throws(SystemError)
 
+    /// Gives back the blocks that lie in a range as a whole; all of the range reads as zero then.
+    func deallocate(_ file: FileDescriptor, _ range: Range<Int>) throws(SystemError)
+
     func status(_ file: FileDescriptor) throws(SystemError) -> FileStatus
+
+    /// The status of what `name` in `directory` stands for; of a symbolic link its own.
+    func status(
+        of name: String, in directory: FileDescriptor
+    ) throws(SystemError) -> FileStatus
+
+    /// The status of what an absolute path leads to; symbolic links are followed.
+    func status(ofPath path: String) throws(SystemError) -> FileStatus
+
+    /// The path of the process's working directory, to which relative paths refer.
+    func workingDirectory() throws(SystemError) -> String
 
     /// Gives the file `name` another name in the same directory; fails with `.exists` where that
     /// name is taken.
@@ -100,6 +114,11 @@ package struct FileStatus: Equatable, Sendable {
         self.device = device
         self.inode = inode
     }
+
+    /// Whether both are of one file or directory.
+    package func isSameFile(as other: FileStatus) -> Bool {
+        device == other.device && inode == other.inode
+    }
 }
 
 /// A system call failed.
@@ -112,6 +131,12 @@ package struct SystemError: Error, Equatable, Sendable {
         case inputOutput
         case wouldBlock
         case permission
+        /// The process, or the system, has as many files open as it may.
+        case tooManyFiles
+        /// A request named a path outside the directories that the host permits.
+        case outsideBounds
+        /// A request named a path inside the directory of a store.
+        case insideStore
         case other(Int32)
     }
 

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// A file that is made for a caller: private while it is written, and under its own name only once
 /// it is whole and durable. Given up, or with the end of the process, it is gone.
 package final class FreshFile: Sendable {
@@ -7,11 +9,16 @@ package final class FreshFile: Sendable {
     private let content: NewFile
 
     /// Begins a file of at most `length` bytes that is to be named `path`, which must not exist,
-    /// now nor when it is placed.
-    package convenience init(_ path: String, length: Int) throws(SystemError) {
-        let (folder, name) = try Self.split(path)
-        if (try? folder.status(name)) != nil { throw SystemError(.exists, in: "open") }
-        try self.init(in: folder, name, length: length, mode: 0o600)
+    /// now nor when it is placed. Fails where it would lie in `store` or may not be named.
+    package convenience init(
+        _ path: String, length: Int, _ bounds: FileBounds = .anywhere,
+        outside store: (any Storage)? = nil
+    ) throws(SystemError) {
+        let end = try bounds.end(of: Array(path.utf8), followsLast: false, outside: store)
+        if (try? end.folder.status(end.name)) != nil { throw SystemError(.exists, in: "open") }
+        // What was opened by its path alone cannot be synced.
+        let folder = try end.folder.folder([UInt8(ascii: ".")])
+        try self.init(in: folder, end.name, length: length, mode: 0o600)
     }
 
     /// Begins a file that is to be named `path`, or to take the place of the file there: of that it

@@ -126,13 +126,43 @@ package struct LinuxFileSystem: FileSystem {
         if result < 0 { throw SystemError(number: -result, in: "fallocate") }
     }
 
+    package func deallocate(_ file: FileDescriptor, _ range: Range<Int>) throws(SystemError) {
+        let result = clinux_deallocate(
+            file.rawValue, Int64(range.lowerBound), Int64(range.count))
+        if result < 0 { throw SystemError(number: -result, in: "fallocate") }
+    }
+
     package func status(_ file: FileDescriptor) throws(SystemError) -> FileStatus {
         var status = stat()
         // Safe: the structure outlives the call.
         try check(unsafe fstat(file.rawValue, &status), "fstat")
-        return FileStatus(
-            length: status.st_size, links: Int(status.st_nlink),
-            device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        return FileStatus(status)
+    }
+
+    package func status(
+        of name: String, in directory: FileDescriptor
+    ) throws(SystemError) -> FileStatus {
+        var status = stat()
+        // Safe: the string is a C string for the length of the call; the structure outlives it.
+        let result = unsafe fstatat(directory.rawValue, name, &status, AT_SYMLINK_NOFOLLOW)
+        try check(result, "fstatat")
+        return FileStatus(status)
+    }
+
+    package func status(ofPath path: String) throws(SystemError) -> FileStatus {
+        var status = stat()
+        // Safe: the string is a C string for the length of the call; the structure outlives it.
+        try check(unsafe stat(path, &status), "stat")
+        return FileStatus(status)
+    }
+
+    package func workingDirectory() throws(SystemError) -> String {
+        // Safe: the call allocates what it returns, which is freed once it was copied.
+        guard let path = unsafe getcwd(nil, 0) else {
+            throw SystemError(number: errno, in: "getcwd")
+        }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
     }
 
     package func rename(
@@ -199,6 +229,14 @@ package struct LinuxFileSystem: FileSystem {
     }
 }
 
+extension FileStatus {
+    init(_ status: stat) {
+        self.init(
+            length: status.st_size, links: Int(status.st_nlink), device: UInt64(status.st_dev),
+            inode: UInt64(status.st_ino))
+    }
+}
+
 extension iovec {
     /// What a call is to read.
     init(_ bytes: UnsafeRawBufferPointer) {
@@ -219,6 +257,7 @@ extension SystemError {
             case EIO: .inputOutput
             case EAGAIN: .wouldBlock
             case EACCES, EPERM, EROFS: .permission
+            case EMFILE, ENFILE: .tooManyFiles
             default: .other(number)
             }
         self.init(code, in: call)
@@ -247,6 +286,9 @@ extension SystemError: CustomStringConvertible {
         case .inputOutput: "input/output error"
         case .wouldBlock: "would block"
         case .permission: "not permitted"
+        case .tooManyFiles: "too many open files"
+        case .outsideBounds: "the path leads out of the permitted directories"
+        case .insideStore: "the path leads into the directory of a store"
         case .other(let number): Self.text(of: number) ?? "error \(number)"
         }
     }

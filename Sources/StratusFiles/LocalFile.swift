@@ -23,20 +23,44 @@ final class LocalFile: StorageFile {
     private struct Prepared {
         var reserved = 0
         var written = 0
+        /// What was written through it and not synced: the failure of a sync may be told to the
+        /// descriptor alone that wrote, so that one is not closed before.
+        var unsynced: OpenFile?
+        var writeCount = 0
     }
 
+    let name: String
     let length: Int
-    private let file: OpenFile
+    private let descriptors: DescriptorCache
     private let policy: WritePolicy
     private let prepared = Mutex(Prepared())
 
-    init(_ file: OpenFile, length: Int, policy: WritePolicy) {
-        self.file = file
+    init(
+        _ file: OpenFile, length: Int, _ descriptors: DescriptorCache, policy: WritePolicy
+    ) {
+        name = file.name
         self.length = length
+        self.descriptors = descriptors
         self.policy = policy
     }
 
-    var name: String { file.name }
+    /// The file, opened again where its descriptor was closed meanwhile.
+    private var file: OpenFile {
+        get throws(StorageError) {
+            if let file = prepared.withLock({ $0.unsynced }) { return file }
+            return try descriptors.open(name)
+        }
+    }
+
+    /// The file, to write to it.
+    private func writing() throws(StorageError) -> OpenFile {
+        let file = try file
+        prepared.withLock { prepared in
+            prepared.unsynced = file
+            prepared.writeCount += 1
+        }
+        return file
+    }
 
     func reserve(_ range: Range<Int>) throws(StorageError) {
         let reserved = prepared.withLock { $0.reserved }
@@ -61,19 +85,35 @@ final class LocalFile: StorageFile {
         precondition(end <= length, "an append must fit the file")
         try reserve(position..<end)
         try fill(behind: position..<end)
-        try file.write(bytes, at: position, mode)
+        try writing().write(bytes, at: position, mode)
         prepared.withLock { $0.written = max($0.written, end) }
+    }
+
+    func release(_ range: Range<Int>) throws(StorageError) {
+        guard !range.isEmpty else { return }
+        try file.call { system, descriptor throws(SystemError) in
+            try system.deallocate(descriptor, range)
+        }
     }
 
     func rewrite(_ range: Range<Int>) throws(StorageError) {
         let bytes = try file.read(range, .blocking)
-        try file.write(bytes.span, at: range.lowerBound)
+        try writing().write(bytes.span, at: range.lowerBound)
     }
 
-    func sync() throws(StorageError) { try file.sync() }
+    func sync() throws(StorageError) {
+        let count = prepared.withLock { $0.writeCount }
+        try file.sync()
+        prepared.withLock { if $0.writeCount == count { $0.unsynced = nil } }
+    }
 
     func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
-        try file.read(range, mode)
+        if mode == .blocking { return try file.read(range, mode) }
+        // To open a file may take as long as to read from it.
+        guard let file = descriptors.opened(name) else {
+            throw StorageError(.notResident, file: name)
+        }
+        return try file.read(range, mode)
     }
 
     /// Kept between fillings, which come every few thousand appends.
@@ -102,7 +142,7 @@ final class LocalFile: StorageFile {
         let start = max(written, range.upperBound)
         let end = min(start + policy.zeroFill, reserved)
         guard start < end else { return }
-        try file.write(Self.zeros(end - start).span, at: start)
+        try writing().write(Self.zeros(end - start).span, at: start)
         prepared.withLock { $0.written = end }
     }
 }

@@ -4,7 +4,8 @@
 /// before anything refers to it.
 package final class LocalStorage: Storage {
     package enum Access: Sendable {
-        /// Takes the writer's lock. With `creating`, the directory is made where it is missing.
+        /// Takes the lock of the store's writer. With `creating`, the directory is made where it is
+        /// missing.
         case writing(creating: Bool)
         /// Takes no lock and changes nothing.
         case reading
@@ -14,12 +15,20 @@ package final class LocalStorage: Storage {
     let system: any FileSystem
     let policy: WritePolicy
     let directory: OpenFile
+    private let descriptors: DescriptorCache
     private let lock: StoreLock?
+    /// The working directory when the store was opened; empty for readers.
+    private let startDirectory: String
+
+    /// So many files are open at once, and those in use: of a store of 10 GB all of them. A process
+    /// may have 1,024 open where nothing else was set.
+    package static let descriptorLimit = 256
 
     /// Opens the directory at `path`.
     package init(
         at path: String, _ access: Access, on system: any FileSystem = LinuxFileSystem(),
-        policy: WritePolicy = WritePolicy(), holder: String = ProcessIdentity.current
+        policy: WritePolicy = WritePolicy(), holder: String = ProcessIdentity.current,
+        descriptorLimit: Int = descriptorLimit
     ) throws(StorageError) {
         place = path
         self.system = system
@@ -27,11 +36,17 @@ package final class LocalStorage: Storage {
         switch access {
         case .reading:
             directory = try OpenFile.directory(path, on: system)
+            descriptors = DescriptorCache(of: directory, .reading, limit: descriptorLimit)
             lock = nil
+            startDirectory = ""
         case .writing(let creating):
             if creating { try Self.makeDirectory(path, on: system) }
             directory = try OpenFile.directory(path, on: system)
-            lock = try StoreLock(in: directory, holder: holder)
+            descriptors = DescriptorCache(of: directory, .writing, limit: descriptorLimit)
+            lock = try StoreLock(on: directory, holder: holder)
+            startDirectory = try directory.call { system, _ throws(SystemError) in
+                try system.workingDirectory()
+            }
         }
     }
 
@@ -59,12 +74,12 @@ package final class LocalStorage: Storage {
             }
             throw error
         }
-        return LocalFile(file, length: length, policy: policy)
+        return LocalFile(descriptors.add(file), length: length, descriptors, policy: policy)
     }
 
     package func open(_ name: String) throws(StorageError) -> any StorageFile {
-        let file = try OpenFile(name, in: directory, lock == nil ? .reading : .writing)
-        return LocalFile(file, length: try file.status().length, policy: policy)
+        let file = try descriptors.open(name)
+        return LocalFile(file, length: try file.status().length, descriptors, policy: policy)
     }
 
     package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
@@ -95,6 +110,7 @@ package final class LocalStorage: Storage {
         } catch {
             if error.kind != .notFound { throw error }
         }
+        descriptors.forget(name)
         return true
     }
 
@@ -109,14 +125,39 @@ package final class LocalStorage: Storage {
 
     package func hasWriter() throws(StorageError) -> Bool {
         if lock != nil { return true }
-        return try StoreLock.isHeld(in: directory)
+        return try StoreLock.isHeld(on: directory)
+    }
+
+    package func fence(
+        holding names: [String], without absent: String
+    ) throws(StorageError) -> any StorageFence {
+        try LocalFence(
+            at: place.hasPrefix("/") ? place : startDirectory + "/" + place, directory,
+            holding: names, without: absent)
     }
 
     package func writer() throws(StorageError) -> String? {
-        lock == nil ? try StoreLock.writer(in: directory) : ProcessIdentity.current
+        lock == nil ? try StoreLock.writer(of: directory) : ProcessIdentity.current
     }
 
     package func close() { lock?.release() }
+
+    package func isDirectory(_ status: FileStatus) -> Bool {
+        // An open descriptor has a status; were there none, nothing could be told apart from it.
+        (try? directory.status())?.isSameFile(as: status) ?? true
+    }
+
+    package func hasFile(_ status: FileStatus) throws(StorageError) -> Bool {
+        for name in try list() {
+            do {
+                let file = try OpenFile(name, in: directory, .reading).status()
+                if file.isSameFile(as: status) { return true }
+            } catch {
+                if error.kind != .notFound { throw error }
+            }
+        }
+        return false
+    }
 
     /// What a crash may leave of a `put`; nothing refers to it.
     package static let temporarySuffix = ".new"

@@ -39,6 +39,12 @@ package final class MemoryStorage: Storage {
     /// Nobody but its own container reaches the memory.
     package func hasWriter() throws(StorageError) -> Bool { true }
 
+    package func fence(
+        holding names: [String], without absent: String
+    ) throws(StorageError) -> any StorageFence {
+        MemoryFence()
+    }
+
     package func writer() throws(StorageError) -> String? { ProcessIdentity.current }
 
     package func close() {}
@@ -59,6 +65,11 @@ package final class MemoryStorage: Storage {
         guard added else { throw StorageError(.exists, file: file.name) }
         return file
     }
+}
+
+/// Memory that only its container reaches cannot be taken away.
+private struct MemoryFence: StorageFence {
+    func check() throws(StorageError) {}
 }
 
 private final class MemoryFile: StorageFile, StoragePin {
@@ -88,6 +99,8 @@ private final class MemoryFile: StorageFile, StoragePin {
     }
 
     func reserve(_ range: Range<Int>) throws(StorageError) {}
+
+    func release(_ range: Range<Int>) throws(StorageError) {}
 
     func rewrite(_ range: Range<Int>) throws(StorageError) {}
 

@@ -11,6 +11,15 @@ final class OpenFolder: Sendable {
         descriptor = try LinuxFileSystem().openDirectory(path)
     }
 
+    /// Opens a directory, following links; a path that is not absolute begins at `base`, or at the
+    /// working directory. It need not be readable.
+    init(at path: [UInt8], from base: OpenFolder?) throws(SystemError) {
+        // Safe: the path ends with a zero.
+        let result = unsafe clinux_open_directory_path(
+            base?.descriptor.rawValue ?? AT_FDCWD, path.cString)
+        descriptor = try LinuxFileSystem.descriptor(result, "open")
+    }
+
     private init(_ descriptor: FileDescriptor) { self.descriptor = descriptor }
 
     deinit { _ = close(descriptor.rawValue) }

@@ -27,9 +27,11 @@ package final class SourceFile: Sendable {
     /// As it was opened.
     package let identity: Identity
 
-    /// Opens the file at `place`. Fails where it is no regular file.
-    package convenience init(_ place: FilePlace) throws(SystemError) {
-        try self.init(place.open(), place)
+    /// Opens the file at `place`. Fails where it is no regular file, or is one of `store`.
+    package convenience init(
+        _ place: FilePlace, outside store: (any Storage)? = nil
+    ) throws(SystemError) {
+        try self.init(place.open(outside: store), place)
     }
 
     /// Takes over what was opened at `place`.

@@ -30,14 +30,33 @@ package protocol Storage: AnyObject, Sendable {
     /// Keeps the writer, in this process or another, from deleting a file until the pin ends.
     func pin(_ name: String) throws(StorageError) -> any StoragePin
 
-    /// Whether somebody holds the right to write.
+    /// Whether a writer holds the store, in this process or another.
     func hasWriter() throws(StorageError) -> Bool
+
+    /// Begins to watch over the right to write, which others can only take by removing or
+    /// replacing what it rests on: the place of the store and the files `names`. A file `absent`
+    /// would be another writer's.
+    func fence(
+        holding names: [String], without absent: String
+    ) throws(StorageError) -> any StorageFence
 
     /// Who holds the right to write, in words for people; nil where no writer does.
     func writer() throws(StorageError) -> String?
 
     /// Gives up the right to write.
     func close()
+
+    /// Whether that is the directory of the machine in which the files lie.
+    func isDirectory(_ status: FileStatus) -> Bool
+
+    /// Whether that is one of the files, under whatever name.
+    func hasFile(_ status: FileStatus) throws(StorageError) -> Bool
+}
+
+/// A storage that has no directory of the machine.
+extension Storage {
+    package func isDirectory(_ status: FileStatus) -> Bool { false }
+    package func hasFile(_ status: FileStatus) throws(StorageError) -> Bool { false }
 }
 
 /// What becomes in memory of bytes that are written.
@@ -66,6 +85,9 @@ package protocol StorageFile: AnyObject, Sendable {
     func append(
         _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode
     ) throws(StorageError)
+
+    /// Gives the room of `range`, which holds nothing but zeros, back; it still reads as zeros.
+    func release(_ range: Range<Int>) throws(StorageError)
 
     /// Writes the bytes in `range` again as they are, so that the next sync covers them even where
     /// an earlier one failed.
@@ -102,6 +124,13 @@ package enum ReadMode: Sendable {
 /// Ends when it is no longer referenced.
 package protocol StoragePin: AnyObject, Sendable {}
 
+/// What a writer's right to write rests on.
+package protocol StorageFence: Sendable {
+    /// Fails with `.fencedOut`, naming what was removed, replaced or added, where the store is no
+    /// longer this writer's: what it writes, no later opening need find.
+    func check() throws(StorageError)
+}
+
 /// A verb of ``Storage`` failed.
 package struct StorageError: Error, Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
@@ -109,8 +138,12 @@ package struct StorageError: Error, Equatable, Sendable {
         case notFound
         case noSpace
         case permission
+        /// The process, or the system, has as many files open as it may.
+        case tooManyFiles
         /// Another process or another part of this one writes to the store; the text names it.
         case locked(holder: String)
+        /// The store's directory or a file of it was removed, replaced or added under the writer.
+        case fencedOut
         /// A read that must not wait would have had to.
         case notResident
         /// The file ends before the bytes asked for.
@@ -140,7 +173,8 @@ extension StorageError {
             case .exists: .exists
             case .notFound: .notFound
             case .noSpace: .noSpace
-            case .permission: .permission
+            case .permission, .outsideBounds, .insideStore: .permission
+            case .tooManyFiles: .tooManyFiles
             case .interrupted, .inputOutput, .wouldBlock, .other: .inputOutput
             }
         self.init(kind, file: file, cause: error)

@@ -10,8 +10,10 @@ public struct Gateway: Sendable {
     public enum Grant: Hashable, Sendable {
         /// The calls about the store as a whole, and changes of its schema.
         case maintenance
-        /// Reading and writing files below a directory.
+        /// Reading and writing files below a directory, except a store's own.
         case files(under: String)
+        /// Naming the caller by a user record name (`_` and 32 hexadecimal digits).
+        case userRecordNames
     }
 
     let container: Container
@@ -42,6 +44,7 @@ public struct Gateway: Sendable {
         }
         let session = Session(gateway: self, request: request)
         do throws(StoreError) {
+            try session.checkCaller()
             let body = try await call.run(request.body, session)
             return GatewayResponse(id: request.id, status: 200, body: body)
         } catch {

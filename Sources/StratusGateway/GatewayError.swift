@@ -55,6 +55,8 @@ extension StoreError.Cause {
         case .newerFormat: "newerFormat"
         case .locked: "locked"
         case .poisoned: "poisoned"
+        case .fencedOut: "fencedOut"
+        case .tooManyFiles: "tooManyFiles"
         case .inputOutput: "inputOutput"
         case .notPermitted: "notPermitted"
         case .closed: "closed"

@@ -12,8 +12,9 @@ public struct GatewayRequest: Sendable, Equatable {
 
     /// Comes back unchanged.
     public var id: JSONValue
-    /// The caller's user record name or any other name that stands for a user; nil: nobody. It is
-    /// believed: whoever makes the request has made sure of it.
+    /// The name of the caller, which is believed: the host has made sure of it. Nil is an anonymous
+    /// caller. A user record name needs the grant ``Gateway/Grant/userRecordNames``; an empty name
+    /// is refused.
     public var user: String?
     /// The device of the caller.
     public var device: String?
@@ -70,6 +71,5 @@ extension GatewayRequest: JSONBody {
             id: keys.given(.id) ?? .null, as: try keys.optional(.as),
             device: try keys.optional(.device), database: try keys.optional(.database) ?? .private,
             call: try keys.required(.call), body: try keys.optional(.body) ?? JSONObject())
-        if user?.isEmpty == true { try keys.refuse(.as, "is empty") }
     }
 }

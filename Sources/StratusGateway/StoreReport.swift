@@ -74,9 +74,17 @@ extension IndexStatistics {
 }
 
 extension StoreVerification {
+    /// How many findings have that severity.
+    package func count(of severity: Finding.Severity) -> Int {
+        findings.count { $0.severity == severity }
+    }
+
+    /// What was read, and how many findings there are.
     package var json: JSONObject {
         [
-            "findings": .integer(findings.count), "segments": .integer(segmentCount),
+            "findings": .integer(findings.count), "damage": .integer(count(of: .damage)),
+            "possibleLoss": .integer(count(of: .possibleLoss)),
+            "tornTail": .integer(count(of: .tornTail)), "segments": .integer(segmentCount),
             "commits": .integer(commitCount), "entries": .integer(entryCount),
             "bytes": .integer(bytesRead), "tables": .integer(tableCount),
             "tableBytes": .integer(tableBytes), "checkpoint": .boolean(hasCheckpoint),
@@ -85,8 +93,17 @@ extension StoreVerification {
     }
 }
 
+extension StoreVerification.Finding {
+    /// What was found, what it means, and what heals it.
+    package var json: JSONObject {
+        var object = place.json
+        object.append("severity", .string(severity.rawValue))
+        return object
+    }
+}
+
 extension StoreError.Place {
-    /// What was found by a verification, and what heals it.
+    /// What is wrong where, and what heals it.
     package var json: JSONObject {
         var object: JSONObject = [
             "id": .string(kind), "file": .string(file), "byte": .integer(byte),

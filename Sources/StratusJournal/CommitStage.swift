@@ -9,6 +9,8 @@ package struct CommitStage<Fold: JournalFold> {
     package internal(set) var group: GroupBuilder?
     /// Of the long commit that has begun; 0 where none has.
     private var nextOrdinal = 0
+    /// Where the journal stood before it.
+    private var savepoint: JournalWriter.Savepoint?
 
     init(_ writer: JournalWriter, fold: Fold) {
         self.writer = writer
@@ -33,6 +35,7 @@ package struct CommitStage<Fold: JournalFold> {
         if nextOrdinal == 0, isLong {
             try flush()
             fold.mark()
+            savepoint = writer.savepoint
         }
         if let group, !group.hasRoom(for: piece.lengthInBytes) { try flush(isLong: isLong) }
         if group == nil {
@@ -40,7 +43,7 @@ package struct CommitStage<Fold: JournalFold> {
             do {
                 group = try writer.beginGroup(roomFor: piece.lengthInBytes)
             } catch {
-                abandon()
+                if isLong { try abandon() }
                 throw error
             }
             if !isLong { fold.mark() }
@@ -48,32 +51,40 @@ package struct CommitStage<Fold: JournalFold> {
         let start = group?.append(piece, ordinal: nextOrdinal, time: isLast ? time : nil)
         guard let start, let group else { preconditionFailure("a group was begun") }
         let end = group.end
-        // What the fold refuses was encoded wrongly above; it is never written.
-        var refusal: JournalDamage.Kind?
+        var refusal: JournalDamage?
         group.forEachEntry(from: start) { header, offset, payload in
             do throws(JournalDamage.Kind) {
-                try fold.apply(header, at: offset, payload: payload)
+                if refusal == nil { try fold.apply(header, at: offset, payload: payload) }
             } catch {
-                refusal = error
+                refusal = JournalDamage(error, file: "", byte: 0, offset: offset)
             }
         }
-        precondition(refusal == nil, "the fold reads what its own layer wrote")
+        // What a reader would refuse is never written. It may come from a damaged entry that the
+        // commit repeats in part.
+        if let refusal {
+            nextOrdinal = 0
+            self.group = nil
+            fold.abandon()
+            throw JournalError(refusal)
+        }
         if isLast {
             fold.complete(end: end, time: time)
             nextOrdinal = 0
             if isLong { try flush(isLong: true) }
+            savepoint = nil
         } else {
             nextOrdinal += piece.entryCount
         }
         return start
     }
 
-    /// Gives up a long commit that has begun.
-    package mutating func abandon() {
-        guard nextOrdinal > 0 else { return }
+    /// Gives up a long commit that has begun: nothing of it is left, in the journal neither.
+    package mutating func abandon() throws(JournalError) {
+        guard let savepoint = savepoint.take() else { return }
         nextOrdinal = 0
         group = nil
         fold.abandon()
+        try writer.rollBack(to: savepoint)
     }
 
     /// Writes the group being filled.
@@ -83,8 +94,7 @@ package struct CommitStage<Fold: JournalFold> {
             try fold.endGroup()
             try writer.write(full)
         } catch {
-            nextOrdinal = 0
-            fold.abandon()
+            if savepoint == nil { fold.abandon() } else { try abandon() }
             throw error
         }
     }

@@ -183,12 +183,13 @@ extension Committer.State {
                 unsyncedSince = nil
                 try stage.writer.sync()
             case .none:
-                return nil
+                break
             }
+            try stage.writer.checkFence()
         } catch {
             return error
         }
-        needsIdleGroup = true
+        if durability != .none { needsIdleGroup = true }
         return nil
     }
 }

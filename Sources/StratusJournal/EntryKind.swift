@@ -11,8 +11,6 @@ package struct EntryKind: RawRepresentable, Hashable, Sendable {
     package static let group = EntryKind(rawValue: 1)
     /// The last frame of a full segment.
     package static let trailer = EntryKind(rawValue: 2)
-    /// The last frame before a clean close.
-    package static let closingMark = EntryKind(rawValue: 3)
     /// What the entries of a segment need to be read without the segments before it.
     package static let preamble = EntryKind(rawValue: 4)
 

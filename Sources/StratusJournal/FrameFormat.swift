@@ -95,6 +95,10 @@ extension FrameHeader {
         }
         guard !isLast || payloadLength >= FrameFormat.timeLength else { throw .field("length") }
         guard kind.isEntry || (ordinal == 0 && !isLast) else { throw .field("ordinal") }
+        // An entry was written at its own offset first, or is a copy of an earlier one.
+        guard !kind.isEntry || (version.offset > .zero && version.offset <= offset) else {
+            throw .field("version")
+        }
         guard place + frameLength <= end else { throw .length }
     }
 

@@ -39,6 +39,43 @@ struct FrameSearch {
         }
     }
 
+    /// The first whole group behind `place`, and the chain before it.
+    func nextGroup(
+        behind place: JournalOffset, before end: JournalOffset
+    ) throws(StorageError) -> (offset: JournalOffset, chain: UInt64)? {
+        var found: (offset: JournalOffset, chain: UInt64)?
+        try forEachPlace(from: place, before: end) { here in
+            guard here.offset > place, let group = here.group else { return true }
+            found = (here.offset, group.chain)
+            return false
+        }
+        return found
+    }
+
+    /// The frames behind `place` that are whole, though their group is not.
+    func wholeFrames(
+        behind place: JournalOffset, before end: JournalOffset
+    ) throws(StorageError) -> [JournalEntry] {
+        var headers: [(offset: JournalOffset, header: FrameHeader)] = []
+        try forEachPlace(from: place, before: end) { here in
+            if here.offset > place, let header = here.frame, header.kind != .group {
+                headers.append((here.offset, header))
+            }
+            return true
+        }
+        var entries: [JournalEntry] = []
+        for (offset, header) in headers {
+            let start = offset.bytes(since: segment.base)
+            guard offset.advanced(byBytes: header.frameLength) <= end else { continue }
+            let bytes = try file.read(start..<start + header.frameLength)
+            guard (try? header.verifyPayload(bytes.span, at: 0)) != nil else { continue }
+            entries.append(
+                JournalEntry(
+                    offset: offset, header: header, segment: segment.base, place: 0, bytes: bytes))
+        }
+        return entries
+    }
+
     private func place(at offset: JournalOffset, _ bytes: Span<UInt8>, _ start: Int) -> Place {
         var found = Place(offset: offset)
         found.frame = try? FrameHeader(

@@ -8,15 +8,20 @@ package struct GroupBuilder: Sendable {
     package let base: JournalOffset
     /// The most bytes the group may take.
     package let room: Int
-    let salt: UInt64
+    /// The base of the segment, and its salt.
+    private let segment: JournalOffset
+    private let salt: UInt64
     private(set) var frames: ByteWriter
     private(set) var payloadChecksums: [UInt64] = [0]
     private(set) var totals: SegmentTotals
 
-    init(at base: JournalOffset, room: Int, salt: UInt64, totals: SegmentTotals) {
+    init(
+        at base: JournalOffset, room: Int, in segment: Manifest.Segment, totals: SegmentTotals
+    ) {
         self.base = base
         self.room = room
-        self.salt = salt
+        self.segment = segment.base
+        salt = segment.salt
         self.totals = totals
         frames = ByteWriter(capacity: 16 << 10)
         Self.header(.group, length: GroupHeader.payloadLength, into: &frames)
@@ -99,7 +104,8 @@ package struct GroupBuilder: Sendable {
             let header = try? FrameHeader(
                 bytes.span, at: place, end: bytes.count, offset: offset, salt: salt)
         else { return nil }
-        return JournalEntry(offset: offset, header: header, place: place, bytes: bytes)
+        return JournalEntry(
+            offset: offset, header: header, segment: segment, place: place, bytes: bytes)
     }
 
     /// Gives `body` every entry from `offset` on.

@@ -134,7 +134,8 @@ package struct GroupReader {
                 guard frame.kind != .group else { throw fault(.group("kind"), at: offset) }
                 group.payloadChecksums.append(frame.payloadChecksum)
                 group.frames.append(
-                    JournalEntry(offset: offset, header: frame, place: place, bytes: window))
+                    JournalEntry(
+                        offset: offset, header: frame, segment: base, place: place, bytes: window))
                 place += frame.frameLength
             } catch let fault as GroupFault {
                 throw GroupFault(damage: fault.damage, part: group)

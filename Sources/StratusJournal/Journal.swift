@@ -65,13 +65,9 @@ package enum Journal {
             guard let stray = names.first(where: { SegmentHeader.base(ofFile: $0) != nil }) else {
                 return nil
             }
-            // Segments without a manifest are either a store that lost it, or one whose making
-            // did not get that far; the latter has a single segment without a frame.
-            guard try isUnfinished(storage, names: names) else {
-                throw JournalDamage(
-                    .missingFile, file: Manifest.filePrefix + "*, beside " + stray, byte: 0)
-            }
-            return nil
+            // The first manifest comes before the first segment.
+            throw JournalDamage(
+                .missingFile, file: Manifest.filePrefix + "*, beside " + stray, byte: 0)
         }
         return try manifest(Manifest.fileName(generation: newest), in: storage)
     }
@@ -85,35 +81,13 @@ package enum Journal {
         return try Manifest(file.read(0..<file.length), file: name)
     }
 
-    private static func isUnfinished(
-        _ storage: any Storage, names: [String]
-    ) throws -> Bool {
-        let segments = names.filter { SegmentHeader.base(ofFile: $0) != nil }
-        guard segments == [SegmentHeader.fileName(base: .zero)] else { return false }
-        let file = try storage.open(segments[0])
-        guard file.length > SegmentHeader.length else { return true }
-        let end = min(file.length, SegmentHeader.length + GroupHeader.frameLength)
-        return try file.read(SegmentHeader.length..<end).allSatisfy { $0 == 0 }
-    }
-
     private static func create(
         in storage: any Storage, options: JournalOptions
     ) throws -> Manifest {
-        for stray in try storage.list() where SegmentHeader.base(ofFile: stray) != nil {
-            _ = try storage.delete(stray)
-        }
         let random = options.randomness.next
-        let created = options.clock.now()
-        let header = SegmentHeader(
-            storeID: StoreID(high: random(), low: random()), base: .zero,
-            lengthInBytes: options.segmentLength ?? JournalWriter.leastSegment, salt: random(),
-            epoch: 0, predecessorBase: .zero, predecessorEnd: .zero, chain: random(),
-            created: created)
-        _ = try header.create(in: storage)
         let manifest = Manifest(
-            generation: 1, storeID: header.storeID, secret: random(), incarnation: 0, epoch: 0,
-            created: created, segments: [header.manifestSegment])
-        // The store is there once its manifest is.
+            generation: 1, storeID: StoreID(high: random(), low: random()), secret: random(),
+            incarnation: 0, epoch: 0, created: options.clock.now(), segments: [])
         try storage.put(manifest.fileName, manifest.encoded())
         return manifest
     }
@@ -137,8 +111,8 @@ package enum Journal {
         return discarded
     }
 
-    /// Makes the manifest of this opening, which fences out every earlier one, and begins a new
-    /// segment unless the last one was closed.
+    /// Makes the manifest of this opening, which fences out every earlier writer and states where
+    /// the journal ends. Segments are made when there is something to write.
     private static func resume<Fold>(
         _ reader: inout JournalReader<Fold>, in storage: any Storage, options: JournalOptions
     ) throws -> JournalWriter {
@@ -146,37 +120,16 @@ package enum Journal {
         if reader.report.checkpoint == nil { manifest.set(nil) }
         manifest.generation += 1
         manifest.epoch += 1
-        let isClosed = reader.report.wasClean && reader.lastFrameKind != .trailer
         try reader.settle()
-        let last = manifest.segments.count - 1
-        if isClosed {
-            manifest.segments[last].end = reader.report.end
-            manifest.segments[last].chainAtEnd = reader.chain
-        } else {
-            reader.end(&manifest)
-            let header = SegmentHeader(
-                storeID: manifest.storeID, base: manifest.segments[last].limit,
-                lengthInBytes: options.segmentLength ?? JournalWriter.leastSegment,
-                salt: options.randomness.next(), epoch: manifest.epoch,
-                predecessorBase: manifest.segments[last].base,
-                predecessorEnd: manifest.segments[last].end,
-                chain: reader.chain, created: options.clock.now())
-            // A crash of an earlier try may have left the file.
-            _ = try storage.delete(header.fileName)
-            reader.files.add(try header.create(in: storage), of: header.manifestSegment)
-            manifest.segments.append(header.manifestSegment)
-        }
+        reader.end(&manifest)
         try storage.put(manifest.fileName, manifest.encoded())
+        reader.releaseUnused()
         var view = JournalView(reader.files)
         for segment in manifest.segments { view.add(segment) }
-        let active = manifest.segments[manifest.segments.count - 1]
-        // A segment that was closed before its first entry has no preamble either.
-        let counted = reader.scan.totals
-        let totals = isClosed ? counted : SegmentTotals(after: counted)
-        return JournalWriter(
-            manifest, view: view, file: try reader.files.file(of: active, .blocking),
-            head: active.end, chain: active.chainAtEnd, totals: totals,
-            needsPreamble: totals.entryCount == 0,
+        return try JournalWriter(
+            manifest, view: view, head: reader.report.end,
+            chain: manifest.segments.isEmpty ? options.randomness.next() : reader.chain,
+            totals: reader.scan.totals,
             leftovers: try Leftovers(
                 in: storage, beside: manifest, reading: reader.fold.files), in: storage,
             options: options)

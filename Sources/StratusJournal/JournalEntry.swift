@@ -4,14 +4,20 @@ internal import StratusBytes
 package struct JournalEntry: Sendable {
     package var offset: JournalOffset
     package var header: FrameHeader
+    /// The base of the segment that the entry lies in.
+    let segment: JournalOffset
     /// The frame, from its header to its padding, starts here in ``bytes``.
     let place: Int
     /// Shared with the other entries of what was read in one piece.
     package let bytes: [UInt8]
 
-    package init(offset: JournalOffset, header: FrameHeader, place: Int, bytes: [UInt8]) {
+    package init(
+        offset: JournalOffset, header: FrameHeader, segment: JournalOffset, place: Int,
+        bytes: [UInt8]
+    ) {
         self.offset = offset
         self.header = header
+        self.segment = segment
         self.place = place
         self.bytes = bytes
     }
@@ -19,6 +25,13 @@ package struct JournalEntry: Sendable {
     package var kind: EntryKind { header.kind }
     package var version: Version { header.version }
     package var zone: UInt32 { header.zone }
+
+    /// Damage of this entry: file and byte are those of its frame.
+    package func damage(_ kind: JournalDamage.Kind) -> JournalDamage {
+        JournalDamage(
+            kind, file: SegmentHeader.fileName(base: segment), byte: offset.bytes(since: segment),
+            offset: offset)
+    }
 
     /// The payload without the commit time.
     package var payloadRange: Range<Int> {

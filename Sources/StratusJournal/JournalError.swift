@@ -6,8 +6,9 @@ package enum JournalError: Error, Equatable, Sendable {
     case noStore
     /// The storage failed; nothing has changed, and the journal goes on.
     case storage(StorageError)
-    /// A sync failed. What was acknowledged is safe; what was not may or may not be there at the
-    /// next opening, and until then nothing is written any more.
+    /// A sync failed, or the store was taken from its writer (`.fencedOut`). What was not
+    /// acknowledged may or may not be there at the next opening, and until then nothing is written
+    /// any more.
     case poisoned(StorageError)
     /// Bytes are not what was written.
     case damaged(JournalDamage)

@@ -8,22 +8,30 @@ package struct JournalLog: Sendable {
         package var file: String
         /// In bytes from the start of the file.
         package var byte: Int
-        /// The group it was written with.
-        package var group: GroupHeader
+        /// The group it was written with; nil where its group frame is damaged.
+        package var group: GroupHeader?
     }
 
     private let view: JournalView
     private let end: JournalOffset
+    private let skipsDamaged: Bool
+    /// What was skipped and not taken yet.
+    private var skipped: [JournalDamage] = []
     private var segment = 0
     private var reader: GroupReader?
     private var lines: [Line] = []
     private var next = 0
     private var from: JournalOffset
 
-    /// The frames of `view` from `start` on, before `end`.
-    package init(_ view: JournalView, from start: JournalOffset, to end: JournalOffset) {
+    /// The frames of `view` from `start` on, before `end`; where damaged ones are skipped, it goes
+    /// on at the next whole frame.
+    package init(
+        _ view: JournalView, from start: JournalOffset, to end: JournalOffset,
+        skipsDamaged: Bool = false
+    ) {
         self.view = view
         self.end = end
+        self.skipsDamaged = skipsDamaged
         from = start
         segment = view.segments.firstIndex { $0.limit > start } ?? view.segments.count
     }
@@ -39,6 +47,12 @@ package struct JournalLog: Sendable {
             }
             guard try readGroup() else { return nil }
         }
+    }
+
+    /// The damage that was skipped since the last call.
+    package mutating func takeSkipped() -> [JournalDamage] {
+        defer { skipped = [] }
+        return skipped
     }
 
     private mutating func readGroup() throws -> Bool {
@@ -57,17 +71,42 @@ package struct JournalLog: Sendable {
                 lines = Self.lines(of: group, in: place, before: stop)
             } catch let fault as GroupFault {
                 // The group in which a stated end lies need not be whole behind it.
-                guard let part = fault.part, fault.damage.offset ?? .zero >= stop else {
-                    throw JournalError(fault.damage)
+                lines = fault.part.map { Self.lines(of: $0, in: place, before: stop) } ?? []
+                if let offset = fault.damage.offset, offset < stop {
+                    guard skipsDamaged else { throw JournalError(fault.damage) }
+                    skipped.append(fault.damage)
+                    try goOn(behind: offset, of: reader, in: place, before: stop)
+                } else {
+                    self.reader = nil
+                    segment += 1
                 }
-                lines = Self.lines(of: part, in: place, before: stop)
-                self.reader = nil
-                segment += 1
             }
             next = 0
             return true
         }
         return false
+    }
+
+    /// Goes on behind a damaged place with the frames that are whole up to the next whole group, and
+    /// at that.
+    private mutating func goOn(
+        behind offset: JournalOffset, of reader: GroupReader, in place: JournalView.Segment,
+        before stop: JournalOffset
+    ) throws {
+        let search = FrameSearch(file: reader.file, segment: place.listed)
+        let next = try search.nextGroup(behind: offset, before: stop)
+        let (last, group) = (lines.last?.entry.offset ?? offset, lines.last?.group)
+        let start = max(offset, last)
+        for entry in try search.wholeFrames(behind: start, before: next?.offset ?? stop) {
+            lines.append(Self.line(of: entry, group, in: place))
+        }
+        if let next {
+            self.reader = reader
+            self.reader?.resume(at: next.offset, chain: next.chain)
+        } else {
+            self.reader = nil
+            segment += 1
+        }
     }
 
     private func begin(_ place: JournalView.Segment) throws -> GroupReader {
@@ -82,10 +121,14 @@ package struct JournalLog: Sendable {
     private static func lines(
         of group: JournalGroup, in place: JournalView.Segment, before end: JournalOffset
     ) -> [Line] {
-        group.frames.prefix { $0.offset < end }.map {
-            Line(
-                entry: $0, file: place.listed.fileName, byte: $0.offset.bytes(since: place.base),
-                group: group.header)
-        }
+        group.frames.prefix { $0.offset < end }.map { line(of: $0, group.header, in: place) }
+    }
+
+    private static func line(
+        of entry: JournalEntry, _ group: GroupHeader?, in place: JournalView.Segment
+    ) -> Line {
+        Line(
+            entry: entry, file: place.listed.fileName, byte: entry.offset.bytes(since: place.base),
+            group: group)
     }
 }

@@ -11,6 +11,9 @@ package struct JournalOffset: Hashable, Comparable, Sendable {
     package static let limit: UInt64 = 1 << 52
     package static let zero = JournalOffset(rawValue: 0)
 
+    /// The last offset before this one; of the first itself, at which there is no entry.
+    package var previous: JournalOffset { JournalOffset(rawValue: max(rawValue, 1) - 1) }
+
     package static func < (left: JournalOffset, right: JournalOffset) -> Bool {
         left.rawValue < right.rawValue
     }

@@ -11,7 +11,12 @@ extension JournalReader {
         let place = fault.damage.offset ?? report.end
         report.end = place
         report.damage = fault.damage
-        report.row = try row(at: place, fault: fault, in: segment)
+        let evidence = try TailEvidence(
+            behind: place, in: files.file(of: segment, .blocking), of: segment,
+            others: manifest.segments.filter { $0.base != segment.base })
+        unusedFrom = evidence.end
+        report.row = RecoveryRow(
+            fault, at: place, behind: lastFrameKind, evidence, of: segment)
         guard report.row.isAccepted else {
             throw JournalError.refused(report.row, fault.damage)
         }
@@ -21,37 +26,6 @@ extension JournalReader {
             let taken = part.frames.count { $0.offset < place }
             chain = Chain.after(
                 part.header.chain, payloadChecksums: Array(part.payloadChecksums[0...taken]))
-        }
-    }
-
-    /// The table of `Formats/Journal.md`, "Recovery", for the segment that was written last.
-    private func row(
-        at place: JournalOffset, fault: GroupFault, in segment: Manifest.Segment
-    ) throws -> RecoveryRow {
-        if fault.part == nil, isFinished { return .behindStatedEnd }
-        let evidence = try TailEvidence(
-            behind: place, in: files.file(of: segment, .blocking), of: segment,
-            others: manifest.segments.filter { $0.base != segment.base })
-        switch true {
-        case segment.end > place: return .damageBeforeManifestEnd
-        case evidence.saysDurable && evidence.hasClosingMark: return .damageBeforeClosingMark
-        case evidence.saysDurable: return .damageBeforeDurableGroup
-        case evidence.hasLaterGroup: return .reorderedUnacknowledged
-        case fault.part != nil || evidence.hasLaterFrame: return .lastGroupDamaged
-        case evidence.isZero: return .cleanTail
-        case evidence.isStale: return .staleBytes
-        default: return .tornTail
-        }
-    }
-
-    /// Whether the last group ends with a mark that nothing comes after it: a trailer, or the
-    /// closing mark of the latest opening; in a store that was only made there is nothing at all.
-    private var isFinished: Bool {
-        switch lastFrameKind {
-        case _ where manifest.epoch == 0: true
-        case .some(.trailer): true
-        case .some(.closingMark): epoch == manifest.epoch
-        default: false
         }
     }
 
@@ -77,10 +51,11 @@ extension JournalReader {
     /// Makes durable what the journal ends with: it may lie in the page cache of a writer that
     /// died.
     ///
-    /// A sync that failed left pages there that no later sync writes, so what nobody said to be
+    /// A sync that failed left pages there that no later sync writes, so what no group said to be
     /// durable is written once more, with the same bytes. Of segments before the active one all
     /// is durable.
     func settle() throws {
+        guard manifest.active != nil else { return }
         let segment = manifest.segments[endSegment]
         let start = max(statedDurable, segment.end, segment.firstGroup)
         if segment.state == .active, start < report.end {
@@ -92,8 +67,10 @@ extension JournalReader {
         }
     }
 
-    /// States in `manifest` where the journal ends.
+    /// States in `manifest` where the journal ends, unless it says so already.
     func end(_ manifest: inout Manifest) {
+        guard let last = manifest.segments.last, last.state == .active || report.end < last.end
+        else { return }
         let isSealed = report.row == .behindStatedEnd && lastFrameKind == .trailer
         manifest.segments[endSegment].state = isSealed ? .sealed : .ended
         manifest.segments[endSegment].end = report.end
@@ -103,5 +80,37 @@ extension JournalReader {
             manifest.segments[index].state = .ended
             manifest.segments[index].end = manifest.segments[index].firstGroup
         }
+    }
+
+    /// Gives the blocks back that were prepared behind the last byte of a segment that a crash
+    /// ended: nothing will be written there. What a crash left there stays, as evidence.
+    func releaseUnused() {
+        guard let segment = manifest.active, let unusedFrom,
+            let file = try? files.file(of: segment, .blocking)
+        else { return }
+        // They cost room until the next opening, and nothing else, where the system refuses.
+        try? file.release(unusedFrom.bytes(since: segment.base)..<segment.lengthInBytes)
+    }
+}
+
+extension RecoveryRow {
+    /// The table of `Formats/Journal.md`, "Recovery", for the active segment, whose groups stop
+    /// being whole at `place`, behind a frame of the kind `last`.
+    init(
+        _ fault: GroupFault, at place: JournalOffset, behind last: EntryKind?,
+        _ evidence: TailEvidence, of segment: Manifest.Segment
+    ) {
+        self =
+            switch true {
+            case segment.end > place: .damageBeforeManifestEnd
+            // A trailer is the last thing in a segment.
+            case fault.part == nil && last == .trailer: .behindStatedEnd
+            case evidence.saysDurable: .damageBeforeDurableGroup
+            case evidence.hasLaterGroup: .reorderedUnacknowledged
+            case fault.part != nil || evidence.hasLaterFrame: .lastGroupDamaged
+            case evidence.isZero: .cleanTail
+            case evidence.isStale: .staleBytes
+            default: .tornTail
+            }
     }
 }

@@ -32,6 +32,8 @@ package struct JournalReader<Fold: JournalFold> {
     var chain: UInt64 = 0
     /// What the last group ends with.
     var lastFrameKind: EntryKind?
+    /// Behind the last byte other than zero of the active segment, where that was looked for.
+    var unusedFrom: JournalOffset?
 
     /// The checkpoint to begin at, and what the layer above made of it, until that was tried.
     private var start: (position: JournalPosition, segment: Int, fold: Fold)?
@@ -114,9 +116,15 @@ package struct JournalReader<Fold: JournalFold> {
     /// Fails with `.historyChanged` where that one ends before what was read: it was lost with the
     /// machine before it was durable.
     package mutating func replace(_ newer: Manifest) throws(JournalError) {
-        let base = manifest.segments[current].base
-        guard newer.storeID == manifest.storeID,
-            let number = newer.segments.firstIndex(where: { $0.base == base }), number == current
+        guard newer.storeID == manifest.storeID else { throw .historyChanged }
+        // There was nothing to read yet.
+        guard manifest.segments.indices.contains(current) else {
+            manifest = newer
+            return
+        }
+        let number = current
+        guard newer.segments.indices.contains(number),
+            newer.segments[number].base == manifest.segments[number].base
         else { throw .historyChanged }
         let segment = newer.segments[number]
         if let open = scan.open, newer.segments[open.segment].state == .ended,
@@ -135,10 +143,8 @@ package struct JournalReader<Fold: JournalFold> {
             throw .historyChanged
         }
         manifest = newer
-        // Nothing may have been read yet.
-        if segment.state != .active, current < view.segments.count {
-            view.endLast(at: segment.end)
-        }
+        // Nothing of it may have been read yet.
+        if current < view.segments.count { view.relist(current, as: segment) }
     }
 
     /// Goes to a checkpoint; returns whether the journal goes on there as the checkpoint says.
@@ -201,7 +207,7 @@ package struct JournalReader<Fold: JournalFold> {
             } catch let fault as GroupFault {
                 // The group in which a stated end lies need not be whole behind that end.
                 guard let part = fault.part, fault.damage.offset ?? .zero >= segment.end else {
-                    throw JournalError.refused(.damageInSealedSegment, fault.damage)
+                    throw refusal(fault.damage, in: segment)
                 }
                 last = part
             }
@@ -215,7 +221,7 @@ package struct JournalReader<Fold: JournalFold> {
             chain = reader?.chain ?? chain
         }
         guard chain == segment.chainAtEnd else { throw refusal(.chain, in: segment) }
-        if segment.state == .ended { scan.giveUpOpenCommit() }
+        if segment.state != .sealed { scan.giveUpOpenCommit() }
         report.end = segment.end
     }
 
@@ -291,11 +297,19 @@ package struct JournalReader<Fold: JournalFold> {
     private func refusal(
         _ kind: JournalDamage.Kind, in segment: Manifest.Segment, at offset: JournalOffset? = nil
     ) -> JournalError {
-        .refused(
-            .damageInSealedSegment,
+        refusal(
             JournalDamage(
                 kind, file: segment.fileName, byte: offset?.bytes(since: segment.base) ?? 0,
-                offset: offset))
+                offset: offset),
+            in: segment)
+    }
+
+    /// Of what a clean close ended, the manifest says that it was durable.
+    private func refusal(
+        _ damage: JournalDamage, in segment: Manifest.Segment
+    ) -> JournalError {
+        .refused(
+            segment.state == .closed ? .damageBeforeManifestEnd : .damageInSealedSegment, damage)
     }
 
     private func open(_ segment: Manifest.Segment) throws -> any StorageFile {

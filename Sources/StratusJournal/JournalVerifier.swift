@@ -5,7 +5,11 @@ package import StratusFiles
 /// It goes on behind a damaged place at the next whole group; so one place of damage is one
 /// finding, and what lies behind it is checked all the same.
 package struct JournalVerifier {
-    package private(set) var findings: [JournalDamage] = []
+    /// Says what is wrong with an entry's payload, if anything; is told whether something before it
+    /// could not be read.
+    package typealias Check = (_ entry: JournalEntry, _ isBehindDamage: Bool) -> StaticString?
+
+    package private(set) var findings: [JournalFinding] = []
     package private(set) var segmentCount = 0
     package private(set) var groupCount = 0
     package private(set) var entryCount = 0
@@ -15,10 +19,16 @@ package struct JournalVerifier {
 
     private let manifest: Manifest
     private let storage: any Storage
-    private var openOrdinal: UInt32?
+    /// That the next entry has, unless it begins a commit; nil: unknown, behind damage.
+    private var nextOrdinal: UInt32? = 0
     /// Of the segment being read, and whether nothing of it was damaged so far.
     private var totals = SegmentTotals()
     private var isWhole = true
+    /// Whether something of the journal could not be read.
+    private var isBroken = false
+    /// Behind the last frame that was taken, and the kind of that frame.
+    private var chain: UInt64 = 0
+    private var lastFrameKind: EntryKind?
     /// Whether a group begins at the checkpoint.
     private var hasReachedCheckpoint = false
 
@@ -27,40 +37,34 @@ package struct JournalVerifier {
         self.storage = storage
     }
 
-    /// Checks everything. `check` says what is wrong with an entry's payload, if anything.
-    package mutating func run(
-        _ check: (JournalEntry) -> StaticString?
-    ) throws(StorageError) {
-        if let damage = manifest.checkpointDamage { findings.append(damage) }
+    /// Checks everything.
+    package mutating func run(_ check: Check) throws(StorageError) {
+        if let damage = manifest.checkpointDamage { findings.append(JournalFinding(damage)) }
         var chain: UInt64?
         for segment in manifest.segments where !segment.isEmpty {
             segmentCount += 1
             if let chain, chain != segment.chainAtStart {
-                findings.append(JournalDamage(.chain, file: segment.fileName, byte: 0))
+                find(JournalDamage(.chain, file: segment.fileName, byte: 0))
             }
             do {
                 chain = try verify(segment, check)
             } catch {
                 guard error.kind == .notFound else { throw error }
-                findings.append(JournalDamage(.missingFile, file: segment.fileName, byte: 0))
+                find(JournalDamage(.missingFile, file: segment.fileName, byte: 0))
                 chain = nil
             }
         }
         if let checkpoint = manifest.checkpoint, !hasReachedCheckpoint, findings.isEmpty {
             checkEnd(of: checkpoint)
         }
-        if openOrdinal != nil, let last = manifest.segments.last, last.state != .active {
-            findings.append(JournalDamage(.commit, file: last.fileName, byte: 0, offset: last.end))
-        }
     }
 
     private mutating func verify(
-        _ segment: Manifest.Segment, _ check: (JournalEntry) -> StaticString?
+        _ segment: Manifest.Segment, _ check: Check
     ) throws(StorageError) -> UInt64? {
         let file = try storage.open(segment.fileName)
         if file.length != segment.lengthInBytes {
-            findings.append(
-                JournalDamage(.fileLength, file: file.name, byte: file.length))
+            find(JournalDamage(.fileLength, file: file.name, byte: file.length))
         }
         guard file.length >= SegmentHeader.length else { return nil }
         let first = try file.read(0..<SegmentHeader.length)
@@ -70,7 +74,7 @@ package struct JournalVerifier {
                 throw JournalDamage(.segmentHeader("identity"), file: file.name, byte: 0)
             }
         } catch {
-            findings.append(error)
+            find(error)
         }
         let end = segment.state == .active ? segment.limit : segment.end
         let limit = min(segment.limit, segment.base.advanced(byBytes: file.length & ~7))
@@ -80,63 +84,118 @@ package struct JournalVerifier {
         var retried: JournalOffset?
         totals = SegmentTotals(after: totals)
         isWhole = true
+        chain = segment.chainAtStart
+        lastFrameKind = nil
         while reader.position < end {
             do {
                 let group = try reader.next()
                 take(group, in: segment, before: end, check)
             } catch let fault as GroupFault {
-                if let part = fault.part { take(part, in: segment, before: end, check) }
-                let place = fault.damage.offset ?? reader.position
-                if place >= end { break }
-                let next = try nextGroup(after: place, before: end, in: file, segment)
                 // A writer may have written while a piece was read that holds this group not yet.
-                if next != nil, segment.state == .active, reader.position != retried {
+                if segment.state == .active, reader.position != retried {
                     retried = reader.position
                     reader.refresh()
                     continue
                 }
-                // The segment that is still written ends where nothing whole follows.
-                if next == nil, segment.state == .active, place >= segment.end { return nil }
-                findings.append(fault.damage)
-                openOrdinal = nil
-                isWhole = false
-                guard let next else { return nil }
+                if let part = fault.part { take(part, in: segment, before: end, check) }
+                let place = fault.damage.offset ?? reader.position
+                if place >= end { break }
+                let search = FrameSearch(file: file, segment: segment)
+                let next = try search.nextGroup(behind: place, before: end)
+                guard
+                    let severity = try severity(of: fault, at: place, in: file, segment)
+                else { return nil }
+                find(fault.damage, severity)
+                // In any other case the journal ends here.
+                guard severity == .damage, let next else { return nil }
+                nextOrdinal = nil
                 reader.resume(at: next.offset, chain: next.chain)
             } catch {
                 throw (error as? StorageError) ?? StorageError(.inputOutput, file: file.name)
             }
         }
-        guard segment.state == .sealed else { return nil }
-        if isWhole, reader.chain != segment.chainAtEnd {
-            findings.append(JournalDamage(.chain, file: file.name, byte: 0))
+        if segment.state == .active { return nil }
+        // A commit that is open at a stated end was given up there.
+        if segment.state != .sealed { nextOrdinal = 0 }
+        if isWhole, chain != segment.chainAtEnd {
+            find(JournalDamage(.chain, file: file.name, byte: 0))
         }
         return segment.chainAtEnd
     }
 
+    /// What it means that the groups of a segment stop being whole at `place`; nil where the
+    /// journal just ends there.
+    private func severity(
+        of fault: GroupFault, at place: JournalOffset, in file: any StorageFile,
+        _ segment: Manifest.Segment
+    ) throws(StorageError) -> JournalFinding.Severity? {
+        if segment.state != .active { return .damage }
+        let evidence = try TailEvidence(
+            behind: place, in: file, of: segment,
+            others: manifest.segments.filter { $0.base != segment.base })
+        let row = RecoveryRow(fault, at: place, behind: lastFrameKind, evidence, of: segment)
+        switch row {
+        case .behindStatedEnd, .cleanTail: return nil
+        case .reorderedUnacknowledged, .lastGroupDamaged, .tornTail, .staleBytes:
+            // Its checksums hold, so it was written so: no crash does that.
+            if case .frame(.field) = fault.damage.kind { return .damage }
+            // What a living writer has not said to be durable may be on its way.
+            if try isBeingWritten { return nil }
+            return row == .tornTail || row == .staleBytes ? .tornTail : .possibleLoss
+        case .damageInSealedSegment, .damageBeforeDurableGroup, .damageBeforeManifestEnd,
+            .readError:
+            return .damage
+        }
+    }
+
+    /// Whether a writer has the journal open, or has had since the manifest was read.
+    private var isBeingWritten: Bool {
+        get throws(StorageError) {
+            if try storage.hasWriter() { return true }
+            let newest = try storage.list().compactMap { Manifest.generation(ofFile: $0) }.max()
+            return newest != manifest.generation
+        }
+    }
+
+    private mutating func find(
+        _ damage: JournalDamage, _ severity: JournalFinding.Severity = .damage
+    ) {
+        findings.append(JournalFinding(damage, severity))
+        isWhole = false
+        isBroken = true
+    }
+
     private mutating func take(
         _ group: JournalGroup, in segment: Manifest.Segment, before end: JournalOffset,
-        _ check: (JournalEntry) -> StaticString?
+        _ check: Check
     ) {
         groupCount += 1
         bytesRead += group.header.lengthInBytes
         compareCheckpoint(at: group, in: segment)
-        for entry in group.frames.prefix(while: { $0.offset < end }) {
+        let entries = group.frames.prefix { $0.offset < end }
+        lastFrameKind = entries.last?.kind ?? .group
+        chain = Chain.after(
+            group.header.chain, payloadChecksums: Array(group.payloadChecksums[0...entries.count]))
+        for entry in entries {
             func finding(_ kind: JournalDamage.Kind) {
-                findings.append(
-                    JournalDamage(
-                        kind, file: segment.fileName,
-                        byte: entry.offset.bytes(since: segment.base), offset: entry.offset))
+                findings.append(JournalFinding(entry.damage(kind)))
             }
-            if let fault = check(entry) { finding(.payload(fault)) }
+            if let fault = check(entry, isBroken) { finding(.payload(fault)) }
             if entry.kind == .trailer, isWhole, !holds(entry, in: group, of: segment) {
-                finding(.trailer)
+                find(
+                    JournalDamage(
+                        .trailer, file: segment.fileName,
+                        byte: group.offset.bytes(since: segment.base), offset: group.offset))
             }
             guard entry.kind.isEntry else { continue }
             entryCount += 1
             totals.count(entries: 1)
             let ordinal = entry.header.ordinal
-            if ordinal != 0, let openOrdinal, ordinal != openOrdinal { finding(.commit) }
-            openOrdinal = entry.header.isLast ? nil : ordinal + 1
+            if ordinal != 0, let nextOrdinal, ordinal != nextOrdinal {
+                finding(.commit)
+                isBroken = true
+            }
+            nextOrdinal = entry.header.isLast ? 0 : ordinal + 1
             if let time = entry.commitTime {
                 commitCount += 1
                 totals.countCommit(at: time)
@@ -163,7 +222,7 @@ package struct JournalVerifier {
         guard isWhole else { return }
         let found = JournalPosition(
             offset: group.offset, chain: group.header.chain, totals: totals)
-        if position != found || openOrdinal != nil { findCheckpoint("journal") }
+        if position != found || nextOrdinal != 0 { findCheckpoint("journal") }
     }
 
     /// Where no group begins at the checkpoint, the journal or its segment ends there.
@@ -178,22 +237,8 @@ package struct JournalVerifier {
 
     private mutating func findCheckpoint(_ reason: StaticString) {
         findings.append(
-            JournalDamage(
-                .checkpoint(reason), file: manifest.fileName, byte: manifest.checkpointPlace))
-    }
-
-    /// The first whole group behind a damaged place.
-    private func nextGroup(
-        after place: JournalOffset, before end: JournalOffset, in file: any StorageFile,
-        _ segment: Manifest.Segment
-    ) throws(StorageError) -> (offset: JournalOffset, chain: UInt64)? {
-        var found: (offset: JournalOffset, chain: UInt64)?
-        let search = FrameSearch(file: file, segment: segment)
-        try search.forEachPlace(from: place, before: end) { here in
-            guard here.offset > place, let group = here.group else { return true }
-            found = (here.offset, group.chain)
-            return false
-        }
-        return found
+            JournalFinding(
+                JournalDamage(
+                    .checkpoint(reason), file: manifest.fileName, byte: manifest.checkpointPlace)))
     }
 }

@@ -23,17 +23,39 @@ package struct JournalView: Sendable {
 
     package private(set) var segments: [Segment] = []
     let files: SegmentFiles
+    /// Whether entries that are read one by one stay in memory. Not those of a commit that may yet
+    /// be taken back: its offsets are then used again.
+    package var keepsEntries = true
 
     init(_ files: SegmentFiles) { self.files = files }
 
     mutating func add(_ segment: Manifest.Segment) { segments.append(Segment(segment)) }
 
+    mutating func removeLast(_ count: Int) { segments.removeLast(count) }
+
     mutating func endLast(at end: JournalOffset) {
         endSegment(segments.count - 1, at: end)
     }
 
+    /// A newer manifest lists a segment otherwise.
+    mutating func relist(_ number: Int, as segment: Manifest.Segment) {
+        segments[number] = Segment(segment)
+    }
+
     mutating func endSegment(_ number: Int, at end: JournalOffset) {
         segments[number].end = end
+    }
+
+    /// Damage of what lies at `offset`, in the file that holds it.
+    package func damage(
+        _ kind: JournalDamage.Kind, at offset: JournalOffset
+    ) -> JournalDamage {
+        guard let segment = segment(at: offset) else {
+            return JournalDamage(kind, file: "", byte: 0, offset: offset)
+        }
+        return JournalDamage(
+            kind, file: segment.listed.fileName, byte: offset.bytes(since: segment.base),
+            offset: offset)
     }
 
     /// The segment that holds `offset`, or nil where that offset lies in a gap: nothing was ever
@@ -63,11 +85,12 @@ package struct JournalView: Sendable {
         let cache = files.cache
         if let bytes = cache?.block(Self.cacheFile, offset.rawValue), bytes.count == length {
             let header = FrameHeader(decoding: bytes.span, at: 0)
-            return JournalEntry(offset: offset, header: header, place: 0, bytes: bytes)
+            return JournalEntry(
+                offset: offset, header: header, segment: segment.base, place: 0, bytes: bytes)
         }
         let bytes = try read(place..<place + length, of: segment, mode)
         let entry = try entry(at: offset, bytes, 0..<length, in: segment)
-        if length <= Self.longestKept {
+        if keepsEntries, length <= Self.longestKept {
             cache?.insert(Self.cacheFile, offset.rawValue, bytes.span, preferred: false)
         }
         return entry
@@ -90,7 +113,8 @@ package struct JournalView: Sendable {
             try header.verifyPayload(bytes.span, at: range.lowerBound)
             guard header.frameLength == range.count else { throw .length }
             return JournalEntry(
-                offset: offset, header: header, place: range.lowerBound, bytes: bytes)
+                offset: offset, header: header, segment: segment.base, place: range.lowerBound,
+                bytes: bytes)
         } catch {
             throw .damaged(
                 JournalDamage(

@@ -33,35 +33,35 @@ package struct JournalWriter {
 
     private let storage: any Storage
     private let options: JournalOptions
-    private var file: any StorageFile
+    /// Of the active segment. Nil until the first group of this opening needs one.
+    private var file: (any StorageFile)?
     private var totals: SegmentTotals
     /// The active segment ends with a trailer, and the next one could not be begun yet.
     private var isSealed: Bool
-    private var needsPreamble: Bool
+    private var needsPreamble = false
     private var leftovers: Leftovers
+    /// Watches over the manifest in force and the active segment.
+    private var fence: any StorageFence
 
     private static let trailerLength =
         GroupHeader.frameLength + FrameFormat.frameLength(payload: Trailer.payloadLength)
-    private static let closingLength =
-        GroupHeader.frameLength + FrameFormat.frameLength(payload: 8)
-
+    /// Goes on at `head`, where the last segment of `manifest` ends; none is active.
     init(
-        _ manifest: Manifest, view: JournalView, file: any StorageFile, head: JournalOffset,
-        chain: UInt64, totals: SegmentTotals, needsPreamble: Bool, leftovers: Leftovers,
-        in storage: any Storage, options: JournalOptions
-    ) {
+        _ manifest: Manifest, view: JournalView, head: JournalOffset, chain: UInt64,
+        totals: SegmentTotals, leftovers: Leftovers, in storage: any Storage,
+        options: JournalOptions
+    ) throws(StorageError) {
         self.manifest = manifest
         self.view = view
-        self.file = file
         self.head = head
         self.chain = chain
         self.totals = totals
-        self.needsPreamble = needsPreamble
         isSealed = false
         self.leftovers = leftovers
         self.storage = storage
         self.options = options
         durableThrough = head
+        fence = try manifest.fence(in: storage)
     }
 
     /// The longest payload of an entry: 16 MiB; where segments have a fixed length, a quarter of
@@ -82,13 +82,14 @@ package struct JournalWriter {
         roomFor bytes: Int
     ) throws(JournalError) -> GroupBuilder {
         if let poison { throw .poisoned(poison) }
+        if file == nil { try reopenSegment() }
         let needed = leastGroup(for: bytes) + Self.trailerLength
-        if isSealed || head.advanced(byBytes: needed) > limit {
+        if file == nil || isSealed || head.advanced(byBytes: needed) > limit {
             try beginSegment(roomFor: bytes)
         }
         let room = min(
             limit.bytes(since: head) - Self.trailerLength, max(groupLimit, leastGroup(for: bytes)))
-        var group = GroupBuilder(at: head, room: room, salt: salt, totals: totals)
+        var group = GroupBuilder(at: head, room: room, in: active, totals: totals)
         // Where no names are in force yet there is nothing to repeat.
         if needsPreamble, !preamble.isEmpty {
             let preamble = preamble
@@ -103,6 +104,7 @@ package struct JournalWriter {
         precondition(group.base == head, "groups are written in order")
         var group = group
         group.finish(epoch: manifest.epoch, durableThrough: durableThrough, chain: chain)
+        guard let file else { preconditionFailure("a group was begun, so there is a segment") }
         let position = position(of: head)
         do {
             try file.reserve(position..<position + group.frames.count)
@@ -122,39 +124,116 @@ package struct JournalWriter {
         needsPreamble = false
     }
 
+    /// A place to which the journal can go back, as long as what was written behind it is part of a
+    /// commit that is not complete.
+    package struct Savepoint: Sendable {
+        fileprivate let head: JournalOffset
+        fileprivate let chain: UInt64
+        fileprivate let totals: SegmentTotals
+        fileprivate let segmentCount: Int
+        fileprivate let isSealed: Bool
+        fileprivate let needsPreamble: Bool
+    }
+
+    package var savepoint: Savepoint {
+        Savepoint(
+            head: head, chain: chain, totals: totals, segmentCount: manifest.segments.count,
+            isSealed: isSealed, needsPreamble: needsPreamble)
+    }
+
+    /// Takes everything behind `savepoint` back, of which no reader has made anything yet: nothing
+    /// of it is left. Where segments were begun since, the one before them is ended.
+    package mutating func rollBack(to savepoint: Savepoint) throws(JournalError) {
+        if let poison { throw .poisoned(poison) }
+        let written = head
+        head = savepoint.head
+        chain = savepoint.chain
+        totals = savepoint.totals
+        isSealed = savepoint.isSealed
+        needsPreamble = savepoint.needsPreamble
+        if manifest.segments.count > savepoint.segmentCount {
+            try dropSegments(behind: savepoint)
+        } else if written > head {
+            try retract(written.bytes(since: head))
+        } else {
+            return
+        }
+        durableThrough = head
+    }
+
+    private mutating func dropSegments(behind savepoint: Savepoint) throws(JournalError) {
+        let dropped = manifest.segments[savepoint.segmentCount...]
+        var next = manifest
+        next.generation += 1
+        next.segments.removeLast(dropped.count)
+        if !next.segments.isEmpty {
+            next.changeLast { last in
+                last.state = .ended
+                last.end = head
+                last.chainAtEnd = chain
+            }
+        }
+        try put(next)
+        file = nil
+        isSealed = false
+        view.removeLast(dropped.count)
+        // They cost room until the next opening, and nothing else, where they cannot be deleted.
+        for segment in dropped {
+            view.files.forget(segment)
+            _ = try? storage.delete(segment.fileName)
+        }
+        guard let last = manifest.segments.last else { return }
+        view.relist(view.segments.count - 1, as: last)
+        try? view.files.file(of: last, .blocking)
+            .release(head.bytes(since: last.base)..<last.lengthInBytes)
+    }
+
     /// Everything written so far is durable when this returns.
     package mutating func sync() throws(JournalError) {
         if let poison { throw .poisoned(poison) }
-        guard durableThrough < head else { return }
-        let file = file
+        guard durableThrough < head, let file else { return }
         try poisoning { () throws(StorageError) in try file.sync() }
         durableThrough = head
+    }
+
+    /// Makes sure that the store is still this writer's. Where it is not, what was written and
+    /// synced may be found by no later opening: nothing may be acknowledged any more.
+    package mutating func checkFence() throws(JournalError) {
+        if let poison { throw .poisoned(poison) }
+        let fence = fence
+        try poisoning { () throws(StorageError) in try fence.check() }
     }
 
     /// Writes an empty group, which tells readers up to where the journal is durable.
     package mutating func writeIdleGroup() throws(JournalError) {
         let needed = GroupHeader.frameLength + Self.trailerLength
         // Not worth a new segment: its first group will say it.
-        guard !isSealed, !needsPreamble, head.advanced(byBytes: needed) <= limit else { return }
+        guard file != nil, !isSealed, !needsPreamble, head.advanced(byBytes: needed) <= limit else {
+            return
+        }
         try write(try beginGroup(roomFor: 0))
     }
 
-    /// Writes the closing mark: the next opening finds nothing to decide.
+    /// Makes everything durable, and then a generation that states where the journal ends: the next
+    /// opening finds nothing to decide, and misses what is lost before that end.
     ///
     /// Whatever fails, the store can be opened again afterwards.
     package mutating func close() throws(JournalError) {
         defer { storage.close() }
         try sync()
-        if !isSealed {
-            let needed = Self.closingLength + Self.trailerLength
-            if head.advanced(byBytes: needed) <= limit {
-                let time = clock.now()
-                try write(with: .closingMark) { $0.int64(time) }
-            } else {
-                try seal()
-            }
-            try sync()
+        // Where nothing was written, the manifest says it already.
+        guard file != nil else { return }
+        try checkFence()
+        var next = manifest
+        next.generation += 1
+        next.changeLast { last in
+            // Nothing is appended behind a trailer.
+            last.state = isSealed ? .ended : .closed
+            last.end = head
+            last.chainAtEnd = chain
         }
+        try put(next)
+        file = nil
     }
 
     /// What a group takes that holds `bytes` of entries and begins here.
@@ -164,9 +243,11 @@ package struct JournalWriter {
         return GroupHeader.frameLength + (isFirst ? preambleLength : 0) + bytes
     }
 
-    private var active: Manifest.Segment { manifest.segments[manifest.segments.count - 1] }
+    private var active: Manifest.Segment {
+        guard let active = manifest.active else { preconditionFailure("no segment is active") }
+        return active
+    }
     private var limit: JournalOffset { active.limit }
-    private var salt: UInt64 { active.salt }
 
     private func position(of offset: JournalOffset) -> Int { offset.bytes(since: active.base) }
 
@@ -175,7 +256,7 @@ package struct JournalWriter {
         with kind: EntryKind, payload: (inout ByteWriter) -> Void
     ) throws(JournalError) {
         var group = GroupBuilder(
-            at: head, room: limit.bytes(since: head), salt: salt, totals: totals)
+            at: head, room: limit.bytes(since: head), in: active, totals: totals)
         group.append(kind, payload: payload)
         try write(group)
     }
@@ -191,7 +272,7 @@ package struct JournalWriter {
     private mutating func retract(_ count: Int) throws(JournalError) {
         let zeros = [UInt8](repeating: 0, count: count)
         let position = position(of: head)
-        let file = file
+        guard let file else { preconditionFailure("what was written lies in a segment") }
         try poisoning { () throws(StorageError) in
             do throws(StorageError) {
                 try file.append(zeros.span, at: position)
@@ -220,22 +301,34 @@ extension JournalWriter {
     package static let leastSegment = 1 << 20
     package static let greatestSegment = 64 << 20
 
+    /// Goes on in the segment that a clean close ended, if there is one.
+    private mutating func reopenSegment() throws(JournalError) {
+        guard let last = manifest.segments.last, last.state == .closed else { return }
+        let file = try view.files.file(of: last, .blocking)
+        var next = manifest
+        next.generation += 1
+        next.changeLast { $0.state = .active }
+        try put(next)
+        view.relist(next.segments.count - 1, as: active)
+        self.file = file
+        needsPreamble = totals.entryCount == 0
+    }
+
     /// Begins a new segment. In this order, so that a crash anywhere leaves either journal whole:
     /// the old segment's trailer is durable, then the new file, then the manifest that names both.
     private mutating func beginSegment(roomFor bytes: Int) throws(JournalError) {
-        let base = limit
-        let length = segmentLength(roomFor: bytes)
-        let header = SegmentHeader(
-            storeID: manifest.storeID, base: base, lengthInBytes: length,
-            salt: options.randomness.next(), epoch: manifest.epoch,
-            predecessorBase: active.base, predecessorEnd: head, chain: chain,
-            created: clock.now())
         // The trailer comes first in the chain that the new header continues.
-        if !isSealed {
+        if file != nil, !isSealed {
             try seal()
             try sync()
-            return try beginSegment(roomFor: bytes)
         }
+        let last = manifest.segments.last
+        let header = SegmentHeader(
+            storeID: manifest.storeID, base: last?.limit ?? .zero,
+            lengthInBytes: segmentLength(roomFor: bytes),
+            salt: options.randomness.next(), epoch: manifest.epoch,
+            predecessorBase: last?.base ?? .zero, predecessorEnd: head, chain: chain,
+            created: clock.now())
         let new = try createSegment(header)
         do {
             try list(header)
@@ -244,7 +337,7 @@ extension JournalWriter {
             if case .storage = error { _ = try? storage.delete(header.fileName) }
             throw error
         }
-        view.endLast(at: head)
+        if last != nil { view.endLast(at: head) }
         view.add(header.manifestSegment)
         view.files.add(new, of: header.manifestSegment)
         file = new
@@ -259,9 +352,13 @@ extension JournalWriter {
     private mutating func list(_ header: SegmentHeader) throws(JournalError) {
         var next = manifest
         next.generation += 1
-        next.segments[next.segments.count - 1].state = .sealed
-        next.segments[next.segments.count - 1].end = head
-        next.segments[next.segments.count - 1].chainAtEnd = chain
+        if file != nil {
+            next.changeLast { last in
+                last.state = .sealed
+                last.end = head
+                last.chainAtEnd = chain
+            }
+        }
         next.segments.append(header.manifestSegment)
         try put(next)
     }
@@ -286,22 +383,28 @@ extension JournalWriter {
             try storage.put(name, next.encoded())
         } catch {
             // A full disk shows before the name is there. Whatever else fails, the new generation
-            // may or may not last; that it exists already means that somebody else writes.
-            guard error.kind == .noSpace else {
-                poison = error
-                throw .poisoned(error)
-            }
-            throw .storage(error)
+            // may or may not last; that it exists already means that another writer made it.
+            if error.kind == .noSpace { throw .storage(error) }
+            let isTaken = error.kind == .exists
+            let reason = isTaken ? StorageError(.fencedOut, file: name) : error
+            poison = reason
+            throw .poisoned(reason)
         }
         leftovers.add(manifest)
         manifest = next
+        do throws(StorageError) {
+            fence = try next.fence(in: storage)
+        } catch {
+            poison = error
+            throw .poisoned(error)
+        }
         leftovers.clear(in: storage, beside: manifest)
     }
 
     /// Where the journal ends now. Nil where that is behind a trailer, since the next segment could
-    /// not be begun, and where the writer is poisoned.
+    /// not be begun, where nothing was ever written, and where the writer is poisoned.
     package var position: JournalPosition? {
-        if isSealed || poison != nil { return nil }
+        if isSealed || poison != nil || manifest.segments.isEmpty { return nil }
         return JournalPosition(offset: head, chain: chain, totals: totals)
     }
 
@@ -312,8 +415,12 @@ extension JournalWriter {
         try sync()
         var next = manifest
         next.generation += 1
-        next.segments[next.segments.count - 1].end = head
-        next.segments[next.segments.count - 1].chainAtEnd = chain
+        if file != nil {
+            next.changeLast { last in
+                last.end = head
+                last.chainAtEnd = chain
+            }
+        }
         next.set(checkpoint)
         try put(next)
     }
@@ -372,6 +479,13 @@ extension SegmentHeader {
 }
 
 extension Manifest {
+    /// Watches over this generation and its active segment.
+    fileprivate func fence(in storage: any Storage) throws(StorageError) -> any StorageFence {
+        try storage.fence(
+            holding: [fileName] + (active.map { [$0.fileName] } ?? []),
+            without: Self.fileName(generation: generation + 1))
+    }
+
     /// Of all segments together.
     var lengthInBytes: Int { segments.reduce(0) { $0 + $1.lengthInBytes } }
 }

@@ -9,8 +9,11 @@ package struct Manifest: Equatable, Sendable {
         case active = 1
         /// Full; ends with a trailer.
         case sealed = 2
-        /// Ended by a recovery at a stated offset; what lies behind is not part of the store.
+        /// Ended at a stated offset, without a trailer; what lies behind is not part of the store.
         case ended = 3
+        /// Ended by a clean close; nothing was written behind. The last one: the next writer may
+        /// append to it.
+        case closed = 4
     }
 
     package struct Segment: Equatable, Sendable {
@@ -29,7 +32,7 @@ package struct Manifest: Equatable, Sendable {
         /// The end of the range of offsets that is the segment's own.
         package var limit: JournalOffset { base.advanced(byBytes: lengthInBytes) }
         package var firstGroup: JournalOffset { base.advanced(byBytes: SegmentHeader.length) }
-        /// A recovery found that nothing in it belongs to the store.
+        /// Nothing in it belongs to the store, as a recovery found.
         package var isEmpty: Bool { state == .ended && end == firstGroup }
     }
 
@@ -43,7 +46,7 @@ package struct Manifest: Equatable, Sendable {
     package var epoch: UInt32
     /// When the store was made, in microseconds since 1970.
     package var created: Int64
-    /// In order of their offsets; together they cover the journal.
+    /// In order of their offsets; together they cover the journal. None before the first commit.
     package var segments: [Segment]
     /// Where an opening may begin to read.
     package private(set) var checkpoint: Checkpoint?
@@ -87,6 +90,14 @@ package struct Manifest: Equatable, Sendable {
     }
 
     package var fileName: String { Self.fileName(generation: generation) }
+
+    /// The segment to which a writer appends, once it has written anything.
+    var active: Segment? { segments.last.flatMap { $0.state == .active ? $0 : nil } }
+
+    /// Changes the last segment, which is there.
+    mutating func changeLast(_ body: (inout Segment) -> Void) {
+        body(&segments[segments.count - 1])
+    }
 
     /// Where the checkpoint begins in the file: behind the checksum of all that must be right.
     package var checkpointPlace: Int { Self.fixedLength + segments.count * Self.segmentLength + 8 }
@@ -158,13 +169,12 @@ extension Manifest {
         guard generation < .max, incarnation < 1 << 12, epoch < .max else {
             throw damage("number", 48)
         }
-        guard count > 0 else { throw damage("length", 12) }
         segments = []
         for index in 0..<count {
             let place = Self.fixedLength + index * Self.segmentLength
             guard let segment = Segment(span, at: place) else { throw damage("segment", place) }
-            let isLast = index == count - 1
-            guard (segment.state == .active) == isLast,
+            let mayBeLastOnly = segment.state == .active || segment.state == .closed
+            guard index == count - 1 || !mayBeLastOnly,
                 segments.last.map({ $0.limit <= segment.base }) ?? true
             else { throw damage("order", place) }
             segments.append(segment)

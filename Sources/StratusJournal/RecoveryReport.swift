@@ -17,19 +17,17 @@ package enum RecoveryRow: String, CaseIterable, Sendable {
     case staleBytes = "G"
     /// The medium could not be read: refused, nothing changed.
     case readError = "H"
-    /// Damage before a closing mark: refused.
-    case damageBeforeClosingMark = "I"
     /// The last group is damaged, and nothing tells whether it had been acknowledged.
     case lastGroupDamaged = "J"
-    /// The store was closed cleanly or the manifest states the end; what lies behind is not part of
-    /// it.
+    /// The manifest states the end, as after a clean close, or a trailer does; what lies behind is
+    /// not part of the store.
     case behindStatedEnd = "K"
 
     /// Whether the store may be opened for writing after it.
     package var isAccepted: Bool {
         switch self {
         case .damageInSealedSegment, .damageBeforeDurableGroup, .damageBeforeManifestEnd,
-            .readError, .damageBeforeClosingMark:
+            .readError:
             false
         case .reorderedUnacknowledged, .cleanTail, .tornTail, .staleBytes, .lastGroupDamaged,
             .behindStatedEnd:

@@ -1,33 +1,13 @@
 internal import StratusFiles
 internal import Synchronization
 
-/// The files of a journal's segments: each is opened, and its header checked, when it is first
-/// read. Of those that were not read lately only so many stay open.
+/// The files of a journal's segments: the header of each is checked when it is first read.
 package final class SegmentFiles: Sendable {
-    fileprivate final class OpenSegment {
-        let file: any StorageFile
-        var lastUse: UInt64
-
-        init(_ file: any StorageFile, lastUse: UInt64) {
-            self.file = file
-            self.lastUse = lastUse
-        }
-    }
-
-    fileprivate struct State {
-        var files: [JournalOffset: OpenSegment] = [:]
-        var useCount: UInt64 = 0
-    }
-
-    /// So many files are open at once, and those that reads still hold: a store of 10 GB has no
-    /// more segments, and a process may have 1,024 files open where nobody has said otherwise.
-    package static let limit = 256
-
     private let storage: any Storage
     private let storeID: StoreID
     /// Where entries are kept that were read one by one, each under its offset.
     let cache: BlockCache?
-    private let state = Mutex(State())
+    private let files = Mutex<[JournalOffset: any StorageFile]>([:])
 
     init(in storage: any Storage, of storeID: StoreID, cache: BlockCache?) {
         self.storage = storage
@@ -40,22 +20,26 @@ package final class SegmentFiles: Sendable {
     func file(
         of segment: Manifest.Segment, _ mode: ReadMode
     ) throws(JournalError) -> any StorageFile {
-        if let file = state.withLock({ $0.use(segment.base) }) { return file }
+        if let file = files.withLock({ $0[segment.base] }) { return file }
         guard mode == .blocking else {
             throw .storage(StorageError(.notResident, file: segment.fileName))
         }
-        // Nobody waits for the medium because somebody else does; who comes second is used.
+        // No thread waits for the medium because another one does; the file that is kept is the
+        // first one's.
         let file = try open(segment)
-        return state.withLock { state in
-            if let other = state.use(segment.base) { return other }
-            state.add(file, segment.base)
+        return files.withLock { files in
+            if let other = files[segment.base] { return other }
+            files[segment.base] = file
             return file
         }
     }
 
+    /// The segment is no part of the journal any more.
+    func forget(_ segment: Manifest.Segment) { files.withLock { $0[segment.base] = nil } }
+
     /// Takes the file of a segment that was just made.
     func add(_ file: any StorageFile, of segment: Manifest.Segment) {
-        state.withLock { $0.add(file, segment.base) }
+        files.withLock { $0[segment.base] = file }
     }
 
     private func open(_ segment: Manifest.Segment) throws(JournalError) -> any StorageFile {
@@ -85,22 +69,5 @@ package final class SegmentFiles: Sendable {
         } catch {
             throw .storage(StorageError(.inputOutput, file: name))
         }
-    }
-}
-
-extension SegmentFiles.State {
-    fileprivate mutating func use(_ base: JournalOffset) -> (any StorageFile)? {
-        guard let segment = files[base] else { return nil }
-        useCount += 1
-        segment.lastUse = useCount
-        return segment.file
-    }
-
-    fileprivate mutating func add(_ file: any StorageFile, _ base: JournalOffset) {
-        useCount += 1
-        files[base] = SegmentFiles.OpenSegment(file, lastUse: useCount)
-        guard files.count > SegmentFiles.limit else { return }
-        let oldest = files.min { $0.value.lastUse < $1.value.lastUse }
-        if let oldest { files[oldest.key] = nil }
     }
 }

@@ -92,13 +92,11 @@ struct SegmentScan<Fold: JournalFold> {
 
     private mutating func take(_ frame: JournalEntry) throws(JournalDamage.Kind) {
         guard frame.kind.isEntry else {
-            // Whoever closed the store knew that the rest of an open commit would never come.
-            if frame.kind == .closingMark { giveUpOpenCommit() }
             if frame.kind == .preamble {
                 try frame.withPayload { payload throws(JournalDamage.Kind) in
                     try fold.apply(frame.header, at: frame.offset, payload: payload)
                 }
-            } else if ![.trailer, .closingMark].contains(frame.kind), !frame.kind.mayBeIgnored {
+            } else if frame.kind != .trailer, !frame.kind.mayBeIgnored {
                 throw .unknownKind(frame.kind.rawValue)
             }
             return

@@ -4,10 +4,11 @@ internal import StratusFiles
 struct TailEvidence: Equatable {
     /// Nothing but zeros.
     var isZero = true
+    /// Behind the last byte that is not zero.
+    var end: JournalOffset
     /// A whole group frame, and one that says that the place was durable.
     var hasLaterGroup = false
     var saysDurable = false
-    var hasClosingMark = false
     /// A whole frame of the group that is not.
     var hasLaterFrame = false
     /// At the place itself, a whole frame of another segment's life.
@@ -22,6 +23,7 @@ extension TailEvidence {
         behind place: JournalOffset, in file: any StorageFile, of segment: Manifest.Segment,
         others: [Manifest.Segment]
     ) throws(StorageError) {
+        end = place
         let start = place.bytes(since: segment.base)
         let header = try file.read(
             start..<min(start + FrameFormat.headerLength, segment.lengthInBytes))
@@ -35,6 +37,7 @@ extension TailEvidence {
         var found = self
         try search.forEachPlace(from: place, before: segment.limit) { here in
             found.isZero = false
+            found.end = here.offset.advanced(byBytes: JournalOffset.unit)
             if here.offset > place { found.note(here, behind: place) }
             return true
         }
@@ -47,8 +50,6 @@ extension TailEvidence {
             guard let group = here.group else { return }
             hasLaterGroup = true
             if group.durableThrough > place { saysDurable = true }
-        } else if frame.kind == .closingMark {
-            hasClosingMark = true
         } else if !hasLaterGroup {
             hasLaterFrame = true
         }

@@ -13,6 +13,7 @@ import Testing
 
     private static func findings(_ files: StoreFiles) throws -> [StoreError.Place] {
         try StoreVerification(SimulatedDisk(holding: files).storage(writing: false)).findings
+            .map(\.place)
     }
 
     /// The last record of the store that all damaged samples are made from.
@@ -171,7 +172,7 @@ import Testing
         files[SampleMaker.chunkFile] = image.bytes
         let findings = try StoreVerification(
             SimulatedDisk(holding: files).storage(writing: false)
-        ).findings
+        ).findings.map(\.place)
         #expect(Set(findings.compactMap(\.record?.recordName)) == ["list-0", "list-6"])
         #expect(findings.count == 2 && findings.allSatisfy { $0.kind == "chunk.checksum" })
     }

@@ -53,7 +53,7 @@ import Testing
         let storage = try SimulatedDisk(holding: sample.files).storage(writing: false)
         let manifest = try #require(try Journal.newestManifest(in: storage))
         var verifier = JournalVerifier(manifest, in: storage)
-        try verifier.run { _ in nil }
+        try verifier.run { _, _ in nil }
         #expect(verifier.findings.isEmpty == sample.name.hasPrefix("valid/"))
     }
 }

@@ -95,19 +95,20 @@ import Testing
         let page = try #require(PackageFiles.text("Formats/Journal.md"))
             .replacing("\n", with: " ")
         let vector =
-            /after the chain `(.{16})` and [^`]+ `(.{16})` and `(.{16})` comes the chain `(.{16})`/
+            /after the chain `(.{16})` and [^`]+ `(.{16})`, `(.{16})` and `(.{16})` comes the chain `(.{16})`/
         let words = try #require(page.firstMatch(of: vector)?.output)
         var writer = ByteWriter()
         writer.uint64(try #require(UInt64(words.2, radix: 16)))
         writer.uint64(try #require(UInt64(words.3, radix: 16)))
+        writer.uint64(try #require(UInt64(words.4, radix: 16)))
         let seed = try #require(UInt64(words.1, radix: 16))
-        #expect(Hex.encode(Checksum.xxh3(writer.bytes.span, seed: seed)) == words.4)
+        #expect(Hex.encode(Checksum.xxh3(writer.bytes.span, seed: seed)) == words.5)
     }
 
     /// Lines of hex in a page's example: an address, bytes, and words behind three spaces.
     @Test(arguments: [
-        ("Journal.md", "valid/empty", "journal-0000000000000000"),
-        ("Manifest.md", "valid/empty", "manifest-0000000000000002"),
+        ("Journal.md", "valid/one-zone", "journal-0000000000000000"),
+        ("Manifest.md", "valid/one-zone", "manifest-0000000000000004"),
         ("Record.md", "valid/users", "journal-0000000000000000"),
         ("Index.md", "valid/index-versions", "index-0000000000000002"),
         ("Assets.md", "valid/assets", SampleMaker.chunkFile),

@@ -65,7 +65,7 @@ extension SimulatedDisk {
         var files: StoreFiles = [:]
         for path in paths where path.hasPrefix(storePath + "/") {
             let name = String(path.dropFirst(storePath.utf8.count + 1))
-            if name != "lock" { files[name] = contents(path) }
+            if name != "writer" { files[name] = contents(path) }
         }
         return files
     }

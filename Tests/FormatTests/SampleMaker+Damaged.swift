@@ -54,21 +54,24 @@ extension SampleMaker {
         let unacknowledged = try await small(.none)
         try unacknowledged.edit(0) { $0.flip($0.groups[4] + 100) }
 
+        let closed = try await small(closing: true)
+        try closed.edit(0) { $0.flip($0.groups[4] + 100) }
         let stated = try await small(closing: true)
-        _ = try stated.open()
+        try await stated.fill(
+            stated.open().privateDatabase(for: "alice"), saves: 1, from: 6)
         try stated.edit(0) { $0.flip($0.groups[4] + 100) }
 
         let torn = try await small(saves: 7)
         try torn.edit(0) { $0.zero(from: $0.groups[$0.groups.count - 1] + 24) }
 
         let stale = try await small()
-        _ = try stale.open()
+        try await stale.fill(stale.open().privateDatabase(for: "alice"), saves: 1, from: 6)
         let old = SegmentImage(try stale.segment(0), base: 0)
         let frame = old.bytes[4096..<4096 + 72]
-        try stale.edit(1) { $0.overwrite(4096, with: frame) }
-
-        let closed = try await small(closing: true)
-        try closed.edit(0) { $0.flip($0.groups[4] + 100) }
+        try stale.edit(1) { image in
+            image.zero(from: 4096)
+            image.overwrite(4096, with: frame)
+        }
 
         let last = try await small()
         try last.edit(0) { $0.flip($0.groups[$0.groups.count - 1] + 150) }
@@ -79,38 +82,43 @@ extension SampleMaker {
             ("a-sealed-segment", sealed.files), ("b-acknowledged-group", acknowledged.files),
             ("b-first-group-of-segment", first.files),
             ("c-unacknowledged-group", unacknowledged.files),
-            ("d-before-stated-end", stated.files), ("e-clean-tail", try await small().files),
+            ("d-before-stated-end", stated.files), ("d-closed", closed.files),
+            ("e-clean-tail", try await small().files),
             ("f-torn-tail", torn.files), ("g-stale-bytes", stale.files),
-            ("i-before-closing-mark", closed.files), ("j-last-group", last.files),
-            ("k-behind-closing-mark", behind.files),
+            ("j-last-group", last.files), ("k-behind-stated-end", behind.files),
         ]
     }
 
     private static func manifests() async throws -> [(String, StoreFiles)] {
         let whole = try await small(closing: true).files
-        let name = Manifest.fileName(generation: 2)
-        let bytes = whole[name] ?? []
-        func with(_ bytes: [UInt8]?, named other: String = name) -> StoreFiles {
-            var files = whole
+        let two = try await twoSegments().files
+        func with(
+            _ bytes: [UInt8]?, named other: String? = nil, in files: StoreFiles = whole
+        ) -> StoreFiles {
+            var files = files
+            let name = newest(files)
             files[name] = nil
-            files[other] = bytes
+            files[other ?? name] = bytes
             return files
         }
+        let bytes = whole[newest(whole)] ?? []
         var flipped = bytes
         flipped[60] ^= 1
-        var segments = SegmentImage(bytes, base: 0)
-        segments.overwrite(12, with: [0, 0, 0, 0])
-        let none = SegmentImage.with(version: 1, leastReader: 1, Array(segments.bytes))
-        var last = SegmentImage(bytes, base: 0)
-        last.overwrite(80, with: [3])
-        let ended = SegmentImage.with(version: 1, leastReader: 1, last.bytes)
+        var closed = SegmentImage(two[newest(two)] ?? [], base: 0)
+        closed.overwrite(80, with: [4])
+        let order = SegmentImage.with(version: 1, leastReader: 1, closed.bytes)
         return [
             ("truncated", with(Array(bytes.dropLast(8)))), ("flipped", with(flipped)),
             ("empty", with([])), ("missing", with(nil)),
-            ("renamed", with(bytes, named: Manifest.fileName(generation: 3))),
-            ("without-segments", with(none)), ("last-ended", with(ended)),
+            ("renamed", with(bytes, named: Manifest.fileName(generation: 9))),
+            ("closed-not-last", with(order, in: two)),
             ("newer-format", with(SegmentImage.with(version: 2, leastReader: 2, bytes))),
         ]
+    }
+
+    /// The name of the manifest of the highest generation.
+    private static func newest(_ files: StoreFiles) -> String {
+        files.keys.filter { $0.hasPrefix(Manifest.filePrefix) }.max() ?? ""
     }
 
     private static func segmentFiles() async throws -> [(String, StoreFiles)] {
@@ -130,7 +138,7 @@ extension SampleMaker {
         trailer.put(1, at: frame + 40 + 16)
         trailer.seal(frame)
         let foreign = SampleMaker(seed: 22)
-        try await foreign.open().close()
+        try await foreign.fill(foreign.open().privateDatabase(for: "alice"), saves: 1)
         return [
             ("missing", with(nil)), ("truncated", with(Array(first.dropLast(4096)))),
             ("header-flipped", with(flipped)), ("foreign", with(try foreign.segment(0))),

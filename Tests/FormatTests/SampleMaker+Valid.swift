@@ -10,7 +10,8 @@ extension SampleMaker {
         let cut = try await cutLongCommit()
         // A table: the compiler fails on the same calls in one expression.
         let makers: [(String, () async throws -> StoreFiles)] = [
-            ("made-only", { try madeOnly() }), ("empty", empty), ("kinds", kinds),
+            ("made-only", { try madeOnly() }), ("empty", empty), ("one-zone", oneZone),
+            ("ended-last", endedLast), ("kinds", kinds),
             ("users", users), ("segments", segments), ("long-commit-cut", { cut.files }),
             ("long-commit-given-up", { try await givenUp(cut) }), ("no-names-yet", noNamesYet),
             ("sealed-last", sealedLast), ("strays", strays),
@@ -25,7 +26,7 @@ extension SampleMaker {
         return stores
     }
 
-    /// The process ended between making the store and opening it.
+    /// The process ended between making the store and opening it: there is a manifest, no segment.
     private static func madeOnly() throws -> StoreFiles {
         let maker = SampleMaker(seed: 1)
         _ = try Journal.manifest(
@@ -38,6 +39,23 @@ extension SampleMaker {
     private static func empty() async throws -> StoreFiles {
         let maker = SampleMaker(seed: 2)
         try await maker.open().close()
+        return maker.files
+    }
+
+    /// A commit and a clean close.
+    private static func oneZone() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 2)
+        let container = try maker.open()
+        try await container.privateDatabase(for: "alice").save(RecordZone(zoneID: zone))
+        try await container.close()
+        return maker.files
+    }
+
+    /// The process that opened the store after a crash ended before it wrote anything.
+    private static func endedLast() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 3)
+        try await maker.fill(maker.open().privateDatabase(for: "alice"), saves: 1)
+        _ = try maker.open()
         return maker.files
     }
 
@@ -143,8 +161,8 @@ extension SampleMaker {
         let twice = RecordZone.ID(zoneName: "twice")
         try await alice.save(RecordZone(zoneID: twice))
         try await alice.save(maker.record("new", in: twice))
-        // Changed by somebody else than its creator.
-        let shared = container.publicDatabase(as: "bob")
+        // Changed by another user than its creator.
+        let shared = container.publicDatabase(asHost: "bob")
         var record = try await shared.record(for: Record.ID(recordName: "by-alice"))
         record["title"] = "changed by bob"
         try await shared.save(record)

@@ -40,7 +40,7 @@ import Testing
             #expect(Diagnosis.refusal(error) == expected)
         }
         #expect(disk.storeFiles == sample.files)
-        #expect(!disk.exists("\(storePath)/lock"))
+        #expect(!disk.exists("\(storePath)/writer"))
     }
 
     @Test(arguments: Sample.stores)

@@ -22,7 +22,7 @@ import Testing
     private static func files(at path: String) throws -> [String: Data] {
         let names = try FileManager.default.contentsOfDirectory(atPath: path)
         return Dictionary(
-            uniqueKeysWithValues: names.filter { $0 != "lock" }.map {
+            uniqueKeysWithValues: names.filter { $0 != "writer" }.map {
                 ($0, FileManager.default.contents(atPath: "\(path)/\($0)") ?? Data())
             })
     }

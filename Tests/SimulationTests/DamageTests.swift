@@ -18,8 +18,6 @@ struct DamageTests {
     private let snapshot: DiskSnapshot
     private let manifest: Manifest
     private let commits: [FoldedCommit]
-    /// Where the journal ends in the last segment, in bytes; what lies behind is ignored.
-    private let liveEnd: Int
 
     /// Makes the sample: two segments that hold 16 KiB and more, a third, and a clean end.
     init() throws {
@@ -33,13 +31,9 @@ struct DamageTests {
         first.kill()
         let session = try store.write(Array(batches[10...]), idling: true)
         commits = session.outcomes.published
-        let (manifest, head) = session.committer.withStage {
-            ($0.writer.manifest, $0.writer.head)
-        }
-        self.manifest = manifest
         try session.committer.close()
-        liveEnd = (manifest.segments.last.map { head.bytes(since: $0.base) } ?? 0) + 120
-        // The lock file is never synced.
+        manifest = session.manifest
+        // The name of the writer is never synced.
         for path in store.disk.paths {
             store.disk.replaceContents(path, store.disk.contents(path))
         }
@@ -66,10 +60,10 @@ struct DamageTests {
     /// Up to where a file is part of the store: no byte before may be changed unseen.
     private func liveLength(_ name: String, _ length: Int) -> Int {
         guard let number = manifest.segments.firstIndex(where: { $0.fileName == name }) else {
-            return name == "lock" ? 0 : length
+            return name == "writer" ? 0 : length
         }
         let segment = manifest.segments[number]
-        return segment.state == .active ? liveEnd : segment.end.bytes(since: segment.base)
+        return segment.end.bytes(since: segment.base)
     }
 
     private var files: [(path: String, name: String, length: Int, live: Int)] {
@@ -83,7 +77,7 @@ struct DamageTests {
 
     @Test func `the sample has three ways for a segment to end and 16 KiB of live bytes`() {
         #expect(manifest.segments.map(\.state).prefix(2) == [.ended, .sealed])
-        #expect(manifest.segments.last?.state == .active)
+        #expect(manifest.segments.last?.state == .closed)
         #expect(files.map(\.live).reduce(0, +) >= 16 << 10)
         #expect(answer(to: SimulatedDisk(snapshot), file: "") == .same)
     }
@@ -109,8 +103,8 @@ struct DamageTests {
                 case .same where byte < live: problems.append("\(name), byte \(byte): not seen")
                 case .named, .same: break
                 }
-                if byte < live || name == "lock" { liveCount += 1 }
-                if name == "lock" { ignoredCount += 1 }
+                if byte < live || name == "writer" { liveCount += 1 }
+                if name == "writer" { ignoredCount += 1 }
             }
             rows.append([
                 name, "\(length)", "\(live)", "\(counts[.named, default: 0])",
@@ -127,7 +121,7 @@ struct DamageTests {
     @Test func `a file that was cut is named, at whatever length`() {
         var problems: [String] = []
         var rows: [[String]] = []
-        for (path, name, length, _) in files where name != "lock" {
+        for (path, name, length, _) in files where name != "writer" {
             var count = 0
             for cut in Swift.stride(from: 0, to: length, by: Campaign.byteStride) {
                 let disk = SimulatedDisk(snapshot)

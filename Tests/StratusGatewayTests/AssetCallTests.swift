@@ -47,6 +47,10 @@ import Testing
             sums.insert(try #require(asset["fileChecksum"].text))
         }
         #expect(sums.count == 1)
+        // A receipt serves one record.
+        let other = Self.create(#"{"receipt":"\#(text)"}"#).replacing(#""a""#, with: #""b""#)
+        let second = try await gateway.modify(other).body["records"][0]
+        #expect(second["recordName"].text == "b" && second["ckErrorCode"].number == 35)
         let whole = try await gateway.call("assets/download", Self.download(#""path":"out""#))
         #expect(whole.status == 200 && folder.text("out") == "0123456789", "\(whole.text)")
         _ = try await gateway.call(
@@ -206,5 +210,139 @@ import Testing
         #expect(answer.body["records"][0]["recordName"].text == "b")
         #expect(answer.body["records"][1]["recordName"].text == "a")
         #expect(answer.body["records"][1]["ckErrorCode"].number == nil)
+    }
+
+    /// A store in a folder, with other names of its directory and its files beside it.
+    private struct Beside {
+        let folder: Folder
+        let gateway: TestGateway
+        let segment: String
+        /// The names of the store's files.
+        var names: [String] {
+            (try? FileManager.default.contentsOfDirectory(atPath: folder.path + "/store"))?.sorted()
+                ?? []
+        }
+
+        init() async throws {
+            folder = try Folder()
+            let (manager, path) = (FileManager.default, folder.path)
+            let other = try await Container.open(at: path + "/other", creating: true)
+            _ = try await other.privateDatabase(for: "a").save(RecordZone(zoneName: "z"))
+            try await other.close()
+            let container = try await Container.open(at: path + "/store", creating: true)
+            gateway = try await TestGateway(
+                container, grants: [.files(under: "/"), .files(under: path)])
+            let saved = try await gateway.modify(AssetCallTests.create(#"{"path":"in"}"#))
+            #expect(saved.status == 200 && !saved.text.contains("ErrorCode"), "\(saved.text)")
+            let files = try manager.contentsOfDirectory(atPath: path + "/store")
+            segment = try #require(files.first { $0.hasPrefix("manifest-") })
+            for name in ["sub", "store/within"] {
+                try manager.createDirectory(
+                    atPath: "\(path)/\(name)", withIntermediateDirectories: false)
+            }
+            for (name, target) in [
+                ("link", "store"), ("absolute", path + "/store"), ("sub/up", ".."),
+                ("file", "store/" + segment), ("chain", "sub/up/file"), ("loop", "loop"),
+            ] {
+                try manager.createSymbolicLink(
+                    atPath: "\(path)/\(name)", withDestinationPath: target)
+            }
+            try manager.linkItem(
+                atPath: "\(path)/store/\(segment)", toPath: path + "/hard")
+        }
+
+        /// Paths that lead into a directory of a store.
+        func paths(to name: String) -> [String] {
+            [
+                "store/\(name)", "\(folder.path)/store/\(name)", "./store//\(name)",
+                "link/\(name)", "absolute/\(name)", "sub/../store/\(name)",
+                "sub/up/store/\(name)", "store/within/../\(name)", "store/within/\(name)",
+                "/proc/self/cwd/../../../../../../../..\(folder.path)/store/\(name)",
+            ]
+        }
+    }
+
+    @Test func `no request reads a file of a store, by whatever name`() async throws {
+        let beside = try await Beside()
+        let (gateway, segment) = (beside.gateway, beside.segment)
+        let others = try FileManager.default.contentsOfDirectory(
+            atPath: beside.folder.path + "/other")
+        let paths =
+            beside.paths(to: segment) + ["file", "chain"] + others.map { "other/\($0)" }
+        for path in paths {
+            let body = #"{"path":"\#(path)"}"#
+            #expect(
+                try await gateway.call("assets/upload", body).code == "ACCESS_DENIED", "\(path)")
+            #expect(try await gateway.modify(Self.create(body)).code == "ACCESS_DENIED", "\(path)")
+        }
+        // That it has a name in the store shows only once it is open.
+        let hard = try await gateway.call("assets/upload", #"{"path":"hard"}"#)
+        #expect(hard.code == "ACCESS_DENIED" && hard.body["ckErrorCode"].number == 10)
+        let item = try await gateway.modify(Self.create(#"{"path":"hard"}"#)).body["records"][0]
+        #expect(item["serverErrorCode"].text == "ACCESS_DENIED")
+        let missing = try await gateway.call("assets/upload", #"{"path":"sub/none"}"#)
+        #expect(missing.body["ckErrorCode"].number == 16)
+        let loop = try await gateway.call("assets/upload", #"{"path":"loop"}"#)
+        #expect(loop.body["ckErrorCode"].number == 16)
+        #expect(try await gateway.call("assets/upload", #"{"path":"sub/up/in"}"#).status == 200)
+    }
+
+    @Test func `no request makes a file in the directory of a store, by whatever name`()
+        async throws
+    {
+        let beside = try await Beside()
+        let names = beside.names
+        // The name that the next generation of the manifest would have.
+        let next = String(beside.segment.dropLast()) + "f"
+        for path in beside.paths(to: next) + ["other/\(next)"] {
+            let answer = try await beside.gateway.call(
+                "assets/download", Self.download(#""path":"\#(path)""#))
+            #expect(answer.code == "ACCESS_DENIED", "\(path): \(answer.text)")
+        }
+        // What has a name is not written over, whatever it is.
+        for path in ["hard", "file", "chain"] {
+            let answer = try await beside.gateway.call(
+                "assets/download", Self.download(#""path":"\#(path)""#))
+            #expect(answer.status == 400, "\(path): \(answer.text)")
+        }
+        #expect(beside.names == names)
+        let good = try await beside.gateway.call(
+            "assets/download", Self.download(#""path":"sub/up/out""#))
+        #expect(good.status == 200 && beside.folder.text("out") == "0123456789")
+        try await beside.gateway.container.close()
+        _ = try await Container.open(at: beside.folder.path + "/store")
+    }
+
+    @Test func `a path is permitted by where it leads, not by what it is called`() async throws {
+        let folder = try Folder()
+        let (manager, path) = (FileManager.default, folder.path)
+        for name in ["box", "box/deep"] {
+            try manager.createDirectory(
+                atPath: "\(path)/\(name)", withIntermediateDirectories: false)
+        }
+        try Data("abc".utf8).write(to: URL(filePath: path + "/box/deep/own"))
+        for (name, target) in [
+            ("alias", "box"), ("box/out", ".."), ("box/file", "../in"), ("box/inner", "deep/own"),
+        ] {
+            try manager.createSymbolicLink(atPath: "\(path)/\(name)", withDestinationPath: target)
+        }
+        // The permitted directory itself is named by a link.
+        let gateway = try await TestGateway(grants: [.files(under: path + "/alias")])
+        for name in ["file", "out/in", "../in", "deep/../../in", "\(path)/in", "\(path)/none/x"] {
+            let answer = try await gateway.call("assets/upload", #"{"path":"\#(name)"}"#)
+            #expect(answer.code == "ACCESS_DENIED", "\(name)")
+        }
+        for name in ["deep/own", "inner", "deep/../inner", "\(path)/box/inner"] {
+            let answer = try await gateway.call("assets/upload", #"{"path":"\#(name)"}"#)
+            #expect(answer.status == 200, "\(name): \(answer.text)")
+        }
+        let saved = try await gateway.modify(Self.create(#"{"path":"inner"}"#))
+        #expect(saved.status == 200 && !saved.text.contains("ErrorCode"), "\(saved.text)")
+        for (name, status) in [("out/x", 403), ("\(path)/x", 403), ("x", 200), ("inner", 400)] {
+            let answer = try await gateway.call(
+                "assets/download", Self.download(#""path":"\#(name)""#))
+            #expect(answer.status == status, "\(name): \(answer.text)")
+        }
+        #expect(folder.text("x") == nil && folder.text("box/x") == "abc")
     }
 }

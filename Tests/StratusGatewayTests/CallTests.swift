@@ -249,4 +249,63 @@ struct CallTests {
         #expect(answer.body["ckErrorCode"].number == 12)
         #expect(answer.body["reason"].text?.hasPrefix(place) == true, "\(answer.text)")
     }
+
+    @Test func `a user record name as the caller needs a grant, and a plain name does not`()
+        async throws
+    {
+        let closed = try await TestGateway()
+        let name = closed.container.userRecordName(for: "alice")
+        for (call, body) in [
+            ("users/caller", "{}"), ("zones/list", "{}"),
+            ("records/lookup", #"{"records":[{"recordName":"a"}]}"#),
+        ] {
+            for database in [GatewayRequest.Database.private, .public] {
+                let answer = try await closed.call(call, body, as: name, database: database)
+                #expect(answer.status == 403 && answer.code == "ACCESS_DENIED")
+                let empty = try await closed.call(call, body, as: "", database: database)
+                #expect(empty.status == 400 && empty.code == "BAD_REQUEST")
+                #expect(empty.body["reason"].text?.contains("expected the name of a user") == true)
+            }
+        }
+        let open = try await TestGateway(closed.container, grants: [.userRecordNames])
+        let caller = try await open.call("users/caller", as: name)
+        #expect(caller.body["userRecordName"].text == name)
+        // What is not quite one is a plain name, of another user.
+        for near in [name.uppercased(), String(name.dropLast()), name + "0", name + " "] {
+            let answer = try await closed.call("users/caller", as: near)
+            #expect(answer.status == 200 && answer.body["userRecordName"].text != name)
+        }
+    }
+
+    @Test func `only the creator changes and deletes a record of the public database`() async throws
+    {
+        let gateway = try await TestGateway(grants: [.maintenance])
+        func modify(_ operation: String, as user: String?) async throws -> Answer {
+            try await gateway.call(
+                "records/modify", #"{"operations":[\#(operation)]}"#, as: user, database: .public)
+        }
+        func operation(_ type: String, tag: String? = nil) -> String {
+            let tag = tag.map { #""recordChangeTag":"\#($0)","# } ?? ""
+            return #"{"operationType":"\#(type)","record":{\#(tag)"recordName":"a","#
+                + #""recordType":"Note","fields":{"f":{"value":"\#(type)"}}}}"#
+        }
+        let made = try await modify(operation("create"), as: "alice")
+        let tag = try #require(made.body["records"][0]["recordChangeTag"].text)
+        let kinds = ["create", "update", "forceUpdate", "replace", "forceReplace", "save"]
+        for kind in kinds + ["delete", "forceDelete"] {
+            let operation = operation(kind, tag: kind == "create" ? nil : tag)
+            let foreign = try await modify(operation, as: "bob").body["records"][0]
+            #expect(foreign["serverErrorCode"].text == "ACCESS_DENIED", "\(kind)")
+            #expect(foreign["ckErrorCode"].number == 10)
+            let anonymous = try await modify(operation, as: nil)
+            #expect(anonymous.status == 401, "\(kind)")
+        }
+        let read = try await gateway.call(
+            "records/lookup", #"{"records":[{"recordName":"a"}]}"#, as: nil, database: .public)
+        #expect(read.body["records"][0]["recordChangeTag"].text == tag)
+        let changed = try await modify(operation("update", tag: tag), as: "alice")
+        #expect(changed.body["records"][0]["fields"]["f"]["value"].text == "update")
+        let deleted = try await modify(operation("forceDelete"), as: "alice")
+        #expect(deleted.body["records"][0]["deleted"].isTrue, "\(deleted.text)")
+    }
 }

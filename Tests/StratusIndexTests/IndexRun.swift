@@ -139,7 +139,7 @@ struct IndexRun {
                 storage, cache: BlockCache(limit: cacheLimit), storeID: Self.storeID))
         index.points = NeededPoints(held, floor: floor)
         #expect(index.description == description)
-        #expect(try storage.list().filter { $0 != "lock" } == index.fileNames.sorted())
+        #expect(try storage.list().filter { $0 != "writer" } == index.fileNames.sorted())
         for number in index.tableNumbers { try index.verify(number) }
     }
 

@@ -128,7 +128,7 @@ struct FileCodecTests {
 
     init() throws {
         try store.write([[ModelCommit(1, [16])]]).kill()
-        manifest = try store.open().manifest
+        manifest = try store.write([[ModelCommit(2, [16])]]).manifest
         segmentName = manifest.segments[1].fileName
         let path = store.path(manifest.segments[1])
         segment = Array(store.disk.contents(path)[..<SegmentHeader.length])

@@ -23,27 +23,31 @@ struct CommitterTimeTests {
     @Test func `with an interval the sync follows when it is due, and says so to readers`() throws {
         let store = store(.interval(milliseconds: 1_000_000))
         let session = try store.open()
+        // The first commit of an opening makes a segment.
+        session.committer.commit([ModelCommit(0, [16])])
+        session.idle()
         var follower = try TestFollower(store)
         #expect(syncs { session.committer.commit([ModelCommit(1, [16])]) } == 0)
-        #expect(session.outcomes.acknowledged == [1])
+        #expect(session.outcomes.acknowledged == [0, 1])
         var due: UInt64?
         #expect(syncs { due = session.committer.idle(now: 0) } == 0)
         #expect(due != nil)
         try follower.follow()
-        #expect(follower.commits.isEmpty)
+        #expect(follower.commits.map(\.number) == [0])
         #expect(syncs { session.idle() } == 1)
         try follower.follow()
-        #expect(follower.commits.map(\.number) == [1])
+        #expect(follower.commits.map(\.number) == [0, 1])
         #expect(session.committer.idle(now: .max) == nil)
     }
 
     @Test func `without durability nothing is due, and closing syncs`() throws {
         let session = try store(.none).open()
+        session.committer.commit([ModelCommit(0, [16])])
         #expect(syncs { session.committer.commit([ModelCommit(1, [16])]) } == 0)
         #expect(session.committer.idle(now: .max) == nil)
         try session.committer.close()
         disk.crash(seed: 0)
-        #expect(try store(.none).open().recovered.map(\.number) == [1])
+        #expect(try store(.none).open().recovered.map(\.number) == [0, 1])
     }
 
     @Test func `an idle group follows the last commit once, and none a refusal`() throws {
@@ -75,22 +79,57 @@ struct CommitterTimeTests {
         #expect(again.recovered.map(\.number) == [1])
     }
 
-    /// A segment that was begun and closed before its first commit stayed without a preamble.
     @Test func `every segment begins with the preamble, however it was opened`() throws {
         var store = store(.full)
         store.preamble = [5, 6]
         try store.write([[ModelCommit(1, [16])]]).kill()
         try store.open().committer.close()
-        let session = try store.open()
-        session.committer.commit([ModelCommit(2, [16])])
+        let session = try store.write([[ModelCommit(2, [16])]])
         #expect(session.manifest.segments.count == 2)
+        for segment in session.manifest.segments {
+            let bytes = disk.contents(store.path(segment))
+            let place = SegmentHeader.length + GroupHeader.frameLength
+            #expect(bytes[place + 36] == EntryKind.preamble.rawValue)
+        }
+    }
+
+    @Test func `an opening that writes nothing leaves no segment and states no other end`() throws {
+        let store = store(.full)
+        try store.open().kill()
+        try store.open().committer.close()
+        #expect(store.segments.isEmpty)
+        try store.write([[ModelCommit(1, [16])]]).kill()
+        let names = store.segments.keys.sorted()
+        for _ in 0..<20 {
+            try store.open().kill()
+            disk.crash(seed: 3)
+            try store.open().committer.close()
+        }
+        #expect(store.segments.keys.sorted() == names)
+        let session = try store.write([[ModelCommit(2, [16])]])
+        #expect(session.recovered.map(\.number) == [1])
+        // Behind what a crash ended comes a new segment; what was closed is gone on with.
+        #expect(session.manifest.segments.count == 2)
+        try session.committer.close()
+        let next = try store.write([[ModelCommit(3, [16])]])
+        #expect(next.manifest.segments.map(\.state) == [.ended, .active])
+        #expect(next.recovered.map(\.number) == [1, 2])
+    }
+
+    @Test func `an opening gives back what was prepared behind the end of a crashed segment`()
+        throws
+    {
+        var store = store(.full)
+        store.options.segmentLength = 1 << 20
+        store.policy.zeroFill = 0
+        let session = try store.write([[ModelCommit(1, [16])]])
+        let path = store.path(session.manifest.segments[0])
         session.kill()
-        let manifest = try store.open().manifest
-        let second = manifest.segments[1]
-        let bytes = disk.contents(store.path(second))
-        // Behind the closing mark's group, a group frame, and then the preamble's.
-        let place = SegmentHeader.length + 120 + GroupHeader.frameLength
-        #expect(bytes[place + 36] == EntryKind.preamble.rawValue)
+        #expect(disk.blockBytes(path) == 1 << 20)
+        let report = try store.open().report
+        #expect(report.row == .cleanTail)
+        #expect(disk.blockBytes(path) <= SegmentHeader.length + 512)
+        #expect(disk.contents(path).count == 1 << 20)
     }
 
     /// The room for the preamble was not counted, and the group ran over the segment's end.

@@ -79,6 +79,7 @@ struct ReaderTests {
         try reader.read(.toTheEnd)
         #expect(reader.fold.numbers == [1, 2, 3])
         let path = store.path(try #require(manifest.segments.last))
+        #expect(manifest.segments.count == 1)
         disk.overwrite(
             path, at: manifest.segments[0].end.bytes(since: .zero),
             with: [UInt8](repeating: 0, count: 16 << 10))

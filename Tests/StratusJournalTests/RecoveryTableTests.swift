@@ -28,7 +28,7 @@ struct RecoveryTableTests {
         case earlierSegment
         /// In the last segment, before the damage.
         case lastSegment
-        /// Behind everything but a closing mark.
+        /// Behind everything.
         case end
     }
 
@@ -90,10 +90,64 @@ struct RecoveryTableTests {
         }
     }
 
+    /// What a clean close acknowledged is under the protection of the manifest, to the last byte.
+    @Test(arguments: [UInt8(0), 0x5a])
+    func `a tail that is lost or garbled after a clean close is row D`(
+        filling: UInt8
+    ) throws {
+        for checkpoint in [nil, CheckpointPlace.earlierSegment, .lastSegment] {
+            let store = try Self.sample(closing: true, checkpoint)
+            let segment = try #require(try Self.manifest(store).segments.last)
+            #expect(segment.state == .closed)
+            let end = segment.end.bytes(since: segment.base)
+            #expect(end == Self.group(5))
+            let first = checkpoint == .lastSegment ? Self.group(3) : Self.header
+            for start in stride(from: first, to: end, by: 8) {
+                let disk = SimulatedDisk(copying: store.disk)
+                let count = segment.lengthInBytes - start
+                disk.overwrite(
+                    store.path(segment), at: start,
+                    with: [UInt8](repeating: filling, count: count))
+                let damaged = TestStore(on: disk, seed: 99, preamble: Self.preamble)
+                do {
+                    _ = try damaged.open()
+                    Issue.record("opened without what lies behind byte \(start)")
+                } catch JournalError.refused(let row, let damage) {
+                    #expect(row == .damageBeforeManifestEnd && damage.byte <= start)
+                }
+            }
+        }
+    }
+
+    @Test func `an older copy of a segment is refused after a clean close`() throws {
+        let store = try Self.sample(closing: true, nil)
+        let segment = try #require(try Self.manifest(store).segments.last)
+        let path = store.path(segment)
+        let older = store.disk.contents(path)
+        let session = try store.write(Self.commits(5...5))
+        try session.committer.close()
+        store.disk.replaceContents(path, older)
+        #expect(throws: JournalError.self) { try store.open() }
+        let place = Verdict.Place(segment: 1, byte: Self.group(5))
+        let verdict = Self.open(store, try Self.manifest(store).segments.map(\.fileName)).verdict
+        #expect(verdict == Verdict(row: .damageBeforeManifestEnd, place: place, numbers: nil))
+    }
+
+    @Test func `what lies behind the end of a closed store changes no answer`() throws {
+        let store = try Self.sample(closing: true, nil)
+        let path = try Self.lastPath(store)
+        for (place, byte) in [(Self.group(5), UInt8(1)), (Self.group(5) + 4000, 0xff)] {
+            store.disk.overwrite(path, at: place, with: [byte])
+        }
+        let session = try store.open()
+        #expect(session.report.row == .behindStatedEnd && session.report.damage == nil)
+        #expect(session.recovered.map(\.number) == [1, 2, 3, 4])
+    }
+
     @Test func `every row has a situation of its own`() throws {
         let rows = try RecoveryRow.allCases.map { try Self.situation($0).verdict.row }
         #expect(rows == RecoveryRow.allCases)
-        #expect(RecoveryRow.allCases.map(\.rawValue).joined() == "ABCDEFGHIJK")
+        #expect(RecoveryRow.allCases.map(\.rawValue).joined() == "ABCDEFGHJK")
     }
 
     private static func open(
@@ -168,8 +222,7 @@ extension RecoveryTableTests {
     private static func situation(
         _ row: RecoveryRow, _ checkpoint: CheckpointPlace? = nil
     ) throws -> Situation {
-        let isClosed = row == .damageBeforeClosingMark || row == .behindStatedEnd
-        let store = try sample(closing: isClosed, checkpoint)
+        let store = try sample(closing: row == .behindStatedEnd, checkpoint)
         let path = try lastPath(store)
         var verdict = Verdict(row: row, place: nil, numbers: [1, 2, 3, 4])
         var end: Int? = group(5)
@@ -184,7 +237,7 @@ extension RecoveryTableTests {
             let first = try #require(try manifest(store).segments.first)
             store.disk.flip(store.path(first), at: header + 120)
             damaged(0, header + 120, nil)
-        case .damageBeforeDurableGroup, .damageBeforeClosingMark:
+        case .damageBeforeDurableGroup:
             store.disk.flip(path, at: group(3) + 80)
             damaged(1, group(3) + 72, nil)
         case .reorderedUnacknowledged: return try reordered(checkpoint)
@@ -208,7 +261,7 @@ extension RecoveryTableTests {
             damaged(1, group(4) + 72, [1, 2, 3])
         case .behindStatedEnd:
             store.disk.overwrite(path, at: group(5) + 600, with: [1, 2, 3])
-            end = group(5) + 120
+            end = group(5)
         }
         return Situation(store: store, verdict: verdict, endByte: end, fault: fault)
     }
@@ -226,10 +279,10 @@ extension RecoveryTableTests {
             endByte: group(3))
     }
 
-    /// A closed store that was opened again: its manifest says where it was durable.
+    /// A closed store that was written to again: its manifest says where it was durable.
     private static func beforeManifestEnd(_ checkpoint: CheckpointPlace?) throws -> Situation {
         let store = try sample(closing: true, checkpoint)
-        try store.open().kill()
+        try store.write(commits(5...5)).kill()
         store.disk.crash(seed: 1)
         store.disk.flip(try lastPath(store), at: group(4) + 80)
         let place = Verdict.Place(segment: 1, byte: group(4) + 72)

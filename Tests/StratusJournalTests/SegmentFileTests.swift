@@ -54,12 +54,14 @@ struct SegmentFileTests {
         }
     }
 
-    @Test func `no more files are open than the limit says, whoever reads what`() throws {
-        let count = UInt64(SegmentFiles.limit) * 4
+    @Test func `no more files are open than the limit says, in whatever order they are read`()
+        throws
+    {
+        let count = UInt64(LocalStorage.descriptorLimit) * 4
         try session(commits: count).kill()
         disk.logsCalls = true
         let session = try store.open()
-        #expect(session.manifest.segments.count > SegmentFiles.limit + 10)
+        #expect(session.manifest.segments.count > LocalStorage.descriptorLimit + 10)
         let view = try #require(session.outcomes.view)
         var generator = SeededGenerator(seed: 7)
         for _ in 0..<300 {
@@ -76,7 +78,29 @@ struct SegmentFileTests {
             most = max(most, open)
         }
         // A few more: while the next is opened, and those that readers and the writer hold.
-        #expect(SegmentFiles.limit...SegmentFiles.limit + 4 ~= most)
+        let limit = LocalStorage.descriptorLimit
+        #expect(limit...limit + 4 ~= most)
+    }
+
+    @Test func `too many open files are an error of their own and no damage`() throws {
+        let first = try session(commits: 12)
+        try first.take(try #require(first.frozen()))
+        first.kill()
+        let session = try store.open()
+        let view = try #require(session.outcomes.view)
+        disk.faults = [DiskFault(.fail(.tooManyFiles), at: 1, of: .open, lasting: true)]
+        do {
+            _ = try read(session.recovered[0], view, .blocking)
+            Issue.record("a file was opened")
+        } catch {
+            guard case .storage(let error) = error else {
+                Issue.record("\(error)")
+                return
+            }
+            #expect(error.kind == .tooManyFiles)
+        }
+        disk.faults = []
+        #expect(try read(session.recovered[0], view, .blocking).count == 3_000)
     }
 
     enum Harm: CaseIterable {
@@ -117,8 +141,8 @@ struct SegmentFileTests {
         var log = JournalLog(view, from: .zero, to: session.report.end)
         #expect(throws: JournalError.damaged(damage)) { try log.nextLine() }
         var verifier = JournalVerifier(session.manifest, in: session.storage)
-        try verifier.run { _ in nil }
-        #expect(verifier.findings.first == damage || harm == .cut)
+        try verifier.run { _, _ in nil }
+        #expect(verifier.findings.first?.damage == damage || harm == .cut)
         #expect(!verifier.findings.isEmpty)
     }
 
@@ -128,7 +152,7 @@ struct SegmentFileTests {
         let segment = manifest.segments[0]
         #expect(segment.state == .sealed)
         var verifier = JournalVerifier(manifest, in: session.storage)
-        try verifier.run { _ in nil }
+        try verifier.run { _, _ in nil }
         #expect(verifier.findings == [])
         // The trailer's frame, with another number of entries and checksums that hold.
         let end = segment.end.bytes(since: segment.base)
@@ -143,7 +167,7 @@ struct SegmentFileTests {
             path, at: place,
             with: frame.bytes(at: segment.base.advanced(byBytes: place), salt: segment.salt))
         verifier = JournalVerifier(manifest, in: session.storage)
-        try verifier.run { _ in nil }
-        #expect(verifier.findings.map(\.kind).contains(.trailer))
+        try verifier.run { _, _ in nil }
+        #expect(verifier.findings.map(\.damage.kind).contains(.trailer))
     }
 }

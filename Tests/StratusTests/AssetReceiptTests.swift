@@ -60,7 +60,9 @@ import Testing
         #expect(again.code == .assetNotAvailable)
     }
 
-    @Test func `a call with receipts can be repeated, and a receipt be named again`() async throws {
+    @Test func `a receipt serves one record, and the call that used it can be repeated`()
+        async throws
+    {
         let (container, database) = try await Self.begin()
         let receipt = try await Self.given(database, 1)
         var tags: [String?] = []
@@ -69,12 +71,75 @@ import Testing
             tags.append(try saved[0].get()?.recordChangeTag)
         }
         #expect(tags[0] != nil && tags[0] == tags[1])
-        let other = try await Self.save([("b", receipt)], database)[0].get()
-        #expect(try await other?.bytes("a") == noise(5000, seed: 1))
-        // By the same caller.
+        let again = try await Self.save([("a", receipt)], database)[0].get()
+        #expect(try await again?.bytes("a") == noise(5000, seed: 1))
+        // Another record fails alone, also where its name is the same in another zone.
+        let good = try await Self.given(database, 2)
+        let results = try await Self.save([("b", receipt), ("c", good)], database)
+        #expect(results[0].code == .assetNotAvailable && results[1].code == nil)
+        let other = try await Self.save([("a", receipt)], database, in: .default)
+        #expect(other[0].code == .assetNotAvailable)
+        #expect(await failure { try await database.record(for: noteID("b")) }.code == .unknownItem)
         let bob = container.privateDatabase(for: "bob")
         let stolen = try await Self.save([("a", receipt)], bob, in: .default)
         #expect(stolen[0].code == .assetNotAvailable)
+    }
+
+    @Test func `of two records in one call that name a receipt the first has it`() async throws {
+        let (_, database) = try await Self.begin()
+        let receipt = try await Self.given(database, 1)
+        let results = try await Self.save([("a", receipt), ("b", receipt)], database)
+        #expect(results[0].code == nil && results[1].code == .assetNotAvailable)
+        // In one record it may stand in several places.
+        let other = try await Self.given(database, 2)
+        let twice = RecordValue.list(
+            [.asset(Asset(.receipt(other))), .asset(Asset(.receipt(other)))])
+        let saved = try await database.modifyRecords(
+            [.save(note("c", ["list": twice]), SaveRule(.allKeys))], atomically: false)
+        #expect(saved[0].code == nil)
+        let again = try await Self.save([("d", other)], database)
+        #expect(again[0].code == .assetNotAvailable)
+    }
+
+    @Test func `a save that failed leaves its receipt to another record`() async throws {
+        let (_, database) = try await Self.begin()
+        try await database.save(note("taken"))
+        let receipt = try await Self.given(database, 1)
+        let insert = RecordOperation.save(
+            note("taken", ["a": .asset(Asset(.receipt(receipt)))]),
+            SaveRule(.ifServerRecordUnchanged))
+        let failed = try await database.modifyRecords([insert], atomically: false)
+        #expect(failed[0].code == .serverRecordChanged)
+        let missing = RecordZone.ID(zoneName: "missing")
+        let nowhere = try await Self.save([("a", receipt)], database, in: missing)
+        #expect(nowhere[0].code == .zoneNotFound)
+        // A call that fails as a whole.
+        let second = try await Self.given(database, 2)
+        let used = try await Self.save([("x", second)], database, operationID: "one")
+        #expect(used[0].code == nil)
+        let refused = await failure {
+            try await Self.save([("a", receipt)], database, operationID: "one")
+        }
+        #expect(refused.code == .invalidArguments)
+        let saved = try await Self.save([("b", receipt)], database)
+        #expect(saved[0].code == nil)
+    }
+
+    @Test func `of many records that are saved at once with one receipt one has it`() async throws {
+        let container = try Container.inMemory()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        let receipt = try await Self.given(database, 1)
+        let saved = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<20 {
+                group.addTask {
+                    try await Self.save([("r\(number)", receipt)], database)[0].code == nil
+                }
+            }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(saved == 1)
+        #expect(try await database.recordCount(inZoneWith: notes) == 1)
     }
 
     @Test func `a receipt that stands for nothing fails its record alone`() async throws {

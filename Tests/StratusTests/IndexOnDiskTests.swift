@@ -29,7 +29,7 @@ import Testing
 
     private func findings(_ store: DiskStore) throws -> [StoreError.Place] {
         try StoreVerification(LocalStorage(at: "store", .reading, on: store.disk.process()))
-            .findings
+            .findings.map(\.place)
     }
 
     @Test(arguments: [false, true])

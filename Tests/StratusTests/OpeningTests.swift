@@ -47,7 +47,8 @@ import Testing
         let store = DiskStore()
         let first = store.disk.process()
         let holding = try store.open(as: first)
-        #expect(throws: StorageError(.locked(holder: "the other"), file: "lock")) {
+        try await holding.privateDatabase(for: "alice").save(RecordZone(zoneID: notes))
+        #expect(throws: StorageError(.locked(holder: "the other"), file: "writer")) {
             try store.open()
         }
         _ = holding.recoveryReport
@@ -122,6 +123,43 @@ import Testing
         #expect(try await Answers(of: third) == before)
     }
 
+    @Test func `openings that write nothing leave nothing, however they end`() async throws {
+        let store = DiskStore()
+        let container = try store.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.save(note("a"))
+        store.disk.killProcesses()
+        _ = try store.open()
+        store.disk.killProcesses()
+        let names = store.disk.paths.count
+        let before = store.disk.blockBytes
+        for _ in 0..<60 {
+            _ = try store.open()
+            store.disk.killProcesses()
+        }
+        #expect(store.disk.paths.count == names && store.disk.blockBytes == before)
+        #expect(before < 64 << 10, "\(before)")
+    }
+
+    @Test func `what a killed writer had prepared is given back at the next opening`()
+        async throws
+    {
+        let store = DiskStore()
+        for round in 0..<5 {
+            let database = try store.open().privateDatabase(for: "alice")
+            try await database.save(RecordZone(zoneID: notes))
+            var record = note("photo \(round)")
+            record["image"] = .asset(Asset(data: noise(40_000, seed: UInt64(round))))
+            try await database.save(record)
+            store.disk.killProcesses()
+        }
+        let container = try store.open()
+        // A record, a manifest and 40 KB of an asset a round, and headers.
+        #expect(store.disk.blockBytes < 5 * 100_000, "\(store.disk.blockBytes)")
+        #expect(try await container.privateDatabase(for: "alice").allRecords().count == 5)
+    }
+
     // The same calls, clock and randomness: what Tools and samples rely on.
     @Test func `the same calls make the same store byte for byte`() async throws {
         var contents: [[String: [UInt8]]] = []
@@ -173,7 +211,7 @@ import Testing
                 try await database.save(
                     note("r\(number + 50)", ["text": "new"]), savePolicy: .changedKeys)
             }
-            try await container.publicDatabase(as: user).save(
+            try await container.publicDatabase(asHost: user).save(
                 note("public", ["by": .string(user)], in: .default), savePolicy: .allKeys)
         }
     }

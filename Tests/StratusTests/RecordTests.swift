@@ -22,7 +22,7 @@ import Testing
         #expect(new.creatorUserRecordID == nil && new.lastModifiedUserRecordID == nil)
         let first = try await alice.save(new)
         time.withLock { $0 += 5_000_000 }
-        let bob = container.publicDatabase(as: "bob")
+        let bob = container.publicDatabase(asHost: "bob")
         try await bob.save(try await bob.record(for: new.recordID))
         let second = try await alice.record(for: new.recordID)
         #expect(first.recordChangeTag != second.recordChangeTag)

@@ -173,14 +173,14 @@ import Testing
         #expect(try await database.record(for: noteID("a"))["field"] == 2)
     }
 
-    @Test func `the ancestor of a partial record is unknown`() async throws {
+    @Test func `the ancestor of a partial record is the whole version of its tag`() async throws {
         let (_, database) = try await makeDatabase()
         let first = try await database.save(note("a", ["key1": 1, "key2": 2]))
         let partial = try await database.record(for: noteID("a"), desiredKeys: ["key1"])
         try await database.save(first)
         let error = await failure { try await database.save(partial) }
         #expect(error.code == .serverRecordChanged)
-        #expect(error.ancestorRecord == nil)
+        #expect(error.ancestorRecord?.allKeys == ["key1", "key2"])
         #expect(error.serverRecord?.allKeys == ["key1", "key2"])
     }
 }

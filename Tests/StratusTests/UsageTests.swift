@@ -83,7 +83,7 @@ struct UsageTests {
                 try await container.close()
                 container = try store.open()
             case 2...3:
-                try await container.publicDatabase(as: user).saveAll(
+                try await container.publicDatabase(asHost: user).saveAll(
                     [note("p\(step % 5)", ["t": text(step)], in: .default)],
                     savePolicy: .changedKeys)
             default:

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Stratus
 import StratusFiles
 import StratusJournal
@@ -15,7 +16,7 @@ struct UserTests {
         #expect(record.creatorUserRecordID == container.userRecordID(for: "alice"))
         #expect(record.lastModifiedUserRecordID == container.userRecordID(for: "alice"))
         record["field"] = 2
-        record = try await container.publicDatabase(as: "bob").save(record)
+        record = try await container.publicDatabase(asHost: "bob").save(record)
         #expect(record.creatorUserRecordID == container.userRecordID(for: "alice"))
         #expect(record.lastModifiedUserRecordID == container.userRecordID(for: "bob"))
     }
@@ -126,7 +127,7 @@ struct UserTests {
             (shared, Record(recordType: "Note", recordID: id)),
             (database, Record(recordType: "Users", recordID: noteID(id.recordName))),
             (database, Record(recordType: "Users", recordID: noteID("a"))),
-            (database, Record(recordType: "Users", recordID: id)),
+            (database, Record(recordType: "Users", recordID: others.recordID)),
             (shared, note(id.recordName.uppercased(), in: .default)),
             (shared, note("_short", in: .default)),
         ]
@@ -134,6 +135,162 @@ struct UserTests {
             let error = await failure { try await database.save(record) }
             #expect(error.code == .invalidArguments, "\(record.recordType) \(record.recordID)")
         }
+    }
+
+    @Test func `before its first save a user's record is saved with its own tag or none`()
+        async throws
+    {
+        let (container, own) = try await makeDatabase()
+        let shared = container.publicDatabase(as: "alice")
+        let id = container.userRecordID(for: "alice")
+        let other = try await own.save(note("other", in: .default))
+        for database in [shared, own] {
+            let unsaved = try await database.record(for: id)
+            let tag = try #require(other.recordChangeTag)
+            #expect(tag != unsaved.recordChangeTag)
+            for tag in [tag, "1", "0"] {
+                var wrong = Record(
+                    recordType: Record.userRecordType, recordID: id, recordChangeTag: tag)
+                wrong["nickname"] = "Wrong"
+                let error = await failure { [wrong] in try await database.save(wrong) }
+                #expect(error.code == .serverRecordChanged && error.serverRecord == unsaved)
+            }
+            #expect(try await database.record(for: id) == unsaved)
+            var record = unsaved
+            record["nickname"] = "Al"
+            record = try await database.save(record)
+            // The tag of before is an old one now.
+            var stale = unsaved
+            stale["nickname"] = "Old"
+            let conflict = await failure { [stale] in try await database.save(stale) }
+            #expect(conflict.code == .serverRecordChanged && conflict.serverRecord == record)
+        }
+        // Nothing is there yet of a user who is not known.
+        let bobs = container.publicDatabase(as: "bob")
+        let bob = container.userRecordID(for: "bob")
+        var early = Record(
+            recordType: Record.userRecordType, recordID: bob, recordChangeTag: "1")
+        early["nickname"] = "Bob"
+        let tooEarly = await failure { [early] in try await bobs.save(early) }
+        #expect(tooEarly.code == .unknownItem)
+        try await bobs.save(note("b", in: .default))
+        let untagged = Record(recordType: Record.userRecordType, recordID: bob)
+        #expect(try await bobs.save(untagged).recordChangeTag != nil)
+    }
+
+    // Semantics 7: one in the private and one in the public default zone, with the same ID.
+    @Test func `a user has a record in the private database too, with fields of its own`()
+        async throws
+    {
+        let (container, database) = try await makeDatabase()
+        try await database.save(note("a"))
+        let shared = container.publicDatabase(as: "alice")
+        let id = container.userRecordID(for: "alice")
+        var record = try await database.record(for: id)
+        #expect(record.recordType == Record.userRecordType && record.allKeys == [])
+        #expect(record.recordChangeTag != nil && record.creatorUserRecordID == id)
+        record["secret"] = "mine"
+        record = try await database.save(record)
+        #expect(try await database.record(for: id)["secret"] == "mine")
+        #expect(try await shared.record(for: id).allKeys == [])
+        // It holds no other user's record, and this one stays where it is.
+        let bob = container.userRecordID(for: "bob")
+        try await container.privateDatabase(for: "bob").save(note("b", in: .default))
+        #expect(await failure { try await database.record(for: bob) }.code == .unknownItem)
+        let others = Record(recordType: Record.userRecordType, recordID: bob)
+        #expect(await failure { try await database.save(others) }.code == .invalidArguments)
+        let delete = await failure { try await database.deleteRecord(withID: id) }
+        let move = await failure { try await database.moveRecords([id], to: notes) }
+        #expect(delete.code == .permissionFailure && move.code == .permissionFailure)
+        #expect(move.recordID == id)
+        #expect(try await database.record(for: id) == record)
+        // A purge leaves it as it was before its first save.
+        try await container.purge(user: "alice")
+        let purged = try await database.record(for: id)
+        #expect(purged.recordChangeTag != record.recordChangeTag && purged.allKeys == [])
+        let stale = await failure { [record] in try await database.save(record) }
+        #expect(stale.code == .serverRecordChanged)
+    }
+
+    @Test func `a user's own private record is there before the user is known`() async throws {
+        let container = try Container.inMemory()
+        let database = container.privateDatabase(for: "alice")
+        let id = container.userRecordID(for: "alice")
+        var record = try await database.record(for: id)
+        #expect(record.recordChangeTag == nil && container.information.userCount == 0)
+        record["secret"] = "mine"
+        try await database.save(record)
+        #expect(try await database.record(for: id)["secret"] == "mine")
+        #expect(container.information.userCount == 1)
+    }
+
+    @Test func `the host changes the record of a user who is known, and it stays the user's`()
+        async throws
+    {
+        let container = try Container.inMemory()
+        let host = container.publicDatabase(asHost: "moderator")
+        let id = container.userRecordID(for: "alice")
+        var record = Record(recordType: Record.userRecordType, recordID: id)
+        record["nickname"] = "Al"
+        let unknown = await failure { [record] in try await host.save(record) }
+        #expect(unknown.code == .unknownItem)
+        let alice = container.publicDatabase(as: "alice")
+        try await alice.save(note("a", in: .default))
+        var saved = try await host.save(record)
+        #expect(saved.creatorUserRecordID == id)
+        #expect(saved.lastModifiedUserRecordID == container.userRecordID(for: "moderator"))
+        saved["nickname"] = "Alice"
+        try await alice.save(saved)
+        #expect(
+            await failure { try await host.deleteRecord(withID: id) }.code == .permissionFailure)
+    }
+
+    @Test func `an empty user name is refused at the first use, and makes no user`() async throws {
+        let (container, _) = try await makeDatabase()
+        let snapshot = container.snapshot()
+        let users = container.information.userCount
+        let id = noteID("a", in: .default)
+        for database in [
+            container.privateDatabase(for: ""), container.publicDatabase(as: ""),
+            container.publicDatabase(asHost: ""),
+        ] {
+            let errors = [
+                await failure { try await database.save(note("a", in: .default)) },
+                await failure { try await database.deleteRecord(withID: id) },
+                await failure { try await database.save(RecordZone(zoneID: notes)) },
+                await failure { try await database.moveRecords([id], to: notes) },
+                await failure { try await database.record(for: id) },
+                await failure { try await database.records(for: [id]) },
+                await failure { try await database.allRecordZones() },
+                await failure { try await database.allRecords(in: .default) },
+                await failure { try await database.usage() },
+                await failure { try await database.contentHash() },
+                await failure { try await database.store(Asset(data: Data("a".utf8))) },
+            ]
+            for error in errors {
+                #expect(error.code == .invalidArguments)
+                #expect(error.reason == "expected the name of a user, found an empty one")
+            }
+        }
+        for database in [snapshot.privateDatabase(for: ""), snapshot.publicDatabase(as: "")] {
+            let error = await failure { try database.record(for: id) }
+            #expect(error.code == .invalidArguments)
+        }
+        #expect(await failure { try await container.purge(user: "") }.code == .invalidArguments)
+        #expect(container.information.userCount == users)
+    }
+
+    /// The first once made the process trap: its `_` is one character together with the accent.
+    @Test(arguments: [
+        "_\u{301}" + String(repeating: "0", count: 30), "_" + String(repeating: "A", count: 32),
+        "_" + String(repeating: "0", count: 31) + "g", "_" + String(repeating: "0", count: 31),
+        "_" + String(repeating: "0", count: 33), "_", "alice",
+    ])
+    func `a name that is not quite a user record name is a plain one`(name: String) throws {
+        let container = try Container.inMemory()
+        let given = container.userRecordName(for: name)
+        #expect(given.utf8.count == 33 && given != name)
+        #expect(given == container.userRecordName(for: name))
     }
 
     // Semantics 1.2, 2.4 row 1: public reads only.

@@ -98,6 +98,27 @@ import Testing
         #expect(names.sorted() == ["part", "store", "tree", "whole"])
     }
 
+    @Test func `an asset is not written into the directory of a store`() async throws {
+        let place = try makePlace()
+        let (name, whole) = try await anAsset(place)
+        let (manager, store) = (FileManager.default, place.path + "/store")
+        try manager.createSymbolicLink(
+            atPath: place.path + "/link", withDestinationPath: "store")
+        let names = try manager.contentsOfDirectory(atPath: store).sorted()
+        let last = try #require(names.last { $0.hasPrefix("manifest-") })
+        let next = String(last.dropLast()) + "f"
+        for path in ["store/\(next)", "link/\(next)", "tree/sub/../../store/\(next)"] {
+            let result = try await place.run(
+                "asset @/store \(name) asset @/\(path) --zone files")
+            #expect(result.code == .permission, "\(result.messages)")
+            #expect(result.messages.contains("into the directory of a store"))
+        }
+        #expect(try manager.contentsOfDirectory(atPath: store).sorted() == names)
+        #expect(
+            try await place.run("asset @/store \(name) asset @/tree/out --zone files").code == .ok)
+        #expect(manager.contents(atPath: place.path + "/tree/out") == whole)
+    }
+
     @Test(arguments: ["", " -", " -o -"])
     func `an asset, or a part of it, is written to standard output`(output: String) async throws {
         let place = try makePlace()

@@ -37,7 +37,7 @@ import Testing
                 "chunks-0000000000000001, byte 64: chunk.checksum; record "))
         #expect(damaged.results.contains(" of zone files, field asset\n1 findings"))
         let json = try await place.run("verify @/store", json: true)
-        #expect(json.results.contains(#""zone":"files","field":"asset"}"#))
+        #expect(json.results.contains(#""zone":"files","field":"asset","severity":"damage"}"#))
     }
 
     @Test func `where the index is damaged the assets are read without it`() async throws {

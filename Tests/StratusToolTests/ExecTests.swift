@@ -67,6 +67,34 @@ import Testing
         #expect(answers.first?.contains(#""size":\#(size)"#) == true, "\(answers)")
     }
 
+    @Test func `--files bounds the paths that requests may name`() async throws {
+        let place = try Place()
+        func upload(_ path: String, _ options: String) async throws -> String {
+            let line = #"{"id":1,"as":"a","call":"assets/upload","body":{"path":"\#(path)"}}"#
+            return try await exec("--create \(options)", Array(line.utf8), in: place).lines[0]
+        }
+        let (inside, outside) = ("\(place.path)/tree/sub/b.txt", "\(place.path)/tree/a.txt")
+        let box = "--files \(place.path)/tree/sub"
+        for (path, options, isPermitted) in [
+            (outside, "", true), (inside, box, true), ("b.txt", box, true), (outside, box, false),
+            ("../a.txt", box, false), (inside, "--files none", false),
+            ("b.txt", "--files none", false), ("\(place.path)/store/lock", "", false),
+        ] {
+            let answer = try await upload(path, options)
+            #expect(
+                answer.contains(isPermitted ? #""status":200"# : "ACCESS_DENIED"),
+                "\(path) \(options): \(answer)")
+        }
+    }
+
+    @Test func `a caller may be named by a user record name`() async throws {
+        let place = try Place()
+        let name = "_00112233445566778899aabbccddeeff"
+        let line = #"{"id":1,"as":"\#(name)","call":"users/caller"}"#
+        let (_, answers) = try await exec("--create", Array(line.utf8), in: place)
+        #expect(answers.first?.contains(#""userRecordName":"\#(name)""#) == true, "\(answers)")
+    }
+
     @Test func `with jobs each request is answered once`() async throws {
         let place = try Place()
         _ = try await exec("--create", Array(Self.makeZone.utf8), in: place)

@@ -22,8 +22,18 @@ extension StorageWrapper {
         try under.pin(name)
     }
     package func hasWriter() throws(StorageError) -> Bool { try under.hasWriter() }
+    package func fence(
+        holding names: [String], without absent: String
+    ) throws(StorageError) -> any StorageFence {
+        try under.fence(holding: names, without: absent)
+    }
+
     package func writer() throws(StorageError) -> String? { try under.writer() }
     package func close() { under.close() }
+    package func isDirectory(_ status: FileStatus) -> Bool { under.isDirectory(status) }
+    package func hasFile(_ status: FileStatus) throws(StorageError) -> Bool {
+        try under.hasFile(status)
+    }
 }
 
 /// A file that does what another one does, but for the verbs that it has of its own.
@@ -40,6 +50,7 @@ extension StorageFileWrapper {
     ) throws(StorageError) {
         try under.append(bytes, at: position, mode)
     }
+    package func release(_ range: Range<Int>) throws(StorageError) { try under.release(range) }
     package func rewrite(_ range: Range<Int>) throws(StorageError) { try under.rewrite(range) }
     package func sync() throws(StorageError) { try under.sync() }
     package func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {

@@ -16,8 +16,14 @@ int clinux_open_unnamed(int directory, uint32_t mode);
 /// linkat(2) of an open file: gives one without a name its name.
 int clinux_link_unnamed(int file, int directory, const char *name);
 
+/// openat(2) with O_PATH, O_DIRECTORY and O_CLOEXEC: a directory that need not be readable.
+int clinux_open_directory_path(int directory, const char *name);
+
 /// fallocate(2) without growing the file.
 int clinux_allocate(int file, int64_t offset, int64_t length);
+
+/// fallocate(2) that makes a hole and keeps the file's length.
+int clinux_deallocate(int file, int64_t offset, int64_t length);
 
 /// pwritev2(2) with RWF_DONTCACHE; where the kernel or the file system does not know that,
 /// pwritev(2) and sync_file_range(2). `parts` are of the type iovec.

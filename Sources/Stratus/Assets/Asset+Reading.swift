@@ -59,19 +59,21 @@ extension Asset {
     }
 
     /// Writes all bytes to the file `path`, which must not exist: nobody else can read it, and it
-    /// is there whole and durable or not at all.
+    /// is there whole and durable or not at all. Fails with `permissionFailure` where the file would
+    /// lie in the directory of a store.
     ///
     /// - Parameter progress: is told how many bytes were written, and of how many, often, and from
     ///   any thread.
     public nonisolated(nonsending) func write(
         to path: String, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(StoreError) {
-        try await write(to: path, bytes: 0..<(try stored().content.length), progress)
+        try await write(
+            to: path, bytes: 0..<(try stored().content.length), .anywhere, progress)
     }
 
-    /// The same of the bytes in `range`.
+    /// The same of the bytes in `range`, to a path inside `bounds`.
     package nonisolated(nonsending) func write(
-        to path: String, bytes range: Range<Int>,
+        to path: String, bytes range: Range<Int>, _ bounds: FileBounds = .anywhere,
         _ progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(StoreError) {
         let asset = try stored(range)
@@ -79,7 +81,7 @@ extension Asset {
         let flag = CancelFlag()
         let result = await withTaskCancellationHandler {
             await threads.outcome {
-                try asset.write(range, to: path, flag, progress)
+                try asset.write(range, to: path, bounds, flag, progress)
             }
         } onCancel: {
             flag.set()
@@ -200,11 +202,12 @@ extension StoredAsset {
     /// Through memory, where all bytes are verified: a copy within the file system would save no
     /// reading, and can share no blocks (`Formats/Assets.md`, "Validity").
     func write(
-        _ range: Range<Int>, to path: String, _ flag: CancelFlag,
+        _ range: Range<Int>, to path: String, _ bounds: FileBounds, _ flag: CancelFlag,
         _ progress: ((TransferProgress) -> Void)?
     ) throws {
         do {
-            let file = try FreshFile(path, length: range.count)
+            let file = try FreshFile(
+                path, length: range.count, bounds, outside: store?.storage)
             var reader = AssetReader(self, range) { pieces, place throws(StoreError) in
                 do throws(SystemError) {
                     try file.write(pieces, at: place)
@@ -226,11 +229,21 @@ extension StoredAsset {
 }
 
 extension StoreError {
+    static let outsideBounds = StoreError(
+        .permissionFailure,
+        "expected a path below a directory that the host permits, found one that leads elsewhere")
+    static let insideStore = StoreError(
+        .permissionFailure,
+        "expected a path outside every store, found one that leads into the directory of a store")
+
     fileprivate init(writingFile error: SystemError, _ path: String) {
         self =
-            error.code == .exists
-            ? StoreError(.invalidArguments, "there is a file of that name already")
-            : StoreError(.internalError, "the file cannot be written")
+            switch error.code {
+            case .exists: StoreError(.invalidArguments, "there is a file of that name already")
+            case .outsideBounds: .outsideBounds
+            case .insideStore: .insideStore
+            default: StoreError(.internalError, "the file cannot be written")
+            }
         cause = .inputOutput("\(path) (\(error))")
     }
 }

@@ -47,7 +47,8 @@ public struct Asset: Sendable {
         source = .stored(StoredAsset(content: content, store: store))
     }
 
-    /// The bytes that the file at this path has when the record is saved.
+    /// The bytes that the file at this path has when the record is saved. A file in the directory of
+    /// a store fails the save with `permissionFailure`.
     public init(file path: String) { source = .file(FilePlace(path)) }
 
     /// The same of a file that somebody looked at.

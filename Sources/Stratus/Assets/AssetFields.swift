@@ -4,26 +4,12 @@ internal import StratusJournal
 
 /// The assets among the fields of a record, as they lie in its entry.
 enum AssetFields {
-    /// Gives `body` where each asset of a value lies.
-    static func forEach(
-        _ bytes: Span<UInt8>, in range: Range<Int>, _ kind: FieldKind,
-        _ body: (Range<Int>) throws(FormatError) -> Void
-    ) throws(FormatError) {
-        guard kind.isList else { return try body(range) }
-        let part = bytes.extracting(0..<range.upperBound)
-        var cursor = ByteCursor(at: range.lowerBound)
-        for _ in 0..<(try cursor.count(part, upTo: range.count)) {
-            let length = try cursor.count(part, upTo: cursor.remaining(part))
-            try body(try cursor.range(part, count: length))
-        }
-    }
-
     /// How many bytes the assets of a value have together.
     static func length(
         _ bytes: Span<UInt8>, in range: Range<Int>, _ kind: FieldKind
     ) throws(FormatError) -> Int {
         var total = 0
-        try forEach(bytes, in: range, kind) { place throws(FormatError) in
+        try ValueFormat.forEachElement(bytes, in: range, kind) { place throws(FormatError) in
             var cursor = ByteCursor(at: place.lowerBound)
             let part = bytes.extracting(0..<place.upperBound)
             let length = try AssetContent(summary: part, &cursor).length
@@ -39,7 +25,7 @@ enum AssetFields {
     ) throws(FormatError) -> [UInt8] {
         var writer = ByteWriter()
         var count = 0
-        try forEach(bytes, in: range, kind) { place throws(FormatError) in
+        try ValueFormat.forEachElement(bytes, in: range, kind) { place throws(FormatError) in
             var cursor = ByteCursor(at: place.lowerBound)
             let part = bytes.extracting(0..<place.upperBound)
             var summary = ByteWriter(capacity: 48)

@@ -4,11 +4,12 @@ internal import Synchronization
 
 /// Assets that were stored before any record names them, by the receipts that were given for them.
 ///
-/// A receipt is used up by the save of a record that has its asset: until then the asset is not
-/// collected, and from then on the record has it. It is still known for a while, so that a call
-/// can be repeated whose answer was lost.
+/// A receipt serves one record. A save claims it for its record, and uses it up where the record
+/// was saved: until then the asset is not collected, and from then on the record has it. A used
+/// receipt is still known for a while, for its record alone, so that a call whose answer was lost
+/// can be repeated.
 final class AssetReceipts: Sendable {
-    private struct Owner: Hashable {
+    fileprivate struct Owner: Hashable {
         var scope: DatabaseScope
         var caller: UserID
     }
@@ -17,6 +18,10 @@ final class AssetReceipts: Sendable {
         var receipt: String
         var owner: Owner
         var content: AssetContent
+        /// The record that was saved with it, or that saves on their way claim it for.
+        var record: Record.ID?
+        /// How many saves on their way claim it.
+        var claims = 0
     }
 
     /// Some of the receipts, and never more than the latest thousand.
@@ -28,7 +33,10 @@ final class AssetReceipts: Sendable {
         private static let limit = 1000
 
         var all: some Sequence<Given> { contents.values }
-        subscript(receipt: String) -> Given? { contents[receipt] }
+        subscript(receipt: String) -> Given? {
+            get { contents[receipt] }
+            set { if contents[receipt] != nil { contents[receipt] = newValue } }
+        }
 
         mutating func add(_ given: Given) {
             contents[given.receipt] = given
@@ -50,31 +58,36 @@ final class AssetReceipts: Sendable {
 
     private let state = Mutex(State())
 
-    fileprivate func add(
-        _ content: AssetContent, _ scope: DatabaseScope, _ caller: UserID
-    ) -> String {
-        let owner = Owner(scope: scope, caller: caller)
+    fileprivate func add(_ content: AssetContent, _ owner: Owner) -> String {
         let given = Given(receipt: UUID().uuidString, owner: owner, content: content)
         state.withLock { $0.given[owner, default: List()].add(given) }
         return given.receipt
     }
 
-    /// What the receipt was given for, to whom it was given and in the same database.
-    fileprivate func content(
-        _ receipt: String, _ scope: DatabaseScope, _ caller: UserID
-    ) -> AssetContent? {
-        let owner = Owner(scope: scope, caller: caller)
-        return state.withLock { state in
-            let given = state.given[owner]?[receipt] ?? state.used[receipt]
-            return given?.owner == owner ? given?.content : nil
+    /// What the receipt was given for, to the same caller and in the same database, to be saved in
+    /// that record. A claim ends with ``end(_:of:isSaved:)``.
+    fileprivate func claim(
+        _ receipt: String, for record: Record.ID, of owner: Owner
+    ) throws(StoreError) -> AssetContent {
+        let given = state.withLock { state -> Given? in
+            guard var given = state.given[owner]?[receipt] else {
+                return state.used[receipt].flatMap { $0.owner == owner ? $0 : nil }
+            }
+            if given.claims == 0 { given.record = record }
+            if given.record == record { given.claims += 1 }
+            state.given[owner]?[receipt] = given
+            return given
         }
+        guard let given else { throw .noReceipt }
+        guard given.record == record else { throw .usedReceipt }
+        return given.content
     }
 
-    /// A record was saved that has the asset.
-    fileprivate func use(_ receipt: String, _ scope: DatabaseScope, _ caller: UserID) {
-        let owner = Owner(scope: scope, caller: caller)
+    /// A save that claimed the receipt has ended. One that failed does not use it up.
+    fileprivate func end(_ receipt: String, of owner: Owner, isSaved: Bool) {
         state.withLock { state in
-            guard let given = state.given[owner]?.remove(receipt) else { return }
+            state.given[owner]?[receipt]?.claims -= 1
+            guard isSaved, let given = state.given[owner]?.remove(receipt) else { return }
             state.used.add(given)
         }
     }
@@ -105,57 +118,77 @@ extension Database {
                 _ = try await container.engine().commit(ChunkCommit(rows: sealed.rows))
             }
             let receipts = container.foundation.assets.receipts
-            let receipt = receipts.add(asset.content, scope, try writer())
+            let owner = AssetReceipts.Owner(scope: scope, caller: try writer())
+            let receipt = receipts.add(asset.content, owner)
             // Until here the chunks are held, and from here on by the receipt.
             return withExtendedLifetime(sealed) { (stored, receipt) }
         case .file, .data, .stream, .request: throw StoreError.assetGone
         }
     }
 
-    /// The operations with assets in the places of their receipts. One that stands for nothing
-    /// leaves its record to fail.
-    func redeeming(
-        _ operations: [RecordOperation]
-    ) throws(StoreError) -> [RecordOperation] {
-        guard operations.contains(where: { !$0.receipts.isEmpty }) else { return operations }
-        let caller = try writer()
+    /// The operations with assets in the places of their receipts, which are claimed. A record with
+    /// a receipt that cannot be claimed is left to fail with the reason.
+    func claimingReceipts(
+        of operations: [RecordOperation]
+    ) throws(StoreError) -> (operations: [RecordOperation], claims: ReceiptClaims) {
+        guard operations.contains(where: \.namesReceipts) else {
+            return (operations, ReceiptClaims())
+        }
         let store = container.foundation.assets
-        return operations.map { operation in
+        let owner = AssetReceipts.Owner(scope: scope, caller: try writer())
+        var claims = ReceiptClaims(receipts: store.receipts, owner: owner)
+        let claimed = operations.enumerated().map { index, operation in
             guard case .save(var record, let rule) = operation else { return operation }
+            let id = Record.ID(
+                recordName: record.recordID.recordName, zoneID: ownZone(record.recordID.zoneID))
             for edit in record.edits.all {
                 guard let value = edit.value, value.hasAssets else { continue }
                 record[edit.key] = value.mappingAssets { asset in
                     guard case .receipt(let receipt)? = asset.request else { return asset }
-                    guard let content = store.receipts.content(receipt, scope, caller) else {
-                        return Asset(.failed(.noReceipt))
+                    do throws(StoreError) {
+                        let content = try store.receipts.claim(receipt, for: id, of: owner)
+                        claims.taken.append((receipt, index))
+                        return Asset(content, in: store)
+                    } catch {
+                        return Asset(.failed(error))
                     }
-                    return Asset(content, in: store)
                 }
             }
             return .save(record, rule)
         }
+        return (claimed, claims)
     }
+}
 
-    /// Uses up the receipts of the records that were saved.
-    func useReceipts(
-        of operations: [RecordOperation], _ outcomes: [Result<Record?, StoreError>]
-    ) {
-        guard let caller else { return }
-        for (operation, outcome) in zip(operations, outcomes) {
-            guard case .success = outcome else { continue }
-            for receipt in operation.receipts {
-                container.foundation.assets.receipts.use(receipt, scope, caller)
+/// The receipts that a call has claimed for its records.
+struct ReceiptClaims {
+    fileprivate var receipts: AssetReceipts?
+    fileprivate var owner: AssetReceipts.Owner?
+    /// Each with the number of the operation that saves its record.
+    fileprivate var taken: [(receipt: String, operation: Int)] = []
+
+    /// Uses up the receipts of the records that were saved, and gives up the others. A call that
+    /// failed as a whole has no outcomes.
+    func end(_ outcomes: [Result<Record?, StoreError>]) {
+        guard let receipts, let owner else { return }
+        for (receipt, operation) in taken {
+            var isSaved = false
+            if outcomes.indices.contains(operation), case .success = outcomes[operation] {
+                isSaved = true
             }
+            receipts.end(receipt, of: owner, isSaved: isSaved)
         }
     }
 }
 
 extension RecordOperation {
-    /// Those that stand in the place of an asset.
-    fileprivate var receipts: [String] {
-        guard case .save(let record, _) = self, record.edits.hasAssets else { return [] }
-        return record.edits.all.flatMap { $0.value?.assets ?? [] }.compactMap { asset in
-            if case .receipt(let receipt)? = asset.request { receipt } else { nil }
+    /// Whether any stands in the place of an asset.
+    fileprivate var namesReceipts: Bool {
+        guard case .save(let record, _) = self, record.edits.hasAssets else { return false }
+        return record.edits.all.contains { edit in
+            edit.value?.assets.contains { asset in
+                if case .receipt? = asset.request { true } else { false }
+            } ?? false
         }
     }
 }
@@ -163,4 +196,6 @@ extension RecordOperation {
 extension StoreError {
     fileprivate static let noReceipt = StoreError(
         .assetNotAvailable, "no asset was stored under the receipt")
+    fileprivate static let usedReceipt = StoreError(
+        .assetNotAvailable, "expected a receipt of its own, found one that serves another record")
 }

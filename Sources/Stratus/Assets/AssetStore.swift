@@ -20,7 +20,7 @@ final class AssetStore: Sendable {
         var freedBytes = 0
     }
 
-    private let storage: any Storage
+    let storage: any Storage
     private let state = Mutex(State())
     let holds = ChunkHolds()
     let receipts = AssetReceipts()

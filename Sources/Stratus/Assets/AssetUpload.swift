@@ -68,7 +68,7 @@ final class AssetUpload: Sendable {
         let path = place.path
         let file: SourceFile
         do throws(SystemError) {
-            file = try SourceFile(place)
+            file = try SourceFile(place, outside: store.storage)
         } catch {
             throw StoreError(readingFile: error, path)
         }
@@ -272,6 +272,8 @@ extension StoreError {
         self =
             switch error.code {
             case .notFound: StoreError(.assetFileNotFound, "the file of the asset is not there")
+            case .outsideBounds: .outsideBounds
+            case .insideStore: .insideStore
             default: StoreError(.assetFileNotFound, "the file of the asset cannot be read")
             }
         cause = .inputOutput("\(String(decoding: path, as: UTF8.self)) (\(error))")

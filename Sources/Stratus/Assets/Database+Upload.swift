@@ -247,7 +247,7 @@ extension RecordOperation {
 extension Record {
     /// Whether a save may send fields that were not set.
     fileprivate func mayBeSentWhole(_ rule: SaveRule) -> Bool {
-        rule.policy != .ifServerRecordUnchanged || recordType == Record.userRecordType
+        rule.policy != .ifServerRecordUnchanged
     }
 }
 

@@ -71,7 +71,7 @@ extension DatabaseSnapshot {
     private func assets(
         of id: Record.ID, _ checksums: Set<String>
     ) throws(StoreError) -> [String: Asset] {
-        let reading = reading
+        let reading = try reading
         guard let zone = try usedZone(id.zoneID, reading),
             let value = try reading.value(.record(zone.number, reading.hash(id.recordName)))
         else { return [:] }

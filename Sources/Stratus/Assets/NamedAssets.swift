@@ -20,7 +20,7 @@ extension StoreReading {
     ) throws(StoreError) {
         var zones: [ZonePlace] = []
         try scan(KeySpace.zoneNumbers.range()) { _, value throws(StoreError) in
-            if let zone = ZonePlace(value), zone.isAlive { zones.append(zone) }
+            if let zone = try ZonePlace.decoded(value), zone.isAlive { zones.append(zone) }
             return true
         }
         for zone in zones {
@@ -77,7 +77,8 @@ extension StoreReading {
             }
             for field in found {
                 var places: [Range<Int>] = []
-                try AssetFields.forEach(entry.bytes.span, in: field.range, field.kind) { place in
+                try ValueFormat.forEachElement(entry.bytes.span, in: field.range, field.kind) {
+                    place in
                     places.append(place)
                 }
                 for place in places {
@@ -89,17 +90,13 @@ extension StoreReading {
         } catch let error as StoreError {
             throw error
         } catch {
-            throw StoreError(.damagedPayload(entry.offset))
+            throw StoreError.damaged(entry)
         }
     }
 
     /// Which record an entry is about, for people: the zone is the one that its owner sees.
     func recordID(of entry: JournalEntry, in zone: ZonePlace) throws(StoreError) -> Record.ID? {
-        let name = entry.withPayload { bytes -> String? in
-            var cursor = ByteCursor()
-            return try? RecordHead(bytes, &cursor).name(in: bytes)
-        }
-        guard let name else { return nil }
+        guard let name = entry.recordName else { return nil }
         let owner = zone.database == 0 ? nil : try user(zone.database)?.recordName
         let zoneID = RecordZone.ID(
             zoneName: try zoneEntry(zone).name,

@@ -70,7 +70,7 @@ public struct ChangeFeed<Page: ChangePage>: AsyncSequence, Sendable {
         let read = read
         return try await database.answer { snapshot throws(StoreError) in
             let (page, watched) = try read(snapshot, token)
-            return Answer(page: page, watched: watched, head: snapshot.reading.head)
+            return Answer(page: page, watched: watched, head: try snapshot.reading.head)
         }
     }
 }

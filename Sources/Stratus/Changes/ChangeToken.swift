@@ -5,7 +5,8 @@ internal import StratusJournal
 /// How far somebody has followed the changes of a zone or of a database.
 ///
 /// Opaque: it can be kept, sent and compared for equality, nothing else. It stays good for as long
-/// as the history behind it is kept. Layout: `Formats/Token.md`.
+/// as the history behind it is kept. The difference of two tokens tells their holder about how many
+/// bytes all users of the store wrote in between. Layout: `Formats/Token.md`.
 public struct ChangeToken: Hashable, Sendable {
     enum Scope: UInt8, Sendable {
         case zone = 1

@@ -15,6 +15,12 @@ public struct RecordZoneChanges: Sendable {
     /// Records that are gone, in order of their deletion; each is reported at least once to whoever
     /// may know it.
     public internal(set) var deletions: [Deletion] = []
+    /// Why changes that belong here are missing, where the caller asked to skip what is damaged:
+    /// each with its ``StoreError/place`` and, where that can be read, its record.
+    public internal(set) var skipped: [StoreError] = []
+    /// Whether changes are missing: who applies the page does not hold what is in the zone, and the
+    /// feed will not tell it again behind ``changeToken``.
+    public var isIncomplete: Bool { !skipped.isEmpty }
     /// From where the next page, or the next fetch, goes on.
     public internal(set) var changeToken: ChangeToken
     /// Whether there is more already.

@@ -16,18 +16,24 @@ extension Database {
     ///     of another type since. Takes the longer the more often records of other types were
     ///     saved since the token. As in CloudKit's Web Services.
     ///   - resultsLimit: the most changes in the page; the store may stop earlier.
+    ///   - skippingDamaged: gives the changes that can be read, and says in
+    ///     ``RecordZoneChanges/skipped`` which cannot. Without it a change that is damaged fails the
+    ///     page, and there is no token beyond it. What an earlier state is traced back through
+    ///     (`point`) is never skipped.
     /// - Throws: ``StoreError`` with `changeTokenExpired` where a token is not, or no longer, one
     ///   of this zone's history, `invalidArguments` where it is a database's, or the zone has no
-    ///   feed, `zoneNotFound`.
+    ///   feed, `zoneNotFound`, and with the cause ``StoreError/Cause/damaged``.
     public nonisolated(nonsending) func recordZoneChanges(
         inZoneWith id: RecordZone.ID, since token: ChangeToken? = nil,
         asOf point: ChangeToken? = nil, desiredKeys: [String]? = nil,
-        desiredRecordTypes types: [String]? = nil, resultsLimit: Int? = nil
+        desiredRecordTypes types: [String]? = nil, resultsLimit: Int? = nil,
+        skippingDamaged: Bool = false
     ) async throws(StoreError) -> RecordZoneChanges {
         try await read { snapshot throws(StoreError) in
             try snapshot.recordZoneChanges(
                 inZoneWith: id, since: token, asOf: point, desiredKeys: desiredKeys,
-                desiredRecordTypes: types, resultsLimit: resultsLimit)
+                desiredRecordTypes: types, resultsLimit: resultsLimit,
+                skippingDamaged: skippingDamaged)
         }
     }
 
@@ -85,7 +91,7 @@ extension DatabaseSnapshot {
     /// The token of whoever has seen all that is in a zone; nil where it has no feed.
     fileprivate func currentToken(of zone: RecordZone) throws(StoreError) -> ChangeToken? {
         guard zone.capabilities.contains(.fetchChanges) else { return nil }
-        let reading = reading
+        let reading = try reading
         let place = try self.zone(zone.zoneID, reading)
         return ChangeToken(zone: place, at: reading.lastVersion(of: place), of: reading.identity)
     }
@@ -94,9 +100,10 @@ extension DatabaseSnapshot {
     public func recordZoneChanges(
         inZoneWith id: RecordZone.ID, since token: ChangeToken? = nil,
         asOf point: ChangeToken? = nil, desiredKeys: [String]? = nil,
-        desiredRecordTypes types: [String]? = nil, resultsLimit: Int? = nil
+        desiredRecordTypes types: [String]? = nil, resultsLimit: Int? = nil,
+        skippingDamaged: Bool = false
     ) throws(StoreError) -> RecordZoneChanges {
-        let reading = reading
+        let reading = try reading
         guard let zone = try usedZone(id, reading), zone.capabilities.contains(.fetchChanges) else {
             throw StoreError(.invalidArguments, "this zone has no change feed").with(id)
         }
@@ -120,7 +127,8 @@ extension DatabaseSnapshot {
         let types = types.map { Set($0.compactMap { reading.schema.number($0) }) }
         var users = UserNames(reading)
         changes.modifications.reserveCapacity(places.count)
-        for entry in try reading.entries(places) {
+        var skipped = SkippedDamage(isAllowed: skippingDamaged)
+        _ = try reading.readable(places, &skipped) { _, entry throws(StoreError) in
             if entry.kind == .record, try reading.isOne(of: types, entry) {
                 changes.modifications.append(
                     try reading.record(entry, in: id, &users).showing(desiredKeys))
@@ -130,6 +138,7 @@ extension DatabaseSnapshot {
                 changes.deletions.append(deletion)
             }
         }
+        changes.skipped = skipped.errors
         return changes
     }
 
@@ -140,7 +149,7 @@ extension DatabaseSnapshot {
         guard case .private = scope else {
             throw StoreError(.badDatabase, "the public database has no change feed")
         }
-        let reading = reading
+        let reading = try reading
         let owner = try reading.database(scope)
         if let token { try token.check(against: owner ?? 0, reading) }
         var changes = DatabaseChanges(
@@ -177,7 +186,7 @@ extension DatabaseSnapshot {
     public func zoneToken(
         for id: RecordZone.ID, asOf token: ChangeToken
     ) throws(StoreError) -> ChangeToken {
-        let reading = reading
+        let reading = try reading
         let zone = try zone(id, reading)
         try token.check(against: try reading.database(scope) ?? 0, reading)
         let offset = JournalOffset(rawValue: token.position)
@@ -250,7 +259,7 @@ extension StoreReading {
             if entry.kind == .tombstone, try isOne(of: types, entry) {
                 let tombstone = try tombstone(entry)
                 guard let type = schema.name(tombstone.type) else {
-                    throw StoreError(.damagedPayload(entry.offset))
+                    throw StoreError.damaged(entry)
                 }
                 return RecordZoneChanges.Deletion(
                     recordID: Record.ID(recordName: tombstone.name, zoneID: zoneID),
@@ -262,7 +271,7 @@ extension StoreReading {
     }
 
     /// The greatest offset that belongs to this state.
-    fileprivate var last: JournalOffset { JournalOffset(rawValue: max(head.rawValue, 1) - 1) }
+    fileprivate var last: JournalOffset { head.previous }
 
     /// The greatest version that an entry of the zone may have in this state.
     fileprivate func lastVersion(of zone: ZonePlace) -> Version {
@@ -292,7 +301,7 @@ extension StoreReading {
     /// Whether no zone was made under the name of this one since: a zone that was deleted, made
     /// anew and deleted again is told of once.
     fileprivate func isLast(_ zone: ZonePlace, named name: String) throws(StoreError) -> Bool {
-        try value(.zone(zone.database, hash(name))).flatMap { ZonePlace($0) }?.number
+        try ZonePlace.decoded(value(.zone(zone.database, hash(name))))?.number
             == zone.number
     }
 }

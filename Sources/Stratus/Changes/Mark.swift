@@ -49,10 +49,11 @@ extension StoreReading {
         }
         var marks: [Mark] = []
         for place in places {
-            guard let entry = try entry(place).withPayload({ try? MarkEntry($0) }) else {
-                throw StoreError(.damagedPayload(place.offset))
+            let entry = try entry(place)
+            guard let mark = entry.withPayload({ try? MarkEntry($0) }) else {
+                throw StoreError.damaged(entry)
             }
-            marks.append(Mark(entry))
+            marks.append(Mark(mark))
         }
         return marks
     }

@@ -84,7 +84,7 @@ extension StoreReading {
 
     func tombstone(_ entry: JournalEntry) throws(StoreError) -> Tombstone {
         guard let tombstone = entry.withPayload({ try? Tombstone($0) }) else {
-            throw StoreError(.damagedPayload(entry.offset))
+            throw StoreError.damaged(entry)
         }
         return tombstone
     }

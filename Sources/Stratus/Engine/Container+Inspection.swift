@@ -57,11 +57,14 @@ extension Container {
     }
 
     /// The frames of the journal from `start` on, before `end`.
-    package func log(from start: UInt64 = 0, to end: UInt64? = nil) -> JournalLog {
+    package func log(
+        from start: UInt64 = 0, to end: UInt64? = nil, skipsDamaged: Bool = false
+    ) -> JournalLog {
         let reading = reading
         return JournalLog(
             reading.view, from: JournalOffset(rawValue: start),
-            to: end.map { min(JournalOffset(rawValue: $0), reading.head) } ?? reading.head)
+            to: end.map { min(JournalOffset(rawValue: $0), reading.head) } ?? reading.head,
+            skipsDamaged: skipsDamaged)
     }
 
     /// The user record name of a user of the store. Numbers begin with 1 and have no gaps.
@@ -115,7 +118,7 @@ extension DatabaseSnapshot {
 
     /// The token of a zone that has seen everything up to the save of `record`.
     public func zoneToken(after record: Record) throws(StoreError) -> ChangeToken {
-        let reading = reading
+        let reading = try reading
         guard let system = record.system else {
             throw StoreError(.invalidArguments, "the record was never saved")
         }
@@ -183,7 +186,6 @@ extension Container {
                 return EntryDescription(
                     kind: "client token", detail: "\(said.device), \(said.token.count) bytes")
             case .trailer: return EntryDescription(kind: "trailer")
-            case .closingMark: return EntryDescription(kind: "closing mark")
             default: return nil
             }
         }

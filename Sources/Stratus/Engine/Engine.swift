@@ -139,8 +139,8 @@ final class Engine: Sendable {
         if keeper.isDue { keeper.step() }
     }
 
-    /// Commits what is on its way, writes the closing mark, and gives up the store. Called again,
-    /// it says the same.
+    /// Commits what is on its way, states where the journal ends, and gives up the store. Called
+    /// again, it says the same.
     nonisolated(nonsending) func close() async throws(StoreError) {
         queue.close()
         if driver == .caller { finishClosing() }
@@ -186,7 +186,7 @@ final class Engine: Sendable {
         return try errand.wait().get()
     }
 
-    /// Writes the closing mark if nobody called ``close()``.
+    /// Closes the journal where ``close()`` was not called.
     func abandon() { queue.close() }
 
     private func run() {

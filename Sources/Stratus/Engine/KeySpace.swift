@@ -160,6 +160,15 @@ struct ZonePlace: Equatable, Sendable {
         offset = JournalOffset(rawValue: value.stamp)
     }
 
+    /// What a reading found of a zone; nil where it found nothing.
+    static func decoded(_ value: IndexValue?) throws(StoreError) -> ZonePlace? {
+        guard let value else { return nil }
+        guard let place = ZonePlace(value) else {
+            throw StoreError(.damaged(JournalDamage(.above("index.zone"), file: "", byte: 0)))
+        }
+        return place
+    }
+
     var value: IndexValue {
         IndexValue(
             stamp: offset.rawValue, first: UInt64(database) << 32 | UInt64(number),

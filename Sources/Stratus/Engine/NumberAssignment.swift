@@ -58,7 +58,7 @@ struct NumberAssignment {
             let key = IndexKey.zone(database, reading.hash(id.zoneName))
             let value = try reading.value(key)
             preparation.readSet.append(key)
-            let place = value.flatMap { ZonePlace($0) }
+            let place = try ZonePlace.decoded(value)
             if let place, place.isAlive { return place }
             if !id.isDefault { throw StoreError.noZone(id, place) }
         }

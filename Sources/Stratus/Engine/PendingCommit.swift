@@ -142,11 +142,12 @@ final class PendingCommit: Sendable {
 }
 
 extension StoreError {
-    /// Why a commit failed. After a failed sync nobody knows whether it is on the medium.
+    /// Why a commit failed. After a failed sync it is open whether it is on the medium.
     init(committing error: JournalError) {
         self.init(error)
-        if case .poisoned = error {
-            code = .serverResponseLost
+        guard case .poisoned = error else { return }
+        code = .serverResponseLost
+        if cause == .poisoned {
             reason =
                 "a sync failed: whether the change is kept shows when the store is opened again"
         }

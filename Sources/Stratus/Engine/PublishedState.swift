@@ -162,7 +162,7 @@ final class PublishedState: Sendable {
     var points: NeededPoints {
         content.withLock { content in
             // What is seen at a point lies before it.
-            let held = content.held.keys.map { $0.rawValue - 1 }
+            let held = content.held.keys.map(\.previous.rawValue)
             let head = content.state.head.rawValue
             return NeededPoints(held + (head > 0 ? [head - 1] : []))
         }

@@ -19,17 +19,31 @@ extension RecordBatch {
         switch item {
         case .delete(let id, let tag):
             try checkDeletion(of: id)
+            if let entry { try checkCreator(of: entry, reading) }
             let failure = try tagFailure(of: id, tag, place, reading)
             return (place.map { .delete($0, held(entry)) }, failure)
         case .save(let record, let rule):
-            try checkNames(of: record)
+            if let entry { try checkCreator(of: entry, reading) }
+            let owner = try owner(of: record, reading)
+            try checkNames(of: record, isUsers: owner != nil)
             if let entry { try checkType(of: record, over: entry, reading) }
+            var unsaved: Record?
+            if place == nil, let owner {
+                unsaved = try reading.unsavedRecord(of: owner, as: record.recordID)
+            }
             // Of a record that is gone nothing but changes is sent under its old tag.
-            let isGone = place == nil && isTagged(record, rule)
+            let isGone = place == nil && unsaved == nil && isTagged(record, rule)
             let isInsert = place == nil && !isGone
             var failure = try parents.failure(
                 of: record, at: index, rule, isInsert: isInsert, &preparation)
-            if failure == nil { failure = try tagFailure(of: record, rule, place, reading) }
+            if failure == nil {
+                failure =
+                    if let unsaved {
+                        tagFailure(of: record, rule, unsaved: unsaved)
+                    } else {
+                        try tagFailure(of: record, rule, place, reading)
+                    }
+            }
             // What is sent is encoded, and checked by that, after this; where it never will be,
             // it is checked here, since that error comes before these.
             if failure != nil {
@@ -44,8 +58,19 @@ extension RecordBatch {
         }
     }
 
-    private func checkNames(of record: Record) throws(StoreError) {
-        let isUsers = try checkUserRecord(record)
+    /// Whether the caller may change the record that is there.
+    private func checkCreator(
+        of entry: JournalEntry, _ reading: StoreReading
+    ) throws(StoreError) {
+        // In a private database nothing depends on the creator, which then is not read.
+        guard scope == .public else { return }
+        guard let creator = try reading.user(entry.recordHead().head.creator) else {
+            throw StoreError.damaged(entry)
+        }
+        try Permission.check(.change(creator: creator), by: principal, in: scope)
+    }
+
+    private func checkNames(of record: Record, isUsers: Bool) throws(StoreError) {
         guard isUsers || NameRules.isItemName(record.recordID.recordName) else {
             throw StoreError(
                 .invalidArguments,
@@ -68,11 +93,10 @@ extension RecordBatch {
         guard try entry.isRecord(named: record.recordID.recordName) else {
             throw StoreError.hashCollision
         }
-        let type = entry.withPayload { bytes -> UInt32? in
-            var cursor = ByteCursor()
-            return try? RecordHead(bytes, &cursor).type
+        guard let type = try reading.schema.name(entry.recordHead().head.type) else {
+            throw StoreError.damaged(entry)
         }
-        guard type.flatMap({ reading.schema.name($0) }) == record.recordType else {
+        guard type == record.recordType else {
             throw StoreError(
                 .invalidArguments, "a record of this name has another record type")
         }
@@ -82,9 +106,7 @@ extension RecordBatch {
 // The logic of change tags: `Formats/README.md`, "Saving".
 extension RecordBatch {
     private func isTagged(_ record: Record, _ rule: SaveRule) -> Bool {
-        // A user's record has a tag before anybody saved it.
         rule.policy == .ifServerRecordUnchanged && record.version != nil
-            && record.recordType != Record.userRecordType
     }
 
     private func tagFailure(
@@ -100,6 +122,19 @@ extension RecordBatch {
             ? "record to insert already exists" : "client oplock error updating record"
         return try conflict(
             StoreError(.serverRecordChanged, reason), of: .save(record, rule), place, reading)
+    }
+
+    /// Of a user's record before its first save, which is there and has a tag. Without a tag it may
+    /// be saved too: there is nothing yet that the save could overwrite.
+    private func tagFailure(
+        of record: Record, _ rule: SaveRule, unsaved: Record
+    ) -> StoreError? {
+        guard isTagged(record, rule), record.version != unsaved.version else { return nil }
+        var error = StoreError(.serverRecordChanged, "client oplock error updating record")
+        error.serverRecord = unsaved
+        error.clientRecord = record
+        error.ancestorRecord = record.ancestor
+        return error
     }
 
     /// Of a deletion, which has a tag or none.

@@ -7,6 +7,8 @@ struct RecordBatch: RecordedRequest {
     typealias Item = RecordOperation
 
     let scope: DatabaseScope
+    let principal: Principal
+    /// The user whose name the changes bear.
     let caller: UserID
     let zoneID: RecordZone.ID
     let items: [Item]
@@ -57,10 +59,22 @@ struct RecordBatch: RecordedRequest {
             failTogether(failures, &preparation)
             return preparation
         }
+        if !isAtomic, let again = again(without: parents.failures(after: preparation)) {
+            preparation.again = again
+            return preparation
+        }
+        // What is refused already is encoded for its errors only. (Of a deletion, what goes along
+        // with it may be found in what was written.)
+        let isRefused = isAtomic && preparation.results.contains(where: \.hasFailed)
+        let isDiscarded =
+            (isRefused || !failures.isEmpty) && items.allSatisfy { !$0.isDeletion }
         var encoder = try RecordEncoder(
             reading: reading, role: role, zone: zone, user: user, batch: self, numbers: numbers)
         do {
-            try encode(&encoder, parents, &preparation, sink: sink)
+            try encode(&encoder, parents, &preparation) { piece throws(StoreError) in
+                isDiscarded
+                    ? StagedPiece(start: reading.head, reading: reading) : try sink(piece)
+            }
         } catch {
             if error.mustWait { throw error }
             for index in preparation.results.indices where !preparation.results[index].hasFailed {
@@ -77,6 +91,14 @@ struct RecordBatch: RecordedRequest {
             : preparation.results.allSatisfy(\.writesNothing)
         if writesNothing { preparation.buffer = CommitBuffer() }
         return preparation
+    }
+
+    /// The same batch with more items refused; nil where none is.
+    func again(without failures: [Int: StoreError]) -> RecordBatch? {
+        if failures.isEmpty { return nil }
+        var again = self
+        for (index, error) in failures { again.refused[index] = error.with(items[index].recordID) }
+        return again
     }
 
     /// Checks the items. Returns what failed of an atomic batch and is still encoded: nothing

@@ -68,7 +68,8 @@ struct RecordEncoder {
         cascade: [EntryPlace], _ preparation: inout Preparation, sink: PieceSink
     ) throws(StoreError) {
         for place in cascade.sorted(by: { $0.offset < $1.offset }) {
-            let tombstone = try reading.entry(place).tombstone(by: user, now: role.now / 1000)
+            let tombstone = try reading.entry(place).tombstone(
+                by: user, now: role.now / 1000, reading.schema)
             try append(.tombstone, to: &preparation) { tombstone.write(to: &$0) }
             quota?.count(0, replacing: tombstone.takenBytes)
             try turnPage(&preparation, sink)
@@ -147,7 +148,8 @@ struct RecordEncoder {
                 ? record.parent?.recordID.recordName : try former.parent
             try append(head, of: index, record, parent: parent, over: former, to: &preparation)
         case (.delete(let id, _), .delete(let replaced, let held)):
-            let tombstone = try entry(replaced, held).tombstone(by: user, now: role.now / 1000)
+            let tombstone = try entry(replaced, held).tombstone(
+                by: user, now: role.now / 1000, reading.schema)
             try append(.tombstone, to: &preparation) { tombstone.write(to: &$0) }
             quota?.count(0, replacing: tombstone.takenBytes)
             links.deletes.append((index, reading.hash(id.recordName)))
@@ -167,20 +169,8 @@ struct RecordEncoder {
     private func decode(
         _ entry: JournalEntry
     ) throws(StoreError) -> (RecordHead, ByteCursor, StoredFields) {
-        do throws(FormatError) {
-            let range = entry.payloadRange
-            var cursor = ByteCursor(at: range.lowerBound)
-            let head = try RecordHead(
-                entry.bytes.span.extracting(0..<range.upperBound), &cursor)
-            return (
-                head, cursor,
-                try StoredFields(
-                    entry.bytes, at: cursor, end: range.upperBound,
-                    schema: reading.schema)
-            )
-        } catch {
-            throw StoreError(.damagedPayload(entry.offset))
-        }
+        let (head, cursor) = try entry.recordHead()
+        return (head, cursor, try reading.fields(of: entry, head, at: cursor))
     }
 
     private mutating func append(
@@ -192,7 +182,8 @@ struct RecordEncoder {
         do {
             (owners, validated) = try fields.references(from: bytes)
         } catch {
-            throw StoreError(.damagedPayload(former?.entry.offset ?? .zero))
+            throw former.map { StoreError.damaged($0.entry) }
+                ?? StoreError(.internalError, "a reference cannot be read")
         }
         var change = LinkChange(hasOwners: !owners.isEmpty)
         let formerParent = try former?.parent
@@ -268,7 +259,7 @@ private struct Former {
             do throws(FormatError) {
                 return try head.parent(in: entry.bytes.span)
             } catch {
-                throw StoreError(.damagedPayload(entry.offset))
+                throw StoreError.damaged(entry)
             }
         }
     }
@@ -279,7 +270,7 @@ private struct Former {
             do throws(FormatError) {
                 return try entry.owners(from: fields)
             } catch {
-                throw StoreError(.damagedPayload(entry.offset))
+                throw StoreError.damaged(entry)
             }
         }
     }
@@ -321,7 +312,7 @@ extension Preparation {
         let version = Version(incarnation: zone?.incarnation ?? 0, offset: offset)
         return try Record(
             payload, 0..<payload.count, version: version, as: id, schema: schema,
-            assets: reading.assets
+            assets: reading.assets, damage: reading.damaged(at: offset)
         ) { number throws(StoreError) in
             number == user ? caller : try reading.user(number)
         }

@@ -53,11 +53,13 @@ extension StoreFold.State {
         let span = checkpoint.state.span
         var cursor = ByteCursor()
         do {
-            zoneCount = try cursor.varint32(span)
-            userCount = try cursor.varint32(span)
+            let zoneCount = try cursor.varint32(span)
+            let userCount = try cursor.varint32(span)
             let length = try cursor.count(span, upTo: cursor.remaining(span))
             let names = try cursor.range(span, count: length)
-            schema = Schema.empty.adding(try SchemaAddition(span.extracting(names)))
+            numbers = try StoreNumbers(
+                schema: SchemaAddition(span.extracting(names)), zoneCount: zoneCount,
+                userCount: userCount)
             index = try OrderedIndex(
                 description: span.extracting(cursor.position..<span.count), file: "manifest",
                 in: store)

@@ -11,6 +11,10 @@ extension StoreError {
         case .storage(let error):
             self.init(error)
         case .poisoned(let error):
+            if error.kind == .fencedOut {
+                self.init(error)
+                return
+            }
             self.init(
                 .internalError,
                 "a sync failed: the store takes no changes until it is opened again")
@@ -67,6 +71,23 @@ extension StoreError {
             self.init(.internalError, "a file of the store is too short")
             cause = .damaged
             place = Place(file: error.file, byte: 0, kind: "file.truncated")
+        case .tooManyFiles:
+            self.init(
+                .serviceUnavailable,
+                """
+                the process has as many files open as it may (EMFILE): raise its limit (ulimit -n) \
+                or close some
+                """)
+            retryAfter = .seconds(1)
+            cause = .tooManyFiles
+        case .fencedOut:
+            self.init(
+                .internalError,
+                """
+                the store was taken from this container: \(error.file) was removed, replaced or \
+                added while it was open; open it again
+                """)
+            cause = .fencedOut(error.file)
         case .notResident:
             self = .notResident
         case .exists, .syncFailed, .inputOutput:

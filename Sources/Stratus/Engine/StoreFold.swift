@@ -12,9 +12,10 @@ struct StoreFold: JournalFold, Sendable {
     struct State: Sendable {
         var index: OrderedIndex
         var lease: IndexLease
-        var schema = Schema.empty
-        var zoneCount: UInt32 = 0
-        var userCount: UInt32 = 0
+        var numbers = StoreNumbers()
+        var schema: Schema { numbers.schema }
+        var zoneCount: UInt32 { numbers.zoneCount }
+        var userCount: UInt32 { numbers.userCount }
         /// Where the last commit ends.
         var end = JournalOffset.zero
         /// Of the last commit, in microseconds since 1970.
@@ -97,12 +98,13 @@ struct StoreFold: JournalFold, Sendable {
         _ header: FrameHeader, at offset: JournalOffset, payload: Span<UInt8>
     ) throws(JournalDamage.Kind) {
         do throws(FormatError) {
+            if header.kind.isInZone, !state.numbers.hasZone(header.zone) { throw .value("zone") }
             switch header.kind {
             case .record: try applyRecord(header, at: offset, payload)
             case .tombstone: try applyTombstone(header, at: offset, payload)
             case .zone: try applyZone(ZoneEntry(payload), at: offset)
             case .user: try applyUser(UserEntry(payload), at: offset)
-            case .names: try applyNames(SchemaAddition(payload))
+            case .names: try state.numbers.add(SchemaAddition(payload))
             case .mark: try applyMark(header, at: offset, payload)
             case .operation:
                 try operations.apply(
@@ -215,16 +217,21 @@ struct StoreFold: JournalFold, Sendable {
         touched[header.zone, default: ZoneChange()].add(usage, at: header.version.offset)
     }
 
-    private mutating func applyZone(_ entry: ZoneEntry, at offset: JournalOffset) {
+    private mutating func applyZone(
+        _ entry: ZoneEntry, at offset: JournalOffset
+    ) throws(FormatError) {
+        try state.numbers.add(entry)
         let place = ZonePlace(entry, at: offset)
         state.index.set(.zone(entry.database, Hash128(entry.name, seed: secret)), place.value)
         state.index.set(.zoneNumber(entry.number), place.value)
-        state.zoneCount = max(state.zoneCount, entry.number)
         if !place.isAlive { state.index.drop(partition: entry.number, at: offset.rawValue) }
         changed.append((entry, offset))
     }
 
-    private mutating func applyUser(_ entry: UserEntry, at offset: JournalOffset) {
+    private mutating func applyUser(
+        _ entry: UserEntry, at offset: JournalOffset
+    ) throws(FormatError) {
+        try state.numbers.add(entry)
         let stamp = offset.rawValue
         state.index.set(
             .user(entry.bits),
@@ -234,14 +241,6 @@ struct StoreFold: JournalFold, Sendable {
         state.index.set(
             .userNumber(entry.number),
             IndexValue(stamp: stamp, first: entry.bits.high, second: entry.bits.low))
-        state.userCount = max(state.userCount, entry.number)
-    }
-
-    private mutating func applyNames(_ addition: SchemaAddition) throws(FormatError) {
-        guard addition.firstNumber == state.schema.names.count else {
-            throw .value("first number")
-        }
-        state.schema = state.schema.adding(addition)
     }
 
     private mutating func applyMark(

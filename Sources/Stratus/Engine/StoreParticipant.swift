@@ -47,7 +47,6 @@ struct StoreParticipant: CommitParticipant {
         in stage: inout CommitStage<StoreParticipant>, time: Int64
     ) throws(JournalError) -> (any CommitRequest)? {
         var failure: JournalError?
-        var pieceCount = 0
         let reading = stage.reading
         let role = PreparingRole(
             position: (stage.writer.head, stage.writer.chain), now: time,
@@ -57,7 +56,6 @@ struct StoreParticipant: CommitParticipant {
         do throws(StoreError) {
             preparation = try request.prepare(reading, role) { piece throws(StoreError) in
                 do throws(JournalError) {
-                    pieceCount += 1
                     let start = try stage.append(piece, isLast: false, time: time)
                     return StagedPiece(start: start, reading: stage.reading)
                 } catch {
@@ -67,17 +65,17 @@ struct StoreParticipant: CommitParticipant {
             }
         } catch {
             if let failure { throw failure }
-            stage.abandon()
+            try stage.abandon()
             commit.refused(error)
             return nil
         }
         if let failure { throw failure }
         if let again = preparation.again {
-            stage.abandon()
+            try stage.abandon()
             return again
         }
         guard !preparation.buffer.isEmpty else {
-            if pieceCount > 0 { stage.abandon() }
+            try stage.abandon()
             commit.staged(preparation, at: nil)
             return nil
         }
@@ -128,8 +126,10 @@ struct StoreParticipant: CommitParticipant {
 extension CommitStage<StoreParticipant> {
     /// The store as it is with everything staged.
     fileprivate var reading: StoreReading {
+        var view = writer.view
+        view.keepsEntries = false
         let state = StoreState(
-            fold: fold.fold.state, view: writer.view, head: head, identity: fold.identity,
+            fold: fold.fold.state, view: view, head: head, identity: fold.identity,
             assets: fold.published.current.assets, staged: group)
         return StoreReading(state, .blocking)
     }

@@ -91,7 +91,7 @@ struct StoreReading: Sendable {
     }
 
     /// Of this state itself everything is seen.
-    private var lookingFrom: UInt64 { point < store.head ? point.rawValue - 1 : .max }
+    private var lookingFrom: UInt64 { point < store.head ? point.previous.rawValue : .max }
 
     func hash(_ name: String) -> Hash128 { Hash128(name, seed: identity.secret) }
 
@@ -115,7 +115,7 @@ struct StoreReading: Sendable {
     }
 
     func zone(_ number: UInt32) throws(StoreError) -> ZonePlace? {
-        try value(.zoneNumber(number)).flatMap { ZonePlace($0) }
+        try ZonePlace.decoded(value(.zoneNumber(number)))
     }
 
     func entry(_ place: EntryPlace) throws(StoreError) -> JournalEntry {
@@ -162,27 +162,20 @@ struct StoreReading: Sendable {
         return given
     }
 
-    /// The records at `places`, whatever their names.
-    func records(
-        _ places: [EntryPlace], in zoneID: RecordZone.ID
-    ) throws(StoreError) -> [Record] {
-        var users = UserNames(self)
-        var records: [Record] = []
-        records.reserveCapacity(places.count)
-        for entry in try entries(places) {
-            records.append(try record(entry, in: zoneID, &users))
-        }
-        return records
-    }
-
+    /// The record that the entry holds. Damage names the record where its name can be read.
     func record(
         _ entry: JournalEntry, in zoneID: RecordZone.ID, _ users: inout UserNames
     ) throws(StoreError) -> Record {
-        guard entry.kind == .record else { throw StoreError(JournalError.noEntry(entry.offset)) }
-        return try Record(
-            entry.bytes, entry.payloadRange, version: entry.version, expected: nil, in: zoneID,
-            schema: schema, assets: assets
-        ) { number throws(StoreError) in try users.user(number) }
+        guard entry.kind == .record else { throw StoreError.damaged(entry) }
+        do throws(StoreError) {
+            return try Record(
+                entry.bytes, entry.payloadRange, version: entry.version, expected: nil, in: zoneID,
+                schema: schema, assets: assets, damage: .damaged(entry)
+            ) { number throws(StoreError) in try users.user(number) }
+        } catch {
+            guard error.cause == .damaged, let name = entry.recordName else { throw error }
+            throw error.with(Record.ID(recordName: name, zoneID: zoneID))
+        }
     }
 
     func zoneEntry(_ place: ZonePlace) throws(StoreError) -> ZoneEntry {
@@ -193,19 +186,44 @@ struct StoreReading: Sendable {
             throw StoreError(translating: error)
         }
         guard let zone = entry.withPayload({ try? ZoneEntry($0) }) else {
-            throw StoreError(.damagedPayload(place.offset))
+            throw StoreError.damaged(entry)
         }
         return zone
     }
 
-    /// The record at `place`, which was found by its name.
+    /// The record at `place`, which was found by its name. Damage names the record.
     func record(_ place: EntryPlace, as id: Record.ID) throws(StoreError) -> Record {
-        let entry = try entry(place)
-        guard entry.kind == .record else { throw StoreError(JournalError.noEntry(entry.offset)) }
-        return try Record(
-            entry.bytes, entry.payloadRange, version: entry.version, as: id, schema: schema,
-            assets: assets
-        ) { number throws(StoreError) in try user(number) }
+        do throws(StoreError) {
+            let entry = try entry(place)
+            guard entry.kind == .record else { throw StoreError.damaged(entry) }
+            return try Record(
+                entry.bytes, entry.payloadRange, version: entry.version, as: id, schema: schema,
+                assets: assets, damage: .damaged(entry)
+            ) { number throws(StoreError) in try user(number) }
+        } catch {
+            throw error.mustWait ? error : error.with(id)
+        }
+    }
+
+    /// The fields of a record whose entry is to be repeated in part: all that it names is known.
+    func fields(
+        of entry: JournalEntry, _ head: RecordHead, at cursor: ByteCursor
+    ) throws(StoreError) -> StoredFields {
+        let numbers = store.fold.numbers
+        guard numbers.hasUser(head.creator), numbers.hasUser(head.modifier),
+            numbers.schema.name(head.type) != nil
+        else { throw StoreError.damaged(entry) }
+        do throws(FormatError) {
+            return try StoredFields(
+                entry.bytes, at: cursor, end: entry.payloadRange.upperBound, schema: schema)
+        } catch {
+            throw StoreError.damaged(entry)
+        }
+    }
+
+    /// The error of bytes at `offset` whose checksums hold and that make no sense.
+    func damaged(at offset: JournalOffset) -> StoreError {
+        StoreError(.damaged(view.damage(.payload("content"), at: offset)))
     }
 }
 
@@ -217,7 +235,7 @@ extension JournalEntry {
             guard let head = try? RecordHead(bytes, &cursor) else { return nil }
             return bytes.equals(name, in: head.name)
         }
-        guard let answer else { throw StoreError(.damagedPayload(offset)) }
+        guard let answer else { throw StoreError.damaged(self) }
         return answer
     }
 }
@@ -250,19 +268,20 @@ extension Record {
     /// The record `recordID`, whose payload lies at `range` of `bytes`.
     init(
         _ bytes: [UInt8], _ range: Range<Int>, version: Version, as recordID: ID, schema: Schema,
-        assets: AssetStore?, user: (UInt32) throws(StoreError) -> UserID?
+        assets: AssetStore?, damage: @autoclosure () -> StoreError,
+        user: (UInt32) throws(StoreError) -> UserID?
     ) throws(StoreError) {
         try self.init(
             bytes, range, version: version, expected: recordID, in: recordID.zoneID,
-            schema: schema, assets: assets, user: user)
+            schema: schema, assets: assets, damage: damage(), user: user)
     }
 
     /// The record whose payload lies at `range` of `bytes`: the one that is `expected`, where one
-    /// is, or whichever it is in the zone.
+    /// is, or whichever it is in the zone. Fails with `damage` where these bytes are no record.
     init(
         _ bytes: [UInt8], _ range: Range<Int>, version: Version, expected: ID?,
         in zoneID: RecordZone.ID, schema: Schema, assets: AssetStore?,
-        user: (UInt32) throws(StoreError) -> UserID?
+        damage: @autoclosure () -> StoreError, user: (UInt32) throws(StoreError) -> UserID?
     ) throws(StoreError) {
         let head: RecordHead
         var fields: StoredFields
@@ -282,13 +301,13 @@ extension Record {
             fields = try StoredFields(bytes, at: cursor, end: range.upperBound, schema: schema)
             if fields.hasAssets { fields.assets = assets }
         } catch {
-            throw StoreError(.damagedPayload(version.offset))
+            throw damage()
         }
         guard let name else { throw StoreError.hashCollision }
         let modifier = try user(head.modifier)
         let creator = head.creator == head.modifier ? modifier : try user(head.creator)
         guard let type = schema.name(head.type), let modifier, let creator else {
-            throw StoreError(.damagedPayload(version.offset))
+            throw damage()
         }
         self.init(
             recordType: type, recordID: ID(recordName: name, zoneID: zoneID),
@@ -307,10 +326,10 @@ extension StoreError {
         .internalError, "two record names have the same hash")
 }
 
-extension JournalError {
+extension StoreError {
     /// An entry whose checksum holds and whose payload makes no sense.
-    static func damagedPayload(_ offset: JournalOffset) -> JournalError {
-        .damaged(JournalDamage(.payload("content"), file: "", byte: 0, offset: offset))
+    static func damaged(_ entry: JournalEntry) -> StoreError {
+        StoreError(.damaged(entry.damage(.payload("content"))))
     }
 }
 

@@ -1,12 +1,26 @@
 internal import StratusAssets
-internal import StratusBytes
 package import StratusFiles
 internal import StratusIndex
 internal import StratusJournal
 
 /// Checks every byte of a store without opening it.
 package struct StoreVerification: Sendable {
-    package var findings: [StoreError.Place] = []
+    /// Something that is not as it should be, and what it means.
+    package struct Finding: Sendable, Hashable {
+        package enum Severity: String, Sendable {
+            /// Bytes of the store are not what was written.
+            case damage
+            /// The end of the journal is not whole, and may have been acknowledged.
+            case possibleLoss
+            /// A write at the end of the journal was cut off. No damage.
+            case tornTail
+        }
+
+        package var place: StoreError.Place
+        package var severity = Severity.damage
+    }
+
+    package var findings: [Finding] = []
     package var segmentCount = 0
     package var entryCount = 0
     package var commitCount = 0
@@ -47,15 +61,18 @@ package struct StoreVerification: Sendable {
         let length = manifest.length
         var hasAssets = false
         var lostChunks = 0
-        try verifier.run { entry in
+        var payloads = PayloadCheck()
+        try verifier.run { entry, isBehindDamage in
             hasAssets = hasAssets || entry.kind == .chunks
             if entry.kind == .lostChunks {
                 lostChunks += entry.payloadRange.count / ChunkAddress.length
             }
             progress(entry.offset.bytes(since: .zero), length)
-            return Self.check(entry)
+            return payloads.fault(of: entry, isBehindDamage: isBehindDamage)
         }
-        findings = verifier.findings.map { StoreError.Place($0) }
+        findings = verifier.findings.map {
+            Finding(place: StoreError.Place($0.damage), severity: Finding.Severity($0.severity))
+        }
         segmentCount = verifier.segmentCount
         entryCount = verifier.entryCount
         commitCount = verifier.commitCount
@@ -65,10 +82,11 @@ package struct StoreVerification: Sendable {
             try verify(checkpoint, of: manifest, in: storage)
         }
         // What the journal says of chunks can only be believed if it is whole itself.
-        guard hasAssets, findings.allSatisfy(Self.isOfIndex) else { return }
+        let damage = findings.filter { $0.severity == .damage }
+        guard hasAssets, damage.allSatisfy({ Self.isOfIndex($0.place) }) else { return }
         let assets = try AssetVerification(
-            storage, manifest, lostChunks: lostChunks, resuming: findings.isEmpty)
-        findings += assets.findings
+            storage, manifest, lostChunks: lostChunks, resuming: damage.isEmpty)
+        findings += assets.findings.map { Finding(place: $0) }
         chunkCount = assets.chunkCount
         chunkBytes = assets.chunkBytes
     }
@@ -80,11 +98,10 @@ package struct StoreVerification: Sendable {
         let tables = TableStore(
             storage, cache: BlockCache(limit: 0), storeID: StoreIdentity(manifest).idBits)
         guard let index = StoreFold.State(checkpoint, tables, ReleasedFiles())?.index else {
-            findings.append(
-                StoreError.Place(
-                    JournalDamage(
-                        .checkpoint("refused"), file: manifest.fileName,
-                        byte: manifest.checkpointPlace)))
+            find(
+                JournalDamage(
+                    .checkpoint("refused"), file: manifest.fileName,
+                    byte: manifest.checkpointPlace))
             return
         }
         tableBytes = index.statistics.runs.reduce(0) { $0 + $1.bytes }
@@ -94,52 +111,27 @@ package struct StoreVerification: Sendable {
                 try index.verify(number)
             } catch {
                 guard case .damaged(let damage) = error else { throw JournalError(error) }
-                findings.append(StoreError.Place(JournalDamage(damage)))
+                find(JournalDamage(damage))
             }
         }
+    }
+
+    private mutating func find(_ damage: JournalDamage) {
+        findings.append(Finding(place: StoreError.Place(damage)))
     }
 
     /// Whether a finding is about what can be made anew from the journal.
     package static func isOfIndex(_ place: StoreError.Place) -> Bool {
         place.kind.hasPrefix("checkpoint.") || place.file.hasPrefix(Manifest.Checkpoint.filePrefix)
     }
+}
 
-    /// What is wrong with the payload of an entry whose frame is whole.
-    private static func check(_ entry: JournalEntry) -> StaticString? {
-        entry.withPayload { bytes -> StaticString? in
-            do throws(FormatError) {
-                switch entry.kind {
-                case .record:
-                    let whole = entry.bytes.span.extracting(0..<entry.payloadRange.upperBound)
-                    var cursor = ByteCursor(at: entry.payloadRange.lowerBound)
-                    let head = try RecordHead(whole, &cursor)
-                    _ = try head.name(in: whole)
-                    _ = try head.parent(in: whole)
-                    let fields = try StoredFields(
-                        entry.bytes, at: cursor, end: entry.payloadRange.upperBound,
-                        schema: .empty)
-                    var isWhole = true
-                    fields.forEach { field in
-                        isWhole = fields.value(field, in: .default) != nil
-                        return isWhole
-                    }
-                    return isWhole ? nil : "value"
-                case .tombstone: _ = try Tombstone(bytes)
-                case .zone: _ = try ZoneEntry(bytes)
-                case .user: _ = try UserEntry(bytes)
-                case .names, .preamble: _ = try SchemaAddition(bytes)
-                case .mark: _ = try MarkEntry(bytes)
-                case .operation: _ = try OperationEntry(bytes)
-                case .clientToken: _ = try ClientTokenEntry(bytes)
-                case .chunks: try ChunkEntry.forEach(bytes) { _, _ in }
-                case .lostChunks: try LostChunksEntry.forEach(bytes) { _ in }
-                case .trailer, .closingMark: break
-                default: return entry.kind.mayBeIgnored ? nil : "kind"
-                }
-                return nil
-            } catch {
-                return "content"
-            }
+extension StoreVerification.Finding.Severity {
+    fileprivate init(_ severity: JournalFinding.Severity) {
+        switch severity {
+        case .damage: self = .damage
+        case .possibleLoss: self = .possibleLoss
+        case .tornTail: self = .tornTail
         }
     }
 }

@@ -36,8 +36,13 @@ public struct StoreError: Error, Sendable, Equatable {
         case locked(holder: String)
         /// An earlier sync failed: the store takes no changes until it is opened again.
         case poisoned
+        /// The store's directory, or the file named here, was removed, replaced or added while the
+        /// container was open: it takes no changes until it is opened again.
+        case fencedOut(String)
         /// The disk or the file system failed; the text names call and file.
         case inputOutput(String)
+        /// The process, or the system, has as many files open as it may.
+        case tooManyFiles
         /// The file system does not let us.
         case notPermitted(String)
         /// The container was closed.
@@ -57,6 +62,7 @@ public struct StoreError: Error, Sendable, Equatable {
         var item: Item?
         var cause: Cause?
         var place: Place?
+        var otherPlaces: [Place] = []
         var retryAfter: Duration?
         var clientRecord: Record?
         var serverRecord: Record?
@@ -106,6 +112,8 @@ public struct StoreError: Error, Sendable, Equatable {
         get { content.place }
         set { content.place = newValue }
     }
+    /// All places that are damaged, as far as the call found them; ``place`` is the first.
+    public var places: [Place] { (content.place.map { [$0] } ?? []) + content.otherPlaces }
     /// How long to wait before the same call is made again, where the store can tell.
     public var retryAfter: Duration? {
         get { content.retryAfter }
@@ -159,6 +167,13 @@ extension StoreError {
         // Half of a request is of no help where one item alone is too large.
         if code == .limitExceeded, item != nil { return .correctRequest }
         return code.remedy
+    }
+
+    /// The same error of more places.
+    func adding(_ places: [Place]) -> StoreError {
+        var error = self
+        error.content.otherPlaces += places
+        return error
     }
 
     func with(_ recordID: Record.ID) -> StoreError {

@@ -69,7 +69,7 @@ extension DatabaseSnapshot {
 
     /// What a zone takes.
     public func usage(ofZoneWith id: RecordZone.ID) throws(StoreError) -> Usage {
-        let reading = reading
+        let reading = try reading
         guard let zone = try usedZone(id, reading) else { return Usage() }
         return Usage(try reading.value(.activity(zone.number)))
     }

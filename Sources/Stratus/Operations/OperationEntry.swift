@@ -19,12 +19,14 @@ struct OperationEntry: Equatable, Sendable {
         var creator: Hash128
 
         /// Where it lies, told from the version of the entry of the operation.
-        func offset(from operation: Version) throws(StoreError) -> JournalOffset {
+        func offset(
+            from operation: Version, _ reading: StoreReading
+        ) throws(StoreError) -> JournalOffset {
             switch place {
             case .at(let offset): return offset
             case .before(let units):
                 guard units <= operation.offset.rawValue else {
-                    throw StoreError(.damagedPayload(operation.offset))
+                    throw reading.damaged(at: operation.offset)
                 }
                 return JournalOffset(rawValue: operation.offset.rawValue - units)
             }

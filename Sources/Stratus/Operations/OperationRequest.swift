@@ -199,7 +199,7 @@ extension OperationRequest {
             let entry = try reading.entry(EntryPlace(value))
             guard let time = entry.commitTime, entry.kind == .operation,
                 let operation = entry.withPayload({ try? OperationEntry($0) })
-            else { throw StoreError(.damagedPayload(entry.offset)) }
+            else { throw StoreError.damaged(entry) }
             guard operation.id == id, operation.caller == caller.bits,
                 !OperationEntry.isExpired(time, at: now)
             else { return true }

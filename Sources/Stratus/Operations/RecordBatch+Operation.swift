@@ -8,7 +8,7 @@ extension RecordBatch {
         of operation: OperationEntry, _ version: Version, _ reading: StoreReading
     ) throws(StoreError) -> [ItemResult] {
         guard operation.outcomes.count == items.count else {
-            throw StoreError(.damagedPayload(version.offset))
+            throw reading.damaged(at: version.offset)
         }
         var results = [ItemResult](repeating: .unchanged, count: items.count)
         for (index, outcome) in zip(byName, operation.outcomes) {
@@ -21,7 +21,7 @@ extension RecordBatch {
                         StoreError(StoreError.Code(rawValue: code), reason), of: item,
                         Version(rawValue: server), reading))
             case (.gone, .delete): break
-            default: throw StoreError(.damagedPayload(version.offset))
+            default: throw reading.damaged(at: version.offset)
             }
         }
         explainFailures(in: &results)
@@ -46,7 +46,7 @@ extension RecordBatch {
         _ reading: StoreReading
     ) throws(StoreError) -> Record {
         let version = Version(
-            incarnation: operation.incarnation, offset: try saved.offset(from: operation))
+            incarnation: operation.incarnation, offset: try saved.offset(from: operation, reading))
         let name = record.recordID.recordName
         if let kept = try entry(named: name, version, reading) {
             var users = UserNames(reading)
@@ -96,8 +96,8 @@ extension StoreReading {
         _ id: RecordZone.ID, in scope: DatabaseScope
     ) throws(StoreError) -> UInt32? {
         guard let database = try database(scope),
-            let value = try value(.zone(database, hash(id.zoneName))),
-            let place = ZonePlace(value), place.isAlive
+            let place = try ZonePlace.decoded(value(.zone(database, hash(id.zoneName)))),
+            place.isAlive
         else { return nil }
         return place.number
     }
@@ -108,15 +108,15 @@ extension DatabaseSnapshot {
     func clientToken(
         in zone: ZonePlace, _ reading: StoreReading
     ) throws(StoreError) -> [UInt8]? {
-        guard let caller else { return nil }
-        let identity = ClientTokenEntry.identity(caller.bits, device ?? "")
+        guard let user else { return nil }
+        let identity = ClientTokenEntry.identity(user.bits, device ?? "")
         let key = IndexKey.clientToken(
             zone.number, Hash128(identity.span, seed: reading.identity.secret))
         guard let value = try reading.value(key) else { return nil }
         let entry = try reading.entry(EntryPlace(value))
         guard let said = entry.withPayload({ try? ClientTokenEntry($0) }) else {
-            throw StoreError(.damagedPayload(entry.offset))
+            throw StoreError.damaged(entry)
         }
-        return said.caller == caller.bits && said.device == device ?? "" ? said.token : nil
+        return said.caller == user.bits && said.device == device ?? "" ? said.token : nil
     }
 }

@@ -17,6 +17,9 @@ public struct ContentHash: Hashable, Sendable, CustomStringConvertible {
 
 extension Database {
     /// The hash of a zone. With `includingSystem`, change tags, dates and users count too.
+    ///
+    /// - Throws: ``StoreError`` with the cause ``StoreError/Cause/damaged`` where a record cannot be
+    ///   read; its ``StoreError/places`` are all that were found.
     public nonisolated(nonsending) func contentHash(
         of id: RecordZone.ID, includingSystem: Bool = false
     ) async throws(StoreError) -> ContentHash {
@@ -52,19 +55,26 @@ extension DatabaseSnapshot {
     package func contentHash(
         of id: RecordZone.ID?, includingSystem: Bool, progress: (Int) -> Void
     ) throws(StoreError) -> ContentHash {
-        let reading = reading
+        let reading = try reading
         if let id {
             return try reading.contentHash(
                 of: try zone(id, reading), id, includingSystem: includingSystem, progress)
         }
         var hashes: [ContentHash] = []
         var count = 0
+        var damage: StoreError?
         for (id, place) in try livingZones(reading).sorted(by: { $0.0.precedes($1.0) }) {
-            let hash = try reading.contentHash(
-                of: place, id, includingSystem: includingSystem, { progress(count + $0) })
-            count += hash.recordCount
-            if hash.recordCount > 0 || !id.isDefault { hashes.append(hash) }
+            do throws(StoreError) {
+                let hash = try reading.contentHash(
+                    of: place, id, includingSystem: includingSystem, { progress(count + $0) })
+                count += hash.recordCount
+                if hash.recordCount > 0 || !id.isDefault { hashes.append(hash) }
+            } catch {
+                guard error.cause == .damaged else { throw error }
+                damage = damage?.adding(error.places) ?? error
+            }
         }
+        if let damage { throw damage }
         var writer = ByteWriter()
         writer.varint(hashes.count)
         for hash in hashes { writer.append(hash.digest) }
@@ -81,8 +91,10 @@ extension StoreReading {
         var count = 0
         var places: [EntryPlace] = []
         var length = 0
+        // There is no hash of what cannot be read; that all of it is named is worth reading on.
+        var skipped = SkippedDamage(isAllowed: true)
         func add() throws(StoreError) {
-            for record in try records(places, in: id) {
+            for record in try records(places, in: id, &skipped) {
                 sum.add(SHA256.hash(record.canonicalBytes(includingSystem: includingSystem)))
             }
             count += places.count
@@ -99,6 +111,9 @@ extension StoreReading {
             return true
         }
         try add()
+        if let first = skipped.errors.first {
+            throw skipped.errors.dropFirst().reduce(first) { $0.adding($1.places) }
+        }
         var writer = ByteWriter()
         writer.countedText(id.zoneName)
         writer.varint(count)

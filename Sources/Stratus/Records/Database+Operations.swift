@@ -17,7 +17,10 @@ extension Database {
     ) async throws(StoreError) -> [Result<Record?, StoreError>] {
         try admit(operations)
         var call = try CallByZone(operations, of: self)
-        let found = try await findingHeldAssets(redeeming(operations))
+        let (claimed, claims) = try claimingReceipts(of: operations)
+        var outcomes: [Result<Record?, StoreError>] = []
+        defer { claims.end(outcomes) }
+        let found = try await findingHeldAssets(claimed)
         let uploaded = try await upload(found, progress)
         if uploaded.assets != nil { call = try CallByZone(uploaded.operations, of: self) }
         let operation = try operation(
@@ -32,8 +35,7 @@ extension Database {
                 call.fail(zone, error)
             }
         }
-        let outcomes = uploaded.outcomes(call.results, of: operations)
-        useReceipts(of: operations, outcomes)
+        outcomes = uploaded.outcomes(call.results, of: operations)
         return outcomes
     }
 }

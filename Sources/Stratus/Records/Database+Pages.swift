@@ -13,6 +13,9 @@ public struct RecordPage: Sendable {
 
     /// In an order of the store's own.
     public internal(set) var records: [Record] = []
+    /// Why records that belong here are missing, where the caller asked to skip what is damaged:
+    /// each with its ``StoreError/place`` and, where that can be read, its name.
+    public internal(set) var skipped: [StoreError] = []
     /// Nil at the end. Records that are saved meanwhile may or may not appear.
     public internal(set) var cursor: Cursor?
 }
@@ -20,17 +23,21 @@ public struct RecordPage: Sendable {
 extension Database {
     /// The records of a zone, or those of one type, a page at a time.
     ///
-    /// - Parameter resultsLimit: the most records in the page; the store may stop earlier.
+    /// - Parameters:
+    ///   - resultsLimit: the most records in the page; the store may stop earlier.
+    ///   - skippingDamaged: gives the records that can be read, and says in ``RecordPage/skipped``
+    ///     which cannot. Without it one that is damaged ends the call.
     /// - Throws: ``StoreError`` with `zoneNotFound`, `invalidArguments` where the cursor is another
-    ///   zone's.
+    ///   zone's, and with the cause ``StoreError/Cause/damaged``.
     public nonisolated(nonsending) func records(
         inZoneWith id: RecordZone.ID, type: String? = nil, desiredKeys: [String]? = nil,
-        resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil
+        resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil,
+        skippingDamaged: Bool = false
     ) async throws(StoreError) -> RecordPage {
         try await read { snapshot throws(StoreError) in
             try snapshot.records(
                 inZoneWith: id, type: type, desiredKeys: desiredKeys, resultsLimit: resultsLimit,
-                from: cursor)
+                from: cursor, skippingDamaged: skippingDamaged)
         }
     }
 }
@@ -39,9 +46,12 @@ extension DatabaseSnapshot {
     /// The records of a zone, or those of one type, a page at a time: as of ``Database``.
     public func records(
         inZoneWith id: RecordZone.ID, type: String? = nil, desiredKeys: [String]? = nil,
-        resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil
+        resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil,
+        skippingDamaged: Bool = false
     ) throws(StoreError) -> RecordPage {
-        try page(ofZoneWith: id, desiredKeys, resultsLimit, from: cursor) { zone, reading in
+        try page(
+            ofZoneWith: id, desiredKeys, resultsLimit, from: cursor, skippingDamaged
+        ) { zone, reading in
             guard let type else { return KeySpace.records.key(zone: zone) }
             return reading.schema.number(type).map {
                 KeySpace.types.key(zone: zone).appending($0)
@@ -52,9 +62,12 @@ extension DatabaseSnapshot {
     /// The records of a zone whose parent is the record of that name, a page at a time.
     package func records(
         inZoneWith id: RecordZone.ID, withParent parent: String, desiredKeys: [String]? = nil,
-        resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil
+        resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil,
+        skippingDamaged: Bool = false
     ) throws(StoreError) -> RecordPage {
-        try page(ofZoneWith: id, desiredKeys, resultsLimit, from: cursor) { zone, reading in
+        try page(
+            ofZoneWith: id, desiredKeys, resultsLimit, from: cursor, skippingDamaged
+        ) { zone, reading in
             .children(zone, of: reading.hash(parent))
         }
     }
@@ -63,9 +76,10 @@ extension DatabaseSnapshot {
     /// and go on with the hash of the record's name; none where it says nothing.
     private func page(
         ofZoneWith id: RecordZone.ID, _ desiredKeys: [String]?, _ resultsLimit: Int?,
-        from cursor: RecordPage.Cursor?, _ prefix: (UInt32, StoreReading) -> IndexKey?
+        from cursor: RecordPage.Cursor?, _ skippingDamaged: Bool,
+        _ prefix: (UInt32, StoreReading) -> IndexKey?
     ) throws(StoreError) -> RecordPage {
-        let reading = reading
+        let reading = try reading
         guard let zone = try usedZone(id, reading) else { return RecordPage() }
         guard cursor.map({ $0.zone == zone.number }) ?? true else {
             throw StoreError(.invalidArguments, "the cursor is of another zone")
@@ -73,8 +87,10 @@ extension DatabaseSnapshot {
         guard let prefix = prefix(zone.number, reading) else { return RecordPage() }
         let limit = Page(resultsLimit).limit
         let (places, next) = try reading.places(prefix, zone.number, from: cursor, limit)
-        let records = try reading.records(places, in: id)
-        return RecordPage(records: records.map { $0.showing(desiredKeys) }, cursor: next)
+        var skipped = SkippedDamage(isAllowed: skippingDamaged)
+        let records = try reading.records(places, in: id, &skipped)
+        return RecordPage(
+            records: records.map { $0.showing(desiredKeys) }, skipped: skipped.errors, cursor: next)
     }
 }
 

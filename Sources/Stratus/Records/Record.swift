@@ -67,7 +67,7 @@ public struct Record: Sendable {
             }
             let value = stored.value(field, in: recordID.zoneID)
             return field.kind.element == .asset
-                ? value?.mappingAssets { $0.found(in: key, of: recordID) } : value
+                ? value.mappingAssets { $0.found(in: key, of: recordID) } : value
         }
     }
 
@@ -182,6 +182,9 @@ public struct Record: Sendable {
     public var changedKeys: [String] { edits.all.map(\.key).sorted() }
 
     /// Changes with every save; compared for equality only. Nil until saved.
+    ///
+    /// The difference of two tags tells their holder about how many bytes all users of the store wrote
+    /// in between: `Formats/Token.md`.
     public var recordChangeTag: String? { version.map { String($0) } }
     /// When the record was first saved.
     public var creationDate: Date? { system.map { Date(milliseconds: $0.created) } }

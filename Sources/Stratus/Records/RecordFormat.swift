@@ -14,6 +14,14 @@ extension EntryKind {
     static let clientToken = EntryKind(rawValue: 41)
     static let chunks = EntryKind(rawValue: 42)
     static let lostChunks = EntryKind(rawValue: 43)
+
+    /// Whether the frame carries the number of a zone that was made before.
+    var isInZone: Bool {
+        switch self {
+        case .record, .tombstone, .operation, .clientToken: true
+        default: false
+        }
+    }
 }
 
 /// What stands before the fields in the entry of a record: `Formats/Record.md`, "Record".
@@ -124,6 +132,7 @@ struct RecordHead: Equatable, Sendable {
         if flags & (Flag.isUpdate | Flag.isMoved) != 0 {
             creator = try cursor.varint32(bytes)
             created = try cursor.signedVarint(bytes)
+            guard created.magnitude < 1 << 53 else { throw .value("created") }
         }
         previous = .none
         if flags & Flag.hasPrevious != 0 {
@@ -193,7 +202,7 @@ struct RecordHead: Equatable, Sendable {
     }
 }
 
-/// The fields of a record as they lie in its entry, read one at a time.
+/// The fields of a record as they lie in its entry, all checked, decoded one at a time.
 struct StoredFields: Sendable {
     /// The bytes of the entry, shared with it.
     let bytes: [UInt8]
@@ -206,6 +215,8 @@ struct StoredFields: Sendable {
     /// Whether any of them is an asset, or a list of assets.
     let hasAssets: Bool
     let schema: Schema
+    /// The greatest number of a field.
+    private let greatest: UInt32?
     /// Where the bytes of assets are read.
     var assets: AssetStore?
     /// The fields that a fetch asked for; nil: all.
@@ -221,14 +232,17 @@ struct StoredFields: Sendable {
         hasEncrypted = false
         hasAssets = false
         schema = .empty
+        greatest = nil
     }
 
-    /// The table begins at `cursor`; the payload ends at `end`.
+    /// Checks the field table, which begins at `cursor`, and every value; the payload ends at `end`.
+    /// Fails where any of it cannot be decoded, so that no field is taken for absent. Without a
+    /// schema the numbers of the fields are not checked.
     init(
-        _ bytes: [UInt8], at cursor: ByteCursor, end: Int, schema: Schema
+        _ bytes: [UInt8], at cursor: ByteCursor, end: Int, schema: Schema?
     ) throws(FormatError) {
         self.bytes = bytes
-        self.schema = schema
+        self.schema = schema ?? .empty
         var cursor = cursor
         let span = bytes.span.extracting(0..<end)
         count = try cursor.count(span, upTo: cursor.remaining(span) / 3)
@@ -250,6 +264,20 @@ struct StoredFields: Sendable {
         values = cursor.position
         self.hasEncrypted = hasEncrypted
         self.hasAssets = hasAssets
+        greatest = last
+        if let schema { try checkNumbers(schema) }
+        var start = values
+        cursor.position = table
+        for _ in 0..<count {
+            let column = try FieldTable.next(span, &cursor)
+            try ValueFormat.check(span, in: start..<start + column.length, column.kind)
+            start += column.length
+        }
+    }
+
+    /// Whether every field has a name; their numbers rise.
+    func checkNumbers(_ schema: Schema) throws(FormatError) {
+        if let greatest, schema.name(greatest) == nil { throw .value("field number") }
     }
 
     /// One row of the field table, and where its value lies.
@@ -292,10 +320,14 @@ struct StoredFields: Sendable {
         return nil
     }
 
-    /// Decodes a value; nil where the bytes are none, which the checksum makes our own mistake.
-    func value(_ field: Field, in zone: RecordZone.ID) -> RecordValue? {
-        try? ValueFormat.value(
-            bytes, in: field.range, kind: field.kind, zone: zone, assets: assets)
+    /// Decodes a value, which was checked before.
+    func value(_ field: Field, in zone: RecordZone.ID) -> RecordValue {
+        do throws(FormatError) {
+            return try ValueFormat.value(
+                bytes, in: field.range, kind: field.kind, zone: zone, assets: assets)
+        } catch {
+            preconditionFailure("a value that was checked cannot be decoded: \(error)")
+        }
     }
 }
 

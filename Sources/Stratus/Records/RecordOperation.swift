@@ -12,6 +12,8 @@ package enum RecordOperation: Sendable {
         case .delete(let id, _): id
         }
     }
+
+    var isDeletion: Bool { if case .delete = self { true } else { false } }
 }
 
 /// What a save does to a record that is there.
@@ -59,7 +61,7 @@ extension StoreReading {
         if entry.zone != current.zone, try !wasMoved(entry, to: current) { return nil }
         return try Record(
             entry.bytes, entry.payloadRange, version: entry.version, as: id, schema: schema,
-            assets: assets
+            assets: assets, damage: .damaged(entry)
         ) { number throws(StoreError) in try user(number) }
     }
 

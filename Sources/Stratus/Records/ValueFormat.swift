@@ -84,31 +84,68 @@ enum ValueFormat {
         writer.double(location.timestamp.timeIntervalSinceReferenceDate)
     }
 
+    /// Gives `body` where the value lies that fills `range` or, of a list, each of its elements.
+    static func forEachElement(
+        _ bytes: Span<UInt8>, in range: Range<Int>, _ kind: FieldKind,
+        _ body: (Range<Int>) throws(FormatError) -> Void
+    ) throws(FormatError) {
+        guard kind.isList else { return try body(range) }
+        let part = bytes.extracting(0..<range.upperBound)
+        var cursor = ByteCursor(at: range.lowerBound)
+        let count = try cursor.count(part, upTo: range.count)
+        guard kind.element != nil || count == 0 else { throw .value("count") }
+        for _ in 0..<count {
+            let length = try cursor.count(part, upTo: cursor.remaining(part))
+            try body(try cursor.range(part, count: length))
+        }
+        try cursor.end(part)
+    }
+
+    /// Fails exactly where ``value(_:in:kind:zone:assets:)`` does, and makes no value.
+    static func check(
+        _ bytes: Span<UInt8>, in range: Range<Int>, _ kind: FieldKind
+    ) throws(FormatError) {
+        try forEachElement(bytes, in: range, kind) { place throws(FormatError) in
+            guard let element = kind.element else { throw .value("field kind") }
+            try check(bytes, in: place, element)
+        }
+    }
+
+    private static func check(
+        _ bytes: Span<UInt8>, in range: Range<Int>, _ kind: ValueKind
+    ) throws(FormatError) {
+        switch kind {
+        case .bytes: return
+        case .string: guard bytes.isText(in: range) else { throw .text }
+        case .double, .date: guard range.count == 8 else { throw .value("length") }
+        case .location: guard range.count == 64 else { throw .value("length") }
+        case .reference: _ = try ReferenceFields.read(bytes, in: range)
+        case .int64, .asset:
+            let part = bytes.extracting(0..<range.upperBound)
+            var cursor = ByteCursor(at: range.lowerBound)
+            if kind == .asset {
+                _ = try AssetContent(part, &cursor)
+            } else {
+                _ = try cursor.signedVarint(part)
+            }
+            try cursor.end(part)
+        }
+    }
+
     /// Reads the value of `kind` that fills `range`.
     static func value(
         _ bytes: [UInt8], in range: Range<Int>, kind: FieldKind, zone: RecordZone.ID,
         assets: AssetStore? = nil
     ) throws(FormatError) -> RecordValue {
-        guard kind.isList else {
-            guard let element = kind.element else { throw .value("field kind") }
+        if !kind.isList, let element = kind.element {
             return try value(bytes, in: range, kind: element, zone: zone, assets: assets)
         }
-        let part = bytes.span.extracting(0..<range.upperBound)
-        var cursor = ByteCursor(at: range.lowerBound)
-        let count = try cursor.count(part, upTo: range.count)
-        guard let element = kind.element else {
-            guard count == 0 else { throw .value("count") }
-            try cursor.end(part)
-            return .list([])
-        }
         var elements: [RecordValue] = []
-        for _ in 0..<count {
-            let length = try cursor.count(part, upTo: cursor.remaining(part))
-            let place = try cursor.range(part, count: length)
+        try forEachElement(bytes.span, in: range, kind) { place throws(FormatError) in
+            guard let element = kind.element else { throw .value("field kind") }
             elements.append(
                 try value(bytes, in: place, kind: element, zone: zone, assets: assets))
         }
-        try cursor.end(part)
         return .list(elements)
     }
 
@@ -134,10 +171,9 @@ enum ValueFormat {
         case .location:
             result = .location(try location(part, &cursor))
         case .reference:
-            guard let action = Reference.Action(rawValue: try cursor.uint8(part)) else {
-                throw .value("action")
-            }
-            let name = try cursor.text(part, count: cursor.remaining(part))
+            let (action, target) = try ReferenceFields.read(part, in: range)
+            cursor.position = target.lowerBound
+            let name = try cursor.text(part, count: target.count)
             result = .reference(
                 Reference(
                     recordID: Record.ID(recordName: name, zoneID: zone), action: action))

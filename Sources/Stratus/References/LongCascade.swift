@@ -138,7 +138,7 @@ struct LongCascade {
     /// What lies at the place itself is behind it.
     private static func behind(_ place: JournalOffset, _ zone: ZonePlace) -> Version {
         Version(
-            incarnation: zone.incarnation, offset: JournalOffset(rawValue: place.rawValue - 1))
+            incarnation: zone.incarnation, offset: place.previous)
     }
 
     private func hasChild(_ name: Hash128) throws(StoreError) -> Bool {
@@ -164,7 +164,7 @@ struct LongCascade {
         var tombstones: [(name: Hash128, version: Version)] = []
         for entry in try reading.entries(places) {
             guard let tombstone = entry.withPayload({ try? Tombstone($0) }) else {
-                throw StoreError(.damagedPayload(entry.offset))
+                throw StoreError.damaged(entry)
             }
             tombstones.append((reading.hash(tombstone.name), entry.version))
         }
@@ -177,7 +177,8 @@ struct LongCascade {
     }
 
     private mutating func append(_ place: EntryPlace) throws(StoreError) {
-        let tombstone = try reading.entry(place).tombstone(by: user, now: role.now / 1000)
+        let tombstone = try reading.entry(place).tombstone(
+            by: user, now: role.now / 1000, reading.schema)
         try buffer.add(.tombstone, in: zone, limit: role.payloadLimit) {
             tombstone.write(to: &$0)
         }

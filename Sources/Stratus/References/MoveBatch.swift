@@ -43,15 +43,15 @@ struct MoveBatch: RecordedRequest {
         of operation: OperationEntry, _ version: Version, _ reading: StoreReading
     ) throws(StoreError) -> [ItemResult] {
         guard operation.outcomes.count == ids.count else {
-            throw StoreError(.damagedPayload(version.offset))
+            throw reading.damaged(at: version.offset)
         }
         var results = [ItemResult](repeating: .unchanged, count: ids.count)
         var users = UserNames(reading)
         for (index, outcome) in zip(byName, operation.outcomes) {
             guard case .saved(let saved) = outcome else {
-                throw StoreError(.damagedPayload(version.offset))
+                throw reading.damaged(at: version.offset)
             }
-            let offset = try saved.offset(from: version)
+            let offset = try saved.offset(from: version, reading)
             guard let entry = try reading.keptEntry(at: offset), entry.kind == .record,
                 try entry.isRecord(named: ids[index].recordName)
             else {
@@ -174,8 +174,13 @@ private struct Move {
     mutating func check(_ preparation: inout Preparation) throws(StoreError) {
         for index in moved.indices {
             let entry = try reading.entry(moved[index].place)
-            let tombstone = try entry.tombstone(by: user, now: 0)
+            let tombstone = try entry.tombstone(by: user, now: 0, reading.schema)
             let id = Record.ID(recordName: tombstone.name, zoneID: batch.source)
+            guard UserID(recordName: tombstone.name) == nil else {
+                throw StoreError(
+                    .permissionFailure, "a user's record stays in the default zone"
+                ).with(id)
+            }
             var isApart = tombstone.parent.map { !names.contains(reading.hash($0)) } ?? false
             for link in tombstone.owners {
                 let target = reading.hash(link.target)
@@ -233,7 +238,9 @@ private struct Move {
     ) throws(StoreError) -> Int {
         let entry = try reading.entry(moved.place)
         let (old, fields) = try entry.recordHead()
-        var tombstone = try entry.tombstone(by: user, now: role.now / 1000)
+        // They are written again as they are.
+        _ = try reading.fields(of: entry, old, at: fields)
+        var tombstone = try entry.tombstone(by: user, now: role.now / 1000, reading.schema)
         tombstone.destination = new.number
         var head = RecordHead(
             type: old.type, modified: tombstone.deleted, modifier: user, created: old.created,

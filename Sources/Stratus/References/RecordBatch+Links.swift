@@ -18,12 +18,10 @@ extension RecordBatch {
             late.merge(try addCascade(&encoder, &preparation, sink: sink)) { first, _ in first }
         }
         if preparation.needsCommitter { return }
-        var again = self
         for (index, error) in late {
-            again.refused[index] = error.with(items[index].recordID)
             preparation.results[index] = .failed(error.with(items[index].recordID))
         }
-        if !late.isEmpty, !isAtomic { preparation.again = again }
+        if !isAtomic { preparation.again = again(without: late) }
         encoder.finish(&preparation)
     }
 

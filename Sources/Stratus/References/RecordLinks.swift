@@ -101,20 +101,24 @@ enum ReferenceFields {
         _ bytes: Span<UInt8>, in range: Range<Int>, _ kind: FieldKind,
         _ body: (Reference.Action, Range<Int>) -> Void
     ) throws(FormatError) {
-        func look(_ place: Range<Int>) throws(FormatError) {
-            guard !place.isEmpty else { throw .truncated }
-            guard let action = Reference.Action(rawValue: bytes.uint8(at: place.lowerBound)) else {
-                throw .value("action")
-            }
-            body(action, place.lowerBound + 1..<place.upperBound)
+        try ValueFormat.forEachElement(bytes, in: range, kind) { place throws(FormatError) in
+            let (action, target) = try read(bytes, in: place)
+            body(action, target)
         }
-        guard kind.isList else { return try look(range) }
-        let part = bytes.extracting(0..<range.upperBound)
-        var cursor = ByteCursor(at: range.lowerBound)
-        for _ in 0..<(try cursor.count(part, upTo: range.count)) {
-            let length = try cursor.count(part, upTo: cursor.remaining(part))
-            try look(try cursor.range(part, count: length))
+    }
+
+    /// The action of the reference that fills `range`, and where the target's name lies.
+    static func read(
+        _ bytes: Span<UInt8>, in range: Range<Int>
+    ) throws(FormatError) -> (action: Reference.Action, target: Range<Int>) {
+        guard !range.isEmpty else { throw .truncated }
+        guard let action = Reference.Action(rawValue: bytes.uint8(at: range.lowerBound)) else {
+            throw .value("action")
         }
+        let target = range.lowerBound + 1..<range.upperBound
+        guard 1...NameRules.limit ~= target.count else { throw .value("target") }
+        guard bytes.isText(in: target) else { throw .text }
+        return (action, target)
     }
 }
 
@@ -127,13 +131,25 @@ extension JournalEntry {
                 bytes.span.extracting(0..<payloadRange.upperBound), &cursor)
             return (head, cursor)
         } catch {
-            throw StoreError(.damagedPayload(offset))
+            throw StoreError.damaged(self)
         }
     }
 
-    /// The tombstone of the record that the entry holds, which has all of its links.
-    func tombstone(by user: UInt32, now: Int64) throws(StoreError) -> Tombstone {
+    /// The name of the record that the entry holds; nil where it cannot be read.
+    var recordName: String? {
+        withPayload { bytes in
+            var cursor = ByteCursor()
+            return try? RecordHead(bytes, &cursor).name(in: bytes)
+        }
+    }
+
+    /// The tombstone of the record that the entry holds, which has all of its links. The values of
+    /// the fields need not make sense, so that a damaged record can be deleted.
+    func tombstone(
+        by user: UInt32, now: Int64, _ schema: Schema
+    ) throws(StoreError) -> Tombstone {
         let (head, fields) = try recordHead()
+        guard schema.name(head.type) != nil else { throw StoreError.damaged(self) }
         let span = bytes.span.extracting(0..<payloadRange.upperBound)
         do throws(FormatError) {
             var tombstone = Tombstone(
@@ -145,7 +161,7 @@ extension JournalEntry {
             if head.hasOwners { tombstone.owners = try owners(from: fields) }
             return tombstone
         } catch {
-            throw StoreError(.damagedPayload(offset))
+            throw StoreError.damaged(self)
         }
     }
 

@@ -31,7 +31,8 @@ struct UserID: Hashable, Sendable {
 
     private static func bits(of name: String) -> Hash128? {
         guard name.utf8.count == 33, name.utf8.first == UInt8(ascii: "_"),
-            let bytes = Hex.decode(name.dropFirst())
+            let bytes = Hex.decode(String(decoding: name.utf8.dropFirst(), as: UTF8.self)),
+            bytes.count == 16
         else { return nil }
         let word = { (range: Range<Int>) in bytes[range].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         }

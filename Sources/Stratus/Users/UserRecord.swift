@@ -1,8 +1,7 @@
 internal import StratusIndex
 internal import StratusJournal
 
-// The records of users, which are there without anybody's saving them: `Formats/README.md`,
-// "Users".
+// The records of users, which are there before their first save: `Formats/README.md`, "Users".
 
 /// What the store knows of a user who has been used.
 struct KnownUser: Sendable {
@@ -24,7 +23,8 @@ struct KnownUser: Sendable {
 }
 
 extension Container {
-    /// The identity of the record of `user`, which lies in the default zone of the public database.
+    /// The identity of the record of `user`, of which there are two: one in the default zone of the
+    /// public database, and one in that of the user's private database.
     public func userRecordID(for user: String) -> Record.ID {
         Record.ID(recordName: userRecordName(for: user))
     }
@@ -35,23 +35,23 @@ extension Record {
     public static let userRecordType = "Users"
 }
 
+extension DatabaseScope {
+    /// Whether the zone is where a record of `user` lies.
+    func hasRecord(of user: UserID, in zone: RecordZone.ID) -> Bool {
+        zone.isDefault && (self == .public || self == .private(owner: user))
+    }
+}
+
 extension DatabaseSnapshot {
-    /// What there is of a record that nobody saved: a user's own record, or nothing.
+    /// A record that was never saved: a user's record, or `unknownItem`.
     func unsaved(
         _ id: Record.ID, _ reading: StoreReading
     ) throws(StoreError) -> Record {
-        if scope == .public, id.zoneID.isDefault, let user = UserID(recordName: id.recordName) {
-            if let known = try reading.known(user) {
-                return Record(
-                    recordType: Record.userRecordType, recordID: id,
-                    system: Record.System(
-                        version: known.version(in: reading.identity).rawValue,
-                        created: known.created,
-                        modified: known.created, creator: user, modifier: user),
-                    parent: nil, stored: .none)
-            }
-            // Nobody is made known by looking at themselves.
-            if user == caller {
+        if let owner = UserID(recordName: id.recordName), scope.hasRecord(of: owner, in: id.zoneID)
+        {
+            if let record = try reading.unsavedRecord(of: owner, as: id) { return record }
+            // Reading one's own record does not make a user known.
+            if owner == user {
                 return Record(recordType: Record.userRecordType, recordID: id)
             }
         }
@@ -63,40 +63,48 @@ extension StoreReading {
     func known(_ user: UserID) throws(StoreError) -> KnownUser? {
         try value(.user(user.bits)).map { KnownUser($0) }
     }
+
+    /// The record of a user as it is before its first save; nil where the user is not known.
+    func unsavedRecord(of user: UserID, as id: Record.ID) throws(StoreError) -> Record? {
+        guard let known = try known(user) else { return nil }
+        return Record(
+            recordType: Record.userRecordType, recordID: id,
+            system: Record.System(
+                version: known.version(in: identity).rawValue, created: known.created,
+                modified: known.created, creator: user, modifier: user),
+            parent: nil, stored: .none)
+    }
 }
 
 extension RecordBatch {
-    /// Whether `record` is a user's record; then it must be the caller's.
-    func checkUserRecord(_ record: Record) throws(StoreError) -> Bool {
+    /// The user whose record `record` is; nil where it is no user's record.
+    func owner(of record: Record, _ reading: StoreReading) throws(StoreError) -> UserID? {
         let user = UserID(recordName: record.recordID.recordName)
         let hasType = record.recordType == Record.userRecordType
-        guard user != nil || hasType else { return false }
-        guard let user, hasType, scope == .public, zoneID.isDefault else {
+        guard user != nil || hasType else { return nil }
+        guard let user, hasType, scope.hasRecord(of: user, in: zoneID) else {
             throw StoreError(
                 .invalidArguments,
-                "a user's record has the type Users, the user's name, and lies in the default "
-                    + "zone of the public database")
+                "a user's record has the type Users and the user's name, and lies in the default "
+                    + "zone of the public database or of the user's own")
         }
-        guard user == caller else { throw StoreError.notTheirRecord }
-        return true
+        try Permission.check(.change(creator: user), by: principal, in: scope)
+        if user != caller, try reading.known(user) == nil {
+            throw StoreError(.unknownItem, "there is no user of that name")
+        }
+        return user
     }
 
     /// A user's record stays as long as the store.
     func checkDeletion(of id: Record.ID) throws(StoreError) {
-        guard scope == .public, zoneID.isDefault, UserID(recordName: id.recordName) != nil else {
-            return
-        }
+        guard let user = UserID(recordName: id.recordName), scope.hasRecord(of: user, in: zoneID)
+        else { return }
         throw StoreError(.permissionFailure, "a user's record cannot be deleted")
     }
 }
 
-extension StoreError {
-    fileprivate static let notTheirRecord = StoreError(
-        .permissionFailure, "a user's record is changed by that user alone")
-}
-
 extension RecordEncoder {
-    /// A user's record was made when the user was first used, though nobody saved it.
+    /// A user's record was made when the user was first used, by that user.
     func newHead(
         of record: Record, type: UInt32, previous: Version
     ) throws(StoreError) -> RecordHead {
@@ -104,7 +112,11 @@ extension RecordEncoder {
         var head = RecordHead(
             type: type, modified: now, modifier: user, created: now, creator: user,
             previous: previous, isUpdate: false)
-        if record.recordType == Record.userRecordType, let known = try reading.known(batch.caller) {
+        if record.recordType == Record.userRecordType,
+            let owner = UserID(recordName: record.recordID.recordName),
+            let known = try reading.known(owner)
+        {
+            head.creator = known.number
             head.created = known.created
             head.modified = max(now, known.created + 1)
             head.origin = MoveOrigin(zone: 0, version: known.version(in: reading.identity))

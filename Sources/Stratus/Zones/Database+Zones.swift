@@ -44,8 +44,8 @@ extension Database {
         _ item: ZoneBatch.Item, _ id: RecordZone.ID
     ) async throws(StoreError) {
         let user = try writer()
-        try container.limits?.admit(caller)
-        try DatabaseSnapshot(.state(container.reading), scope, caller).check(id)
+        try container.limits?.admit(user)
+        try current.check(id)
         let batch = ZoneBatch(scope: scope, caller: user, items: [item])
         let committed = try await container.engine().commit(batch)
         if case .failed(let error)? = committed.preparation.results.first { throw error }
@@ -74,8 +74,9 @@ extension DatabaseSnapshot {
     ) throws(StoreError) -> [(RecordZone.ID, ZonePlace)] {
         guard let database = try reading.database(scope) else { return [] }
         var places: [ZonePlace] = []
-        try reading.scan(KeySpace.zones.key().appending(database).asPrefix) { _, value in
-            if let place = ZonePlace(value), place.isAlive { places.append(place) }
+        try reading.scan(KeySpace.zones.key().appending(database).asPrefix) {
+            _, value throws(StoreError) in
+            if let place = try ZonePlace.decoded(value), place.isAlive { places.append(place) }
             return true
         }
         var zones: [(RecordZone.ID, ZonePlace)] = []

@@ -6,6 +6,7 @@ extension Container {
     /// Whoever follows the database is told that its zones were purged, and a save into one of them
     /// is refused with `userDeletedZone` until it is made again. The default zone goes on, empty.
     public nonisolated(nonsending) func purge(user: String) async throws(StoreError) {
+        guard !user.isEmpty else { throw .emptyUserName }
         _ = try await engine().commit(Purge(owner: userID(user)))
     }
 }
@@ -23,7 +24,7 @@ private struct Purge: CommitRequest {
             preparation.needsCommitter = true
             return preparation
         }
-        let database = DatabaseSnapshot(.state(reading), .private(owner: owner), owner)
+        let database = DatabaseSnapshot(.state(reading), .private(owner: owner), .host(owner))
         for (id, place) in try database.livingZones(reading) {
             if preparation.buffer.lengthInBytes > role.pieceLimit * 3 / 4 {
                 _ = try sink(preparation.buffer)

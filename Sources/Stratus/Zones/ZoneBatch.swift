@@ -66,7 +66,7 @@ struct ZoneBatch: CommitRequest {
         let key = IndexKey.zone(database, reading.hash(id.zoneName))
         let value = try reading.value(key)
         preparation.readSet.append(key)
-        let place = value.flatMap { ZonePlace($0) }
+        let place = try ZonePlace.decoded(value)
         switch item {
         case .save:
             // Saving a zone that is there changes nothing.

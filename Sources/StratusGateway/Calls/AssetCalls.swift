@@ -11,8 +11,8 @@ struct UploadAsset: Call {
 
     func run(in session: Session) async throws(StoreError) -> JSONObject {
         _ = try session.user()
-        let file = try session.permitted(path)
-        let (asset, receipt) = try await session.database().store(Asset(file: file))
+        let file = try await session.files.asset(at: path)
+        let (asset, receipt) = try await session.database().store(file)
         var object = session.writer().json(asset)
         object.append("receipt", .string(receipt))
         return object
@@ -41,72 +41,57 @@ struct DownloadAsset: Call {
     }
 
     func run(in session: Session) async throws(StoreError) -> JSONObject {
-        let file = try session.permitted(path)
+        let files = session.files
+        try await files.check(path, isNew: true)
         let record = try await session.database().record(for: id, desiredKeys: [field])
         guard let asset = record[field]?.assetValue, let size = asset.size else {
             throw StoreError(.assetNotAvailable, "the record has no asset in that field")
         }
         let start = min(offset ?? 0, size)
-        try await asset.write(
-            to: file, bytes: start..<start + min(length ?? .max, size - start))
+        try await files.write(
+            start..<start + min(length ?? .max, size - start), of: asset, to: path)
         return session.writer().json(asset)
     }
 }
 
-extension Gateway {
-    /// The directories with files that callers may use. A path that is not absolute begins at the
-    /// first: the one that permits least.
-    fileprivate var roots: [String] {
-        grants.compactMap { grant in
-            if case .files(let root) = grant { root } else { nil }
-        }.sorted { ($1.utf8.count, $0) < ($0.utf8.count, $1) }
-    }
-}
-
 extension Session {
-    /// The path of a file that the host lets callers read and write. Links below the directory are
-    /// the host's own matter.
-    func permitted(_ path: String) throws(StoreError) -> String {
-        // By bytes, as the system reads paths: characters may join a separator with what follows.
-        let slash = UInt8(ascii: "/")
-        let dots = [Array(".".utf8)[...], Array("..".utf8)[...]]
-        for root in gateway.roots where root.utf8.first == slash {
-            let full = path.utf8.first == slash ? path : "\(root)/\(path)"
-            let parts = Array(full.utf8).split(separator: slash)
-            let above = Array(root.utf8).split(separator: slash)
-            if parts.count > above.count, parts.starts(with: above),
-                !parts.contains(where: dots.contains), !path.utf8.contains(0)
-            {
-                return full
+    /// The files that the host permits. A path that is not absolute begins at the directory with the
+    /// longest path: the one that permits least.
+    var files: HostFiles {
+        let roots = gateway.grants.compactMap { grant in
+            if case .files(let root) = grant, root.utf8.first == UInt8(ascii: "/") {
+                root
+            } else {
+                nil
             }
         }
-        throw StoreError(
-            .permissionFailure, "the host of the gateway does not permit the file")
+        return HostFiles(
+            below: roots.sorted { ($1.utf8.count, $0) < ($0.utf8.count, $1) }, of: container)
     }
 
     /// The record with the assets that a request names by a path; what a receipt stands for the
     /// database knows.
     func resolvingAssets(
         _ operation: RecordOperation
-    ) throws(StoreError) -> RecordOperation {
+    ) async throws(StoreError) -> RecordOperation {
         guard case .save(var record, let rule) = operation else { return operation }
         for key in record.changedKeys {
             guard let value = record[key] else { continue }
-            if let resolved = try resolve(value) { record[key] = resolved }
+            if let resolved = try await resolve(value) { record[key] = resolved }
         }
         return .save(record, rule)
     }
 
     /// Nil where there is nothing to resolve.
-    private func resolve(_ value: RecordValue) throws(StoreError) -> RecordValue? {
+    private func resolve(_ value: RecordValue) async throws(StoreError) -> RecordValue? {
         switch value {
         case .asset(let asset):
             guard case .path(let path)? = asset.request else { return nil }
-            return .asset(Asset(file: try permitted(path)))
+            return .asset(try await files.asset(at: path))
         case .list(let values):
             guard case .asset? = values.first else { return nil }
             var list: [RecordValue] = []
-            for value in values { list.append(try resolve(value) ?? value) }
+            for value in values { list.append(try await resolve(value) ?? value) }
             return .list(list)
         default: return nil
         }

@@ -77,6 +77,22 @@ struct Session: Sendable {
 
     var container: Container { gateway.container }
 
+    /// Whether the request names its caller as it may. A plain name is never a user record name.
+    func checkCaller() throws(StoreError) {
+        guard let user = request.user else { return }
+        guard !user.isEmpty else {
+            throw StoreError(
+                .invalidArguments, "as is empty: expected the name of a user, or null")
+        }
+        guard Container.isUserRecordName(user) else { return }
+        guard gateway.grants.contains(.userRecordNames) else {
+            throw StoreError(
+                .permissionFailure,
+                "as is a user record name, which the host of the gateway does not permit: expected "
+                    + "a plain name")
+        }
+    }
+
     /// The database that the request means.
     func database() throws(StoreError) -> Database {
         switch request.database {

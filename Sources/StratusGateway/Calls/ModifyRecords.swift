@@ -55,7 +55,7 @@ struct ModifyRecords: Call {
                 let key = Key.operations.rawValue
                 throw StoreError(error.under("record").at(index).under(key).under("body"))
             }
-            changes.append(try session.resolvingAssets(change))
+            changes.append(try await session.resolvingAssets(change))
         }
         let outcomes = try await database.modifyRecords(
             changes, atomically: isAtomic, operationID: operationID,

@@ -113,8 +113,10 @@ struct CrashDamage: CustomStringConvertible {
         switch (kind, error) {
         case (.readError, JournalError.storage(let error)) where error.kind == .inputOutput: nil
         case (.manifest, JournalError.damaged(let damage)) where damage.file == file: nil
-        case (.closedSegment, JournalError.refused(.damageInSealedSegment, let damage))
-        where damage.file == file && damage.byte <= byte: nil
+        case (.closedSegment, JournalError.refused(let row, let damage))
+        where (row == .damageInSealedSegment || row == .damageBeforeManifestEnd)
+            && damage.file == file && damage.byte <= byte:
+            nil
         case (.activeSegment, JournalError.refused(let row, let damage))
         where damage.file == file && damage.byte <= byte && !row.isAccepted: nil
         default: "\(self): \(error)"

@@ -30,7 +30,7 @@ struct CrashTrial {
         tally.points = 1
         tally.calls[run.calls[point.call - 1], default: 0] += 1
         for option in disk.options.names { tally.options[option, default: 0] += 1 }
-        // Damage under a closing mark would hardly ever come up.
+        // Damage before the end that a close stated would hardly ever come up.
         let isClosing = run.isClosing(at: point.call) && generator.oneIn(2)
         if isClosing || generator.oneIn(8) {
             damage(isClosing ? .activeSegment : nil)

@@ -60,7 +60,7 @@ struct AssetDamageTests {
     private static func findings(_ store: SmallStore) throws -> [StoreError.Place] {
         try StoreVerification(
             LocalStorage(at: SmallStore.directory, .reading, on: store.disk.process())
-        ).findings
+        ).findings.map(\.place)
     }
 
     /// What is wrong with what a damaged store says.

@@ -103,7 +103,7 @@ struct AssetMapTests {
         store.disk.replaceContents(store.path(manifest.fileName), manifest.encoded())
         return try StoreVerification(
             LocalStorage(at: SmallStore.directory, .reading, on: store.disk.process())
-        ).findings
+        ).findings.map(\.place)
     }
 
     /// Whether all that was found is that the index is not what the journal says of `kind`.

@@ -32,6 +32,8 @@ struct StoreAnswers: Equatable {
         var token: ChangeToken
         /// Everything up to there was seen.
         var sequence: Int
+        /// In the middle of a first fetch: what was gone when that began is not told as deleted.
+        var floor = 0
     }
 }
 

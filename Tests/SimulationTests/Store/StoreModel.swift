@@ -98,10 +98,11 @@ extension StoreModel.Zone {
             feed: feed(since: 0).filter { !$0.hasPrefix("-") })
     }
 
-    fileprivate func feed(since sequence: Int) -> [String] {
+    fileprivate func feed(since sequence: Int, floor: Int = 0) -> [String] {
         let changes = orderedChanges.filter { $0.sequence > sequence }
+        let gone = changes.filter { records[$0.name] == nil && $0.sequence > floor }
         return changes.compactMap { records[$0.name]?.mark }
-            + changes.filter { records[$0.name] == nil }.map { "-\($0.name) \($0.type)" }
+            + gone.map { "-\($0.name) \($0.type)" }
     }
 }
 
@@ -140,7 +141,7 @@ extension StoreAnswers {
             }
             since.append(
                 zone.instance == token.instance
-                    ? zone.feed(since: token.sequence)
+                    ? zone.feed(since: token.sequence, floor: token.floor)
                     : ["error \(StoreError.Code.changeTokenExpired.rawValue)"])
         }
     }

@@ -228,7 +228,8 @@ extension StoreRun {
             StoreAnswers.Token(
                 database: number, zone: zone, instance: known.instance, token: page.changeToken,
                 sequence: changes.count > limit
-                    ? changes[limit - 1].sequence : model.sequence))
+                    ? changes[limit - 1].sequence : model.sequence,
+                floor: changes.count > limit ? model.sequence : 0))
         if tokens.count > 40 { tokens.remove(at: generator.below(20)) }
     }
 }

@@ -108,7 +108,7 @@ extension ModelFold {
                 let piece = buffer(of: commit, place..<place + 1)
                 try stage.append(piece, isLast: false, time: time)
             }
-            stage.abandon()
+            try stage.abandon()
         }
     }
 

@@ -51,8 +51,8 @@ package struct TestStore: Sendable {
         package let report: RecoveryReport
         /// What the opening read.
         package let recovered: [FoldedCommit]
-        /// The manifest after the opening.
-        package let manifest: Manifest
+        /// The manifest in force.
+        package var manifest: Manifest { committer.withStage { $0.writer.manifest } }
     }
 
     /// Opens the store for writing, in a process of its own.
@@ -68,12 +68,10 @@ package struct TestStore: Sendable {
         let outcomes = opened.fold.outcomes
         let recovered = opened.fold.commits
         let report = opened.report
-        let manifest = opened.writer.manifest
         let committer = Committer(opened.writer, participant: opened.fold, durability: durability)
         return Session(
             process: process, storage: storage, committer: committer, outcomes: outcomes,
-            report: report,
-            recovered: recovered, manifest: manifest)
+            report: report, recovered: recovered)
     }
 
     /// The fold of a checkpoint, which lies in its only file.

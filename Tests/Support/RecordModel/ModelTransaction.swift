@@ -3,18 +3,21 @@ struct ModelTransaction {
     let zone: ModelZone
     let batch: ModelBatch
     let caller: Int
+    /// Whether a record is changed and deleted by its creator alone.
+    let isPublic: Bool
     let history: [Int: ModelRecord]
     private(set) var failures: [String: ModelFailure] = [:]
     /// The first moment that is free.
     private let start: Int
 
     init(
-        _ zone: ModelZone, _ batch: ModelBatch, by caller: Int, at time: Int,
+        _ zone: ModelZone, _ batch: ModelBatch, by caller: Int, isPublic: Bool, at time: Int,
         history: [Int: ModelRecord]
     ) {
         self.zone = zone
         self.batch = batch
         self.caller = caller
+        self.isPublic = isPublic
         self.history = history
         start = time + 1
     }
@@ -87,12 +90,18 @@ struct ModelTransaction {
 extension ModelTransaction {
     private func failure(of save: ModelSave) -> ModelFailure? {
         let existing = zone.records[save.copy.id.name]
+        if isForeign(existing) { return ModelFailure(.permissionFailure) }
         if isMalformed(save) { return ModelFailure(.invalidArguments) }
         // 9.
         if let parent = save.content(over: existing).parent?.value, !isStoredOrSaved(parent) {
             return ModelFailure(.referenceViolation)
         }
         return tagFailure(of: save, existing)
+    }
+
+    /// Check 6, and semantics 9.4.
+    private func isForeign(_ record: ModelRecord?) -> Bool {
+        isPublic && record.map { $0.creator != caller } ?? false
     }
 
     /// Check 7, and semantics 16, row 7, and 3.4.
@@ -140,6 +149,7 @@ extension ModelTransaction {
     }
 
     private func failure(of delete: ModelDelete) -> ModelFailure? {
+        if isForeign(zone.records[delete.id.name]) { return ModelFailure(.permissionFailure) }
         guard case .revision(let revision) = delete.condition else { return nil }
         guard let existing = zone.records[delete.id.name] else {
             return ModelFailure(.unknownItem)

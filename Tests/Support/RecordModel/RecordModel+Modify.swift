@@ -50,7 +50,8 @@ extension RecordModel {
         guard let zone = database(id).zones[name] else {
             return ModelBatchAnswer(failing: batch, with: database(id).missing(name))
         }
-        var transaction = ModelTransaction(zone, batch, by: caller, at: time, history: history)
+        var transaction = ModelTransaction(
+            zone, batch, by: caller, isPublic: id == .everybodys, at: time, history: history)
         transaction.decide()
         let isRefused = batch.isAtomic && zone.hasCapabilities && !transaction.failures.isEmpty
         guard !isRefused else { return transaction.refused }

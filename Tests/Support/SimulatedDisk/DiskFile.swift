@@ -68,6 +68,19 @@ struct DiskFile: Sendable {
         pending.allocations.append(sectors)
     }
 
+    /// Makes holes of the whole sectors in a range of bytes, and zeros of the rest of it.
+    mutating func deallocate(_ bytes: Range<Int>) {
+        let size = FileContent.sectorSize
+        let first = min(FileContent.sectors(for: bytes.lowerBound) * size, bytes.upperBound)
+        let last = max(first, bytes.upperBound / size * size)
+        for part in [bytes.lowerBound..<first, last..<bytes.upperBound] {
+            write([UInt8](repeating: 0, count: part.count).span, at: part.lowerBound)
+        }
+        for sector in first / size..<last / size where !visible[sector].isHole {
+            change(sector, .hole)
+        }
+    }
+
     private mutating func change(_ sector: Int, _ content: Sector) {
         visible.set(sector, content)
         pending.changes.append(SectorChange(sector: sector, content: content))

@@ -161,21 +161,58 @@ extension DiskMachine {
         try end(.allocate, turn)
     }
 
+    mutating func deallocate(
+        _ file: FileDescriptor, _ range: Range<Int>, _ process: Int
+    ) throws(SystemError) {
+        let turn = try begin(.deallocate, by: process, on: file)
+        let place = try findFile(file, of: process, .deallocate, writing: true)
+        guard range.lowerBound >= 0, !range.isEmpty else {
+            throw SystemError(.invalid, in: "fallocate")
+        }
+        let bytes = range.clamped(to: 0..<medium.files[place].visible.length)
+        medium.withFile(place) { $0.deallocate(bytes) }
+        try end(.deallocate, turn)
+    }
+
     mutating func status(
         _ file: FileDescriptor, _ process: Int
     ) throws(SystemError) -> FileStatus {
         let turn = try begin(.status, by: process, on: file)
-        let status =
-            switch try find(file, of: process, .status).node {
-            case .file(let place):
-                FileStatus(
-                    length: medium.files[place].visible.length, links: medium.files[place].links,
-                    device: 1, inode: UInt64(2 * place + 3))
-            case .directory(let place):
-                FileStatus(length: 4096, links: 2, device: 1, inode: UInt64(2 * place + 2))
-            }
+        let status = status(of: try find(file, of: process, .status).node)
         try end(.status, turn)
         return status
+    }
+
+    mutating func status(
+        of name: String, in directory: FileDescriptor, _ process: Int
+    ) throws(SystemError) -> FileStatus {
+        let turn = try begin(.status, by: process, name: name)
+        let parent = try findDirectory(directory, of: process, .status)
+        guard let node = medium.node(name, in: parent) else {
+            throw SystemError(.notFound, in: "fstatat")
+        }
+        try end(.status, turn)
+        return status(of: node)
+    }
+
+    mutating func status(
+        ofPath path: String, _ process: Int
+    ) throws(SystemError) -> FileStatus {
+        let turn = try begin(.status, by: process, name: path)
+        guard let node = medium.node(path) else { throw SystemError(.notFound, in: "stat") }
+        try end(.status, turn)
+        return status(of: node)
+    }
+
+    private func status(of node: DiskNode) -> FileStatus {
+        switch node {
+        case .file(let place):
+            FileStatus(
+                length: medium.files[place].visible.length, links: medium.files[place].links,
+                device: 1, inode: UInt64(2 * place + 3))
+        case .directory(let place):
+            FileStatus(length: 4096, links: 2, device: 1, inode: UInt64(2 * place + 2))
+        }
     }
 
     mutating func rename(

@@ -28,7 +28,8 @@ package struct DiskOptions: Sendable {
 /// The calls of a ``FileSystem``.
 package enum DiskCall: Int, CaseIterable, Sendable {
     case openDirectory, makeDirectory, open, close, read, readResident, write
-    case synchronizeData, synchronize, truncate, allocate, status, rename, unlink, list, lock
+    case synchronizeData, synchronize, truncate, allocate, deallocate, status, rename, unlink, list,
+        lock
 
     /// The name that an error carries, as on Linux.
     package var systemCall: StaticString {
@@ -42,7 +43,7 @@ package enum DiskCall: Int, CaseIterable, Sendable {
         case .synchronizeData: "fdatasync"
         case .synchronize: "fsync"
         case .truncate: "ftruncate"
-        case .allocate: "fallocate"
+        case .allocate, .deallocate: "fallocate"
         case .status: "fstat"
         case .rename: "renameat2"
         case .unlink: "unlinkat"
@@ -55,7 +56,7 @@ package enum DiskCall: Int, CaseIterable, Sendable {
     package var changesDisk: Bool {
         switch self {
         case .makeDirectory, .open, .write, .synchronizeData, .synchronize, .truncate, .allocate,
-            .rename, .unlink:
+            .deallocate, .rename, .unlink:
             true
         case .openDirectory, .close, .read, .readResident, .status, .list, .lock: false
         }

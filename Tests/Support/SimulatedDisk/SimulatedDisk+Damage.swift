@@ -33,6 +33,16 @@ extension SimulatedDisk {
         }
     }
 
+    /// How many bytes of blocks a file takes.
+    package func blockBytes(_ path: String) -> Int {
+        machine.withLock { machine in
+            machine.medium.files[machine.file(path)].visible.blockCount * FileContent.sectorSize
+        }
+    }
+
+    /// The same of all files that a name leads to.
+    package var blockBytes: Int { paths.reduce(0) { $0 + blockBytes($1) } }
+
     /// What of a file would be left for certain after a crash, its name aside.
     package func durableContents(_ path: String) -> [UInt8] {
         machine.withLock { machine in
@@ -125,13 +135,15 @@ extension SimulatedDisk {
         }
     }
 
-    /// Gives a file another path, in place of what is there.
+    /// Gives a file or directory another path, in place of what is there.
     package func move(_ path: String, to newPath: String) {
         machine.withLock { machine in
-            let file = machine.file(path)
+            guard let node = machine.medium.node(path) else {
+                preconditionFailure("nothing at \(path)")
+            }
             let (newDirectory, newName) = machine.parent(newPath)
             let (directory, name) = machine.parent(path)
-            machine.medium.damageName(newName, to: .file(file), in: newDirectory)
+            machine.medium.damageName(newName, to: node, in: newDirectory)
             if path != newPath { machine.medium.damageName(name, to: nil, in: directory) }
         }
     }

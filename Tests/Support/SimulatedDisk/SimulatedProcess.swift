@@ -95,11 +95,35 @@ package struct SimulatedProcess: FileSystem {
         }
     }
 
+    package func deallocate(
+        _ file: FileDescriptor, _ range: Range<Int>
+    ) throws(SystemError) {
+        try disk.machine.withLock { machine throws(SystemError) in
+            try machine.deallocate(file, range, number)
+        }
+    }
+
     package func status(_ file: FileDescriptor) throws(SystemError) -> FileStatus {
         try disk.machine.withLock { machine throws(SystemError) in
             try machine.status(file, number)
         }
     }
+
+    package func status(
+        of name: String, in directory: FileDescriptor
+    ) throws(SystemError) -> FileStatus {
+        try disk.machine.withLock { machine throws(SystemError) in
+            try machine.status(of: name, in: directory, number)
+        }
+    }
+
+    package func status(ofPath path: String) throws(SystemError) -> FileStatus {
+        try disk.machine.withLock { machine throws(SystemError) in
+            try machine.status(ofPath: path, number)
+        }
+    }
+
+    package func workingDirectory() throws(SystemError) -> String { "" }
 
     package func rename(
         _ name: String, to newName: String, in directory: FileDescriptor

@@ -9,7 +9,8 @@ extension Command {
 
             What cannot be written is skipped, counted and named; the exit code is then 3. A file \
             of which the store has damaged bytes is left out and named with the place of the \
-            damage; the exit code is then 1.
+            damage; the exit code is then 1. A damaged record ends the export, or with \
+            --skip-damaged is left out and named like that.
             """,
         arguments: [.store, Argument("DIR", "the directory to make", .path)],
         options: [
@@ -17,7 +18,7 @@ extension Command {
             Option(
                 "preserve-permissions",
                 "keep set-user, set-group and sticky bits, which are cleared otherwise: a program "
-                    + "with them runs as whoever exports"),
+                    + "with them runs as whoever exports"), .skipDamaged,
         ],
         examples: [
             Example(

@@ -35,6 +35,9 @@ extension Command.Option {
         Self("follow", summary)
     }
 
+    static let skipDamaged = Self(
+        "skip-damaged", "go on behind what is damaged, and name it on standard error")
+
     static let durability = Self(
         "durability", taking: .init("WHEN", .oneOf(["full", "interval", "none"])),
         "what a commit waits for (default: full)")
@@ -152,13 +155,15 @@ extension Command {
         "records", "list the records of a zone",
         details: """
             Lists the names of the records of a zone with their types and change tags, in an order \
-            of the store's own, which stays the same.
+            of the store's own, which stays the same. A damaged record ends the list; with \
+            --skip-damaged the others are listed, each that is left out is named with its offset, \
+            and the exit code is 3.
             """,
         arguments: [.store],
         options: [
             .zone("the zone to list", isRequired: true),
             Option("type", taking: .init("TYPE"), "only records of TYPE"),
-            .limit("at most N records"),
+            .limit("at most N records"), .skipDamaged,
         ],
         examples: [
             Example(
@@ -185,13 +190,15 @@ extension Command {
         "log", "show the entries of the journal",
         details: """
             Shows the entries of the journal in the order they were written, each with its offset, \
-            its place in a file and its commit. An offset shown can be given to --from.
+            its place in a file and its commit. An offset shown can be given to --from. Damage \
+            ends it; with --skip-damaged it goes on at the next whole frame, names what is damaged, \
+            and the exit code is 3.
             """,
         arguments: [.store],
         options: [
             Option("from", taking: .init("OFFSET", .number), "begin at OFFSET"),
             Option("to", taking: .init("OFFSET", .number), "end before OFFSET"),
-            .follow("wait for new entries at the end, until stopped"),
+            .follow("wait for new entries at the end, until stopped"), .skipDamaged,
         ],
         examples: [
             Example("stratus log ./store", "Shows the whole journal."),
@@ -207,13 +214,15 @@ extension Command {
         details: """
             Shows what a client that synchronizes would be given: the changed zones of the \
             database or, with --zone, the changed records of a zone. The last line has the token \
-            to go on with.
+            to go on with. A damaged record fails the call, and there is no token beyond it. With \
+            --skip-damaged the others are shown, each that is left out is named with its offset, \
+            and the exit code is 3: who goes on with the token does not have all changes.
             """,
         arguments: [.store],
         options: [
             .zone("the changes of this zone"),
             .since("only what changed after TOKEN"),
-            .limit("at most N changes (default: one page, of up to 1000)"),
+            .limit("at most N changes (default: one page, of up to 1000)"), .skipDamaged,
         ],
         examples: [
             Example("stratus changes ./store", "Shows the zones that have changed."),
@@ -229,9 +238,14 @@ extension Command {
         "verify", "check every byte of a store",
         details: """
             Reads the whole store, its journal, its index and its assets, changes nothing, and \
-            names each damage with its file, byte and kind, and of an asset with record and \
-            field. Damage of the index loses nothing: reindex heals it. The exit code is 1 where \
-            there is any, 13 where the store cannot be opened.
+            names each finding with its file, byte and kind, and of an asset with record and \
+            field. Damage of the index loses nothing: reindex heals it. Where the last write \
+            before a crash is not whole, the severity of the finding is possibleLoss if the write \
+            may have been acknowledged, and else tornTail, which is no damage. Beside a running \
+            writer only what is durable is checked.
+
+            The exit code is 0 where nothing is damaged, 1 where something is or may be lost, 13 \
+            where the manifest is damaged and nothing could be checked.
             """,
         arguments: [.store],
         examples: [
@@ -246,7 +260,8 @@ extension Command {
         details: """
             Two databases with the same zones and records have the same hash, however they came \
             to be. Zones, record names, types, fields and parents count; change tags, dates and \
-            users only with --system.
+            users only with --system. Where a record cannot be read there is no hash, and every \
+            damaged place is named.
             """,
         arguments: [.store],
         options: [

@@ -23,6 +23,10 @@ extension Command {
             .durability,
             Option("read-only", "change nothing, beside another writer too"),
             Option(
+                "files", taking: .init("DIR|none", .path),
+                "the directory below which requests may name files, or none (default: anywhere); "
+                    + "never files of a store"),
+            Option(
                 "now", taking: .init("ISO-TIME"),
                 "a clock that stands still at that time"),
             Option(
@@ -39,6 +43,9 @@ extension Command {
             Example(
                 "stratus exec ./store --jobs 64 --durability interval",
                 "Answers up to 64 requests at once; the disk is at most a second behind."),
+            Example(
+                "stratus exec ./store --files ./outbox",
+                "Requests read and write files in and below ./outbox only."),
             Example(
                 "stratus exec ./store --create --seed 1 --now 2026-01-31T12:00:00Z",
                 "Makes the same store from the same input."),

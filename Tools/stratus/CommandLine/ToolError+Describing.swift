@@ -24,7 +24,8 @@ extension ToolError {
         let message = error.description
         switch error.code {
         case .noSpace: self.init(.noSpace, id: "system.no-space", message)
-        case .permission: self.init(.permission, id: "system.permission", message)
+        case .permission, .outsideBounds, .insideStore:
+            self.init(.permission, id: "system.permission", message)
         case .exists: self.init(.exists, id: "system.exists", message)
         case _ where error.isOfPath: self.init(.notFound, id: "system.not-found", message)
         default: self.init(.internal, id: "system." + error.call.description, message)

@@ -30,7 +30,7 @@ enum Assets {
         let progress = Progress(
             "writing", .bytes, total: UInt64(length), invocation.progress, to: output,
             at: Clock.monotonicNanoseconds)
-        guard try await write(asset, range, to: path, progress) else {
+        guard try await write(asset, range, to: path, in: container, progress) else {
             return .signal(Terminal.requestedStop ?? 0)
         }
         try output.summary(
@@ -58,12 +58,13 @@ enum Assets {
 
     /// False where the process was asked to stop; then there is no file.
     private static func write(
-        _ asset: Asset, _ range: Range<Int>, to path: String, _ progress: Progress
+        _ asset: Asset, _ range: Range<Int>, to path: String, in container: Container,
+        _ progress: Progress
     ) async throws -> Bool {
         let state = Mutex((progress: progress, written: 0))
         defer { state.withLock { $0.progress.finish(at: Clock.monotonicNanoseconds) } }
         do {
-            let file = try FreshFile(path, length: range.count)
+            let file = try container.makeFile(path, length: range.count)
             try await asset.copy(stopping: range) { pieces, position throws(SystemError) in
                 try file.write(pieces, at: position)
                 state.withLock { state in

@@ -21,11 +21,7 @@ package enum Exec {
         let jobs = try jobs(invocation)
         let randomness = invocation.number("seed").map { Randomness.seeded(with: $0) }
         let container = try await open(invocation, randomness: randomness, isAlone: jobs == nil)
-        // A path that is not absolute means what it means to a shell.
-        let grants: Set<Gateway.Grant> = [
-            .maintenance, .files(under: "/"),
-            .files(under: FileManager.default.currentDirectoryPath),
-        ]
+        let grants = Set([.maintenance, .userRecordNames] + files(invocation))
         let gateway = Gateway(container: container, grants: grants) {
             randomness.map { UUID(randomness: $0) } ?? UUID()
         }
@@ -44,6 +40,18 @@ package enum Exec {
         }
         try await container.close()
         return Terminal.requestedStop.map { .signal($0) } ?? .ok
+    }
+
+    /// The files that requests may name.
+    private static func files(_ invocation: Invocation) -> [Gateway.Grant] {
+        // A path that is not absolute means what it means to a shell.
+        let here = FileManager.default.currentDirectoryPath
+        switch invocation.value("files") {
+        case nil: return [.files(under: "/"), .files(under: here)]
+        case "none": return []
+        case let folder?:
+            return [.files(under: folder.hasPrefix("/") ? folder : "\(here)/\(folder)")]
+        }
     }
 
     private static func jobs(_ invocation: Invocation) throws -> Int? {

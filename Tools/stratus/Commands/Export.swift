@@ -10,7 +10,8 @@ enum Export {
         let database = try invocation.readDatabase(of: container, at: container.snapshot())
         let zoneID = invocation.zoneID
         // Before the directory is made: there may be no such zone, or no tree in it.
-        try Exporter.demandTree(in: zoneID, of: database)
+        let skipsDamaged = invocation.has("skip-damaged")
+        try Exporter.demandTree(in: zoneID, of: database, skippingDamaged: skipsDamaged)
         let directory = invocation.argument("DIR")
         let tree: TreeWriter
         do throws(SystemError) {
@@ -20,7 +21,7 @@ enum Export {
         }
         var exporter = Exporter(
             database, zoneID, keepsAllBits: invocation.has("preserve-permissions"),
-            output: output,
+            skipsDamaged: skipsDamaged, output: output,
             progress: Progress(
                 "exporting", .items("entry"), invocation.progress, to: output,
                 at: Clock.monotonicNanoseconds))
@@ -52,6 +53,7 @@ private struct Exporter {
     private let database: DatabaseSnapshot
     private let zoneID: RecordZone.ID
     private let keepsAllBits: Bool
+    private let skipsDamaged: Bool
     private let output: Output
     private var progress: Progress
     private var clearedCount = 0
@@ -75,24 +77,26 @@ private struct Exporter {
     private static let width = min(max(2, ProcessInfo.processInfo.activeProcessorCount), 8)
 
     init(
-        _ database: DatabaseSnapshot, _ zoneID: RecordZone.ID, keepsAllBits: Bool, output: Output,
-        progress: Progress
+        _ database: DatabaseSnapshot, _ zoneID: RecordZone.ID, keepsAllBits: Bool,
+        skipsDamaged: Bool, output: Output, progress: Progress
     ) {
         self.database = database
         self.zoneID = zoneID
         self.keepsAllBits = keepsAllBits
         self.output = output
         self.progress = progress
+        self.skipsDamaged = skipsDamaged
     }
 
     /// Fails where a zone has records and none of them is an entry at the top of a tree.
     static func demandTree(
-        in zoneID: RecordZone.ID, of database: DatabaseSnapshot
+        in zoneID: RecordZone.ID, of database: DatabaseSnapshot, skippingDamaged: Bool
     ) throws {
         var top = RecordChildren<Never>(of: nil)
         var count = 0
         while let records = try top.next(
-            in: zoneID, of: database, depth: 1, look: { count += $0.count })
+            in: zoneID, of: database, depth: 1, skippingDamaged: skippingDamaged,
+            look: { count += $0.records.count })
         {
             if records.contains(where: { ExportEntry($0) != nil }) { return }
         }
@@ -137,9 +141,17 @@ private struct Exporter {
     }
 
     private mutating func nextRecords(_ level: inout Level, depth: Int) throws -> [Record]? {
+        var skipped: [StoreError] = []
         var count = 0
+        // Every record of the zone is come to at the top, where each that is damaged is named.
         let records = try level.children.next(
-            in: zoneID, of: database, depth: depth, look: { count = $0.count })
+            in: zoneID, of: database, depth: depth, skippingDamaged: skipsDamaged
+        ) { page in
+            count = page.records.count
+            skipped = page.skipped
+        }
+        output.skipped(skipped)
+        damagedCount += skipped.count
         recordCount += count
         metCount += records?.count ?? 0
         return records

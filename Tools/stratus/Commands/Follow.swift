@@ -140,39 +140,127 @@ private struct Follower {
             }
             if page.isFullSnapshot { try await empty(zone) }
             since = page.changeToken
-            waiting.add(page)
-            if let failure = try await apply(waiting) {
-                guard failure.code == .referenceViolation, page.moreComing else { throw failure }
-            } else {
-                waiting = Waiting()
-                zoneTokens[zone] = since
-            }
-            if !page.moreComing { return }
+            try await take(page, &waiting)
+            if !page.moreComing { break }
+            if waiting.isEmpty { zoneTokens[zone] = since }
         }
+        // What still waits goes together: parents that change places with their children, say.
+        if let failure = try await apply(Array(waiting.saves.values), waiting.deletes) {
+            throw failure
+        }
+        zoneTokens[zone] = since
     }
 
-    /// What was not applied yet: a record may come before its parent, or a parent go before its
-    /// child has another one, since a feed is in the order of last changes.
+    /// What cannot be applied yet. A feed is in the order of last changes: a record may come before
+    /// its parent, or a parent go before its child has another one.
     private struct Waiting {
         var saves: [Record.ID: Record] = [:]
-        var deletes: Set<Record.ID> = []
+        /// The saves that wait for a record to be there.
+        var dependents: [Record.ID: [Record.ID]] = [:]
+        var deletes: [Record.ID] = []
 
-        mutating func add(_ page: RecordZoneChanges) {
-            for record in page.modifications {
-                saves[record.recordID] = record.copy
-                deletes.remove(record.recordID)
+        var isEmpty: Bool { saves.isEmpty && deletes.isEmpty }
+
+        mutating func hold(_ record: Record, for missing: Record.ID? = nil) {
+            saves[record.recordID] = record
+            if let missing { dependents[missing, default: []].append(record.recordID) }
+        }
+
+        /// Takes out what waits for one of `records`, and in turn for that; behind them.
+        mutating func release(_ records: [Record]) -> [Record] {
+            var released = records
+            var next = 0
+            while next < released.count {
+                for id in dependents.removeValue(forKey: released[next].recordID) ?? [] {
+                    if let record = saves.removeValue(forKey: id) { released.append(record) }
+                }
+                next += 1
             }
-            for deletion in page.deletions {
-                saves[deletion.recordID] = nil
-                deletes.insert(deletion.recordID)
+            return released
+        }
+    }
+
+    /// Applies of a page what can be, and of what waited what can be now. A change is looked at
+    /// once when it comes and once when what it waits for has come, so that the work grows with
+    /// the feed alone.
+    private mutating func take(
+        _ page: RecordZoneChanges, _ waiting: inout Waiting
+    ) async throws {
+        var changed: [Record.ID: Record] = [:]
+        for record in page.modifications { changed[record.recordID] = record.copy }
+        // A newer state replaces one that waits.
+        for id in changed.keys { waiting.saves[id] = nil }
+        for deletion in page.deletions { waiting.saves[deletion.recordID] = nil }
+        let needed = Set(changed.values.flatMap(\.neededRecords)).subtracting(changed.keys)
+        let there = try await existing(needed)
+        var dependents: [Record.ID: [Record]] = [:]
+        var missing: [Record.ID] = []
+        for record in changed.values {
+            for id in record.neededRecords where !there.contains(id) {
+                dependents[id, default: []].append(record)
+                if changed[id] == nil { missing.append(id) }
+            }
+        }
+        // What needs a record of the page that itself has to wait, waits for that.
+        while let id = missing.popLast() {
+            for record in dependents.removeValue(forKey: id) ?? [] {
+                guard changed.removeValue(forKey: record.recordID) != nil else { continue }
+                waiting.hold(record, for: id)
+                missing.append(record.recordID)
+            }
+        }
+        let ready = waiting.release(Array(changed.values))
+        if let failure = try await apply(ready, []) {
+            guard failure.code == .referenceViolation else { throw failure }
+            // It goes with what comes behind: a parent and its child that change places, say.
+            for record in ready { waiting.hold(record) }
+        }
+        try await delete(page.deletions.map(\.recordID), &waiting)
+    }
+
+    /// Which of the records are there.
+    private func existing(_ ids: Set<Record.ID>) async throws -> Set<Record.ID> {
+        if ids.isEmpty { return [] }
+        var found: Set<Record.ID> = []
+        for (id, result) in try await target.records(for: Array(ids), desiredKeys: []) {
+            do {
+                _ = try result.get()
+                found.insert(id)
+            } catch {
+                if error.code != .unknownItem { throw error }
+            }
+        }
+        return found
+    }
+
+    /// Deletes what no record that is still there has as its parent; the rest waits.
+    private mutating func delete(
+        _ ids: [Record.ID], _ waiting: inout Waiting
+    ) async throws {
+        if ids.isEmpty { return }
+        let result = try await target.modifyRecords(
+            saving: [], deleting: ids, atomically: false)
+        for (id, outcome) in result.deleteResults {
+            do {
+                try outcome.get()
+                count(deletions: 1)
+            } catch {
+                guard error.code == .referenceViolation else { throw error }
+                waiting.deletes.append(id)
             }
         }
     }
 
-    /// Returns why nothing could be applied, where that is so.
-    private mutating func apply(_ changes: Waiting) async throws -> StoreError? {
-        let saves = Array(changes.saves.values)
-        let deletes = Array(changes.deletes)
+    private mutating func count(saves: Int = 0, deletions: Int = 0) {
+        changeCount += UInt64(saves)
+        deletionCount += UInt64(deletions)
+        progress.update(changeCount + deletionCount, at: Clock.monotonicNanoseconds)
+    }
+
+    /// Applies changes in one commit. Returns why nothing could be applied, where that is so.
+    private mutating func apply(
+        _ saves: [Record], _ deletes: [Record.ID]
+    ) async throws -> StoreError? {
         if saves.isEmpty, deletes.isEmpty { return nil }
         let (stale, refusal) = try await keysToRemove(saves, beside: deletes)
         if let refusal { return refusal }
@@ -180,9 +268,7 @@ private struct Follower {
             saving: saves.map { stale[$0.recordID] ?? $0 }, deleting: deletes,
             savePolicy: .allKeys)
         if let failure = result.partialFailure { return firstOwn(of: failure) }
-        changeCount += UInt64(saves.count)
-        deletionCount += UInt64(deletes.count)
-        progress.update(changeCount + deletionCount, at: Clock.monotonicNanoseconds)
+        count(saves: saves.count, deletions: deletes.count)
         return nil
     }
 
@@ -266,6 +352,23 @@ extension Record {
         copy.take(from: self)
         copy.parent = parent
         return copy
+    }
+
+    /// What must be there when the record is saved.
+    fileprivate var neededRecords: [Record.ID] {
+        var needed = parent.map { [$0.recordID] } ?? []
+        for key in allKeys {
+            switch self[key] {
+            case .reference(let reference) where reference.action == .validate:
+                needed.append(reference.recordID)
+            case .list(let values):
+                for case .reference(let reference) in values where reference.action == .validate {
+                    needed.append(reference.recordID)
+                }
+            default: break
+            }
+        }
+        return needed
     }
 
     /// All values of another record, with their marks.

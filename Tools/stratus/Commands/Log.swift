@@ -11,22 +11,32 @@ enum Log {
         let end = invocation.number("to")
         var from = invocation.number("from") ?? 0
         let follows = invocation.has("follow")
+        let skipsDamaged = invocation.has("skip-damaged")
+        var hasSkipped = false
         if follows { Terminal.catchStopSignals() }
         try output.header(
             schema: "stratus.log/1", columns: "offset  file:byte  kind  zone  record  detail")
         while true {
-            var log = container.log(from: from, to: end)
+            var log = container.log(from: from, to: end, skipsDamaged: skipsDamaged)
+            func nameSkipped() {
+                let skipped = log.takeSkipped().filter { $0.offset?.rawValue ?? 0 >= from }
+                output.skipped(skipped.map { StoreError(translating: $0) })
+                hasSkipped = hasSkipped || !skipped.isEmpty
+                from = skipped.last?.offset.map { $0.rawValue + 1 } ?? from
+            }
             do {
                 while let line = try log.nextLine() {
+                    nameSkipped()
                     try write(line, container, output)
                     from = line.entry.offset.rawValue + 1
                 }
+                nameSkipped()
             } catch let error as Output.Closed {
                 throw error
             } catch {
                 throw StoreError(translating: error)
             }
-            guard follows, from < end ?? .max else { return .ok }
+            guard follows, from < end ?? .max else { return hasSkipped ? .partial : .ok }
             try output.flush()
             if let signal = Terminal.requestedStop { return .signal(signal) }
             if try await !container.refresh() { Thread.pause(microseconds: 20_000) }
@@ -42,8 +52,9 @@ enum Log {
         var object: JSONObject = [
             "offset": .offset(entry.offset.rawValue), "file": .string(line.file),
             "byte": .integer(line.byte), "length": .integer(entry.header.frameLength),
-            "kind": .string(description.kind), "epoch": .integer(Int(line.group.epoch)),
+            "kind": .string(description.kind),
         ]
+        object.append("epoch", line.group.map { .integer(Int($0.epoch)) })
         if entry.version.offset != entry.offset {
             object.append("version", .offset(entry.version.rawValue))
         }

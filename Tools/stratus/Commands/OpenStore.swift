@@ -6,11 +6,12 @@ extension Invocation {
         try await Container.openReadOnly(at: argument("STORE"), memoryLimit: memoryLimit)
     }
 
-    /// The database that `--database` and `--as` choose.
+    /// The database that `--database` and `--as` choose. In the public one the operator of the
+    /// store may change the records of all users.
     func database(of container: Container) -> Database {
         switch database {
         case .private: container.privateDatabase(for: user)
-        case .public: container.publicDatabase(as: user)
+        case .public: container.publicDatabase(asHost: user)
         }
     }
 
@@ -54,6 +55,16 @@ extension Invocation {
     }
 }
 
+extension Output {
+    /// Names what was left out since it is damaged.
+    func skipped(_ errors: [StoreError]) {
+        for error in errors {
+            let error = ToolError(error)
+            warning("damage.skipped", "skipped: \(error.message)\(error.place)")
+        }
+    }
+}
+
 extension ToolError {
     /// What an error of the store means to the tool's user.
     init(_ error: StoreError) {
@@ -81,6 +92,7 @@ extension ToolError {
     private static func meaning(of error: StoreError) -> (ExitCode, String) {
         switch (error.code, error.cause) {
         case (_, .locked): (.locked, "store.locked")
+        case (_, .fencedOut): (.locked, "store.fenced-out")
         case (_, .newerFormat): (.newerFormat, "store.newer-format")
         case (_, .damaged): (.damaged, error.place.map { "damage." + $0.kind } ?? "damage")
         case (_, .notPermitted): (.permission, "store.permission")

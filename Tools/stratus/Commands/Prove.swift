@@ -9,31 +9,12 @@ enum Verify {
         let progress = ReadingProgress("verifying", invocation, output)
         let result = try await StoreVerification(at: path, progress: progress.update)
         progress.finish()
-        for place in result.findings {
-            try output.result(
-                "finding", place.json,
-                text: "\(place.file), byte \(place.byte): \(place.kind)"
-                    + (place.record.map {
-                        "; record \($0.recordName) of zone \($0.zoneID.zoneName), "
-                            + "field \(place.field ?? "")"
-                    } ?? "")
-                    + (place.cure.map { "; \($0)" } ?? ""))
+        for finding in result.findings {
+            try output.result("finding", finding.json, text: text(of: finding))
         }
-        if result.findings.isEmpty {
-            // The end of the journal is judged as an opening would, and nothing is changed. A group
-            // that was being written when the writer died is no damage, but worth a word.
-            let report = try await Container.openReadOnly(at: path).recoveryReport
-            if report.possibleLoss, let damage = report.damage {
-                output.warning(
-                    "tail.lastGroup",
-                    "the last group is not whole, from byte \(damage.byte) on; the next opening "
-                        + "for writing ends the journal there", file: damage.file)
-            }
-        }
-        let count = result.findings.count
         try output.summary(
             result.json,
-            text: "\(count == 0 ? "no damage" : "\(count) findings") in "
+            text: "\(found(result)) in "
                 + "\(Quantities.count(UInt64(result.entryCount))) entries of "
                 + "\(Quantities.count(UInt64(result.commitCount))) commits, "
                 + "\(Quantities.size(UInt64(result.bytesRead))) in \(result.segmentCount) segments"
@@ -44,7 +25,36 @@ enum Verify {
                 + (result.chunkCount > 0
                     ? "; \(Quantities.size(UInt64(result.chunkBytes))) in "
                         + "\(result.chunkCount) chunks of assets" : ""))
-        return count == 0 ? .ok : .differences
+        return isWhole(result) ? .ok : .differences
+    }
+
+    private static func text(of finding: StoreVerification.Finding) -> String {
+        let place = finding.place
+        let meaning =
+            switch finding.severity {
+            case .damage: ""
+            case .possibleLoss:
+                "; the next opening for writing ends the journal there, and something "
+                    + "acknowledged may be missing"
+            case .tornTail: "; a write was cut off, the next opening ends the journal there"
+            }
+        return "\(place.file), byte \(place.byte): \(place.kind)" + meaning
+            + (place.record.map {
+                "; record \($0.recordName) of zone \($0.zoneID.zoneName), "
+                    + "field \(place.field ?? "")"
+            } ?? "")
+            + (place.cure.map { "; \($0)" } ?? "")
+    }
+
+    private static func found(_ result: StoreVerification) -> String {
+        if result.findings.isEmpty { return "no damage" }
+        return isWhole(result)
+            ? "no damage, but a torn tail," : "\(result.findings.count) findings"
+    }
+
+    /// A write that was cut off and never acknowledged takes nothing away.
+    private static func isWhole(_ result: StoreVerification) -> Bool {
+        result.count(of: .tornTail) == result.findings.count
     }
 }
 
@@ -60,9 +70,21 @@ enum Hash {
         var progress = Progress(
             "hashing", .items("record"), total: UInt64(total), invocation.progress, to: output,
             at: Clock.monotonicNanoseconds)
-        let hash = try database.contentHash(
-            of: zoneID, includingSystem: invocation.has("system")
-        ) { done in progress.update(UInt64(done), at: Clock.monotonicNanoseconds) }
+        let hash: ContentHash
+        do throws(StoreError) {
+            hash = try database.contentHash(
+                of: zoneID, includingSystem: invocation.has("system")
+            ) { done in progress.update(UInt64(done), at: Clock.monotonicNanoseconds) }
+        } catch {
+            // The last message names the first place.
+            for place in error.places.dropFirst() {
+                output.warning(
+                    "damage.\(place.kind)",
+                    "byte \(place.byte): \(place.kind)"
+                        + (place.offset.map { ", offset \($0)" } ?? ""), file: place.file)
+            }
+            throw error
+        }
         progress.finish(at: Clock.monotonicNanoseconds)
         try output.result(
             "hash", ["hash": .string(hash.description), "records": .integer(hash.recordCount)],

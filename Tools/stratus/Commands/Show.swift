@@ -70,11 +70,15 @@ enum Show {
         let database = try invocation.readDatabase(of: container)
         var left = try invocation.limit() ?? .max
         var cursor: RecordPage.Cursor?
+        var hasSkipped = false
         try output.header(schema: "stratus.records/1", columns: "record  type  tag")
         while left > 0 {
             let page = try await database.records(
                 inZoneWith: invocation.zoneID, type: invocation.value("type"),
-                resultsLimit: min(left, 1000), from: cursor)
+                resultsLimit: min(left, 1000), from: cursor,
+                skippingDamaged: invocation.has("skip-damaged"))
+            output.skipped(page.skipped)
+            hasSkipped = hasSkipped || !page.skipped.isEmpty
             for record in page.records {
                 let name = Output.escaped(record.recordID.recordName)
                 try output.result(
@@ -85,7 +89,7 @@ enum Show {
             cursor = page.cursor
             if cursor == nil { break }
         }
-        return .ok
+        return hasSkipped ? .partial : .ok
     }
 
     static func record(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
@@ -105,24 +109,32 @@ enum Show {
         var token = try invocation.sinceToken()
         var left = limit ?? 0
         var moreComing = false
+        var isIncomplete = false
         // A page holds no more than the store likes; what was asked for may be more than one.
         repeat {
             let page =
                 if invocation.has("zone") {
                     try await zonePage(
-                        database, invocation.zoneID, since: token, limit.map { _ in left }, output)
+                        database, invocation.zoneID, since: token, limit.map { _ in left },
+                        skippingDamaged: invocation.has("skip-damaged"), output)
                 } else {
                     try await databasePage(
                         database, since: token, limit.map { _ in left }, output)
                 }
             (token, moreComing) = (page.token, page.moreComing)
+            isIncomplete = isIncomplete || page.isIncomplete
             left -= page.count
         } while moreComing && left > 0
-        if let token { try finish(token, moreComing, output) }
-        return .ok
+        if let token { try finish(token, moreComing, isIncomplete: isIncomplete, output) }
+        return isIncomplete ? .partial : .ok
     }
 
-    private typealias ShownPage = (count: Int, token: ChangeToken, moreComing: Bool)
+    private struct ShownPage {
+        var count: Int
+        var token: ChangeToken
+        var moreComing: Bool
+        var isIncomplete = false
+    }
 
     private static func databasePage(
         _ database: Database, since token: ChangeToken?, _ limit: Int?, _ output: Output
@@ -141,17 +153,19 @@ enum Show {
                     "reason": .string("\(deletion.reason)"),
                 ], text: "- \(Output.escaped(deletion.zoneID.zoneName))")
         }
-        return (
-            page.modifications.count + page.deletions.count, page.changeToken, page.moreComing
-        )
+        return ShownPage(
+            count: page.modifications.count + page.deletions.count, token: page.changeToken,
+            moreComing: page.moreComing)
     }
 
     private static func zonePage(
         _ database: Database, _ zoneID: RecordZone.ID, since token: ChangeToken?, _ limit: Int?,
-        _ output: Output
+        skippingDamaged: Bool, _ output: Output
     ) async throws -> ShownPage {
         let page = try await database.recordZoneChanges(
-            inZoneWith: zoneID, since: token, resultsLimit: limit)
+            inZoneWith: zoneID, since: token, resultsLimit: limit,
+            skippingDamaged: skippingDamaged)
+        output.skipped(page.skipped)
         for record in page.modifications {
             try output.result(
                 "recordChanged", record.json,
@@ -164,17 +178,22 @@ enum Show {
                 ["recordName": .string(name), "recordType": .string(deletion.recordType)],
                 text: "- \(Output.escaped(name))  \(deletion.recordType)")
         }
-        return (
-            page.modifications.count + page.deletions.count, page.changeToken, page.moreComing
-        )
+        return ShownPage(
+            count: page.modifications.count + page.deletions.count, token: page.changeToken,
+            moreComing: page.moreComing, isIncomplete: page.isIncomplete)
     }
 
     private static func finish(
-        _ token: ChangeToken, _ moreComing: Bool, _ output: Output
+        _ token: ChangeToken, _ moreComing: Bool, isIncomplete: Bool = false, _ output: Output
     ) throws {
-        try output.summary(
-            ["token": .string(token.description), "moreComing": .boolean(moreComing)])
-        try output.line("token \(token)" + (moreComing ? " (more to come)" : ""))
+        var object: JSONObject = [
+            "token": .string(token.description), "moreComing": .boolean(moreComing),
+        ]
+        if isIncomplete { object.append("incomplete", .boolean(true)) }
+        try output.summary(object)
+        try output.line(
+            "token \(token)" + (moreComing ? " (more to come)" : "")
+                + (isIncomplete ? " (incomplete: damaged changes were skipped)" : ""))
     }
 
     static func write(_ lines: [(name: String, value: String)], to output: Output) throws {

@@ -1,0 +1,66 @@
+import StratusBytes
+
+/// The payload of a record's entry, encoded from `Formats/Record.md` and by no code of the store, so
+/// that every part of it can be false.
+struct RawRecord: Sendable {
+    struct Field: Sendable {
+        var number: UInt64
+        var kind: UInt8
+        var value: [UInt8]
+    }
+
+    /// Those of the writer's schema: `Note` is name 0, and names 1 and 2 are fields.
+    var type: UInt64 = 0
+    var modifier: UInt64 = 1
+    var modified: Int64 = 1_767_225_700_000
+    /// With a value the flag 64 is set: the record was moved here from zone 1.
+    var created: Int64?
+    var name = Array("hostile".utf8)
+    var parent: [UInt8]?
+    var fields: [Field] = []
+    /// What stands behind the last value.
+    var rest: [UInt8] = []
+
+    var payload: [UInt8] {
+        var writer = ByteWriter()
+        writer.uint8((parent == nil ? 0 : 4) | (created == nil ? 0 : 64))
+        writer.varint(type)
+        writer.varint(modifier)
+        writer.signedVarint(modified)
+        if let created {
+            writer.varint(modifier)
+            writer.signedVarint(created)
+        }
+        writer.varint(name.count)
+        writer.append(name)
+        if let parent {
+            writer.varint(parent.count)
+            writer.append(parent)
+        }
+        if created != nil {
+            writer.varint(1)
+            writer.varint(600)
+        }
+        writer.varint(fields.count)
+        for field in fields {
+            writer.varint(field.number)
+            writer.uint8(field.kind)
+            writer.varint(field.value.count)
+        }
+        for field in fields { writer.append(field.value) }
+        writer.append(rest)
+        return writer.bytes
+    }
+
+    /// A number as a varint.
+    static func varint(_ value: UInt64) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.varint(value)
+        return writer.bytes
+    }
+
+    /// A list of these elements.
+    static func list(_ elements: [[UInt8]]) -> [UInt8] {
+        elements.reduce(varint(UInt64(elements.count))) { $0 + varint(UInt64($1.count)) + $1 }
+    }
+}

@@ -1,0 +1,206 @@
+import FoundationEssentials
+import Stratus
+import StratusFiles
+import StratusJournal
+import Support
+import Testing
+
+/// Lists and feeds of a store with damaged records, behind which all others are whole.
+@Suite struct SkippedDamageTests {
+    /// Eight records, of which the frames of two cannot be read; an opening does not look at them.
+    private static func store() async throws -> (
+        container: Container, database: Database, places: [Int], before: ChangeToken
+    ) {
+        let maker = SampleMaker(seed: 80)
+        var container = try maker.open()
+        var database = container.privateDatabase(for: "alice")
+        try await maker.fill(database, saves: 3)
+        let before = try await database.recordZoneChanges(inZoneWith: SampleMaker.zone).changeToken
+        try await maker.fill(database, saves: 5, from: 3)
+        try await database.deleteRecord(withID: id(7))
+        try await container.checkpoint()
+        try await container.close()
+        // A group for the zone, and one for each record.
+        var places: [Int] = []
+        try maker.edit(0) { image in
+            for number in [4, 6] {
+                let place = image.frames(ofGroup: image.groups[number])[1]
+                image.flip(place + 45)
+                places.append(place)
+            }
+        }
+        container = try maker.open()
+        database = container.privateDatabase(for: "alice")
+        return (container, database, places, before)
+    }
+
+    private static func id(_ number: Int) -> Record.ID {
+        Record.ID(recordName: "note-\(number)", zoneID: SampleMaker.zone)
+    }
+
+    private static func failure<Value>(
+        _ body: () async throws -> Value, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> StoreError {
+        let error = await #expect(throws: StoreError.self, sourceLocation: sourceLocation) {
+            _ = try await body()
+        }
+        return try #require(error, sourceLocation: sourceLocation)
+    }
+
+    private static let readable = ["note-0", "note-1", "note-2", "note-4", "note-6"]
+
+    @Test func `a list that skips damage has every other record and says what is missing`()
+        async throws
+    {
+        let (container, database, places, _) = try await Self.store()
+        let error = try await Self.failure {
+            try await database.records(inZoneWith: SampleMaker.zone)
+        }
+        #expect(error.cause == .damaged)
+        for limit in [1, 2, 100] {
+            var names: [String] = []
+            var skipped: [StoreError] = []
+            var cursor: RecordPage.Cursor?
+            repeat {
+                let page = try await database.records(
+                    inZoneWith: SampleMaker.zone, resultsLimit: limit, from: cursor,
+                    skippingDamaged: true)
+                names += page.records.map(\.recordID.recordName)
+                skipped += page.skipped
+                cursor = page.cursor
+            } while cursor != nil
+            #expect(names.sorted() == Self.readable)
+            #expect(skipped.compactMap { $0.place?.byte }.sorted() == places)
+            #expect(
+                skipped.compactMap { $0.place?.offset }.sorted() == places.map { UInt64($0 / 8) })
+            #expect(skipped.allSatisfy { $0.place?.file == "journal-0000000000000000" })
+            #expect(skipped.allSatisfy { $0.place?.kind == "frame.payload checksum" })
+        }
+        try await container.close()
+    }
+
+    @Test func `a record that is damaged and still says its name is skipped by that name`()
+        async throws
+    {
+        let (maker, file, byte) = try await HostilePayloadTests.store(
+            HostilePayloadTests.Malformation("text that is not UTF-8", field: 1, [0xff]))
+        let database = try maker.open().privateDatabase(for: "alice")
+        let page = try await database.records(inZoneWith: SampleMaker.zone, skippingDamaged: true)
+        #expect(page.records.map(\.recordID.recordName).sorted() == ["note-0", "note-1"])
+        #expect(page.skipped.compactMap { $0.recordID?.recordName } == ["hostile"])
+        #expect(page.skipped.compactMap { $0.place?.file } == [file])
+        #expect(page.skipped.compactMap { $0.place?.byte } == [byte])
+    }
+
+    @Test func `a page of changes that meets damage fails and gives no token beyond it`()
+        async throws
+    {
+        let (container, database, places, before) = try await Self.store()
+        let zone = SampleMaker.zone
+        for since in [nil, before] {
+            let error = try await Self.failure {
+                try await database.recordZoneChanges(inZoneWith: zone, since: since)
+            }
+            #expect(error.cause == .damaged)
+            #expect(error.place?.byte == places[0])
+        }
+        // Pages of one lead up to it, and not past it.
+        let page = try await database.recordZoneChanges(
+            inZoneWith: zone, since: nil, resultsLimit: 3)
+        #expect(page.modifications.count == 3 && page.moreComing)
+        _ = try await Self.failure {
+            try await database.recordZoneChanges(
+                inZoneWith: zone, since: page.changeToken, resultsLimit: 1)
+        }
+        var live = database.liveRecordZoneChanges(inZoneWith: zone, since: before)
+            .makeAsyncIterator()
+        let error = try await Self.failure { try await live.next() }
+        #expect(error.cause == .damaged)
+        try await container.close()
+    }
+
+    @Test func `a page of changes that skips damage is marked and leads past it`() async throws {
+        let (container, database, places, before) = try await Self.store()
+        let zone = SampleMaker.zone
+        let whole = try await database.recordZoneChanges(
+            inZoneWith: zone, since: before, resultsLimit: nil, skippingDamaged: true)
+        #expect(whole.modifications.map(\.recordID.recordName) == ["note-4", "note-6"])
+        #expect(whole.deletions.map(\.recordID.recordName) == ["note-7"])
+        #expect(whole.skipped.compactMap { $0.place?.byte } == places)
+        #expect(whole.isIncomplete)
+        let next = try await database.recordZoneChanges(
+            inZoneWith: zone, since: whole.changeToken)
+        #expect(next.modifications.isEmpty && next.deletions.isEmpty && !next.isIncomplete)
+        let first = try await database.recordZoneChanges(
+            inZoneWith: zone, since: before, resultsLimit: 1, skippingDamaged: true)
+        #expect(first.modifications.isEmpty && first.isIncomplete && first.moreComing)
+        try await container.close()
+    }
+
+    @Test func `there is no hash of what cannot be read, and every damaged place is named`()
+        async throws
+    {
+        let (container, database, places, _) = try await Self.store()
+        for error in [
+            try await Self.failure { try await database.contentHash(of: SampleMaker.zone) },
+            try await Self.failure { try await database.contentHash() },
+        ] {
+            #expect(error.cause == .damaged)
+            #expect(error.places.map(\.byte).sorted() == places)
+        }
+        try await container.close()
+    }
+
+    @Test func `a log that skips damage has every other frame`() async throws {
+        let (container, _, places, _) = try await Self.store()
+        func lines(_ log: JournalLog) throws -> (bytes: [Int], skipped: [Int]) {
+            var log = log
+            var bytes: [Int] = []
+            var skipped: [Int] = []
+            while let line = try log.nextLine() {
+                bytes.append(line.byte)
+                skipped += log.takeSkipped().map(\.byte)
+            }
+            return (bytes, skipped + log.takeSkipped().map(\.byte))
+        }
+        #expect(throws: JournalError.self) { try lines(container.log()) }
+        let (bytes, skipped) = try lines(container.log(skipsDamaged: true))
+        #expect(skipped == places)
+        #expect(bytes == bytes.sorted() && Set(bytes).count == bytes.count)
+        #expect(bytes.contains { $0 > places[1] })
+        #expect(!bytes.contains(places[0]) && !bytes.contains(places[1]))
+        try await container.close()
+    }
+
+    @Test func `a log that skips damage has the whole frames of a group that is not whole`()
+        async throws
+    {
+        let maker = SampleMaker(seed: 81)
+        let container = try maker.open()
+        let database = container.privateDatabase(for: "alice")
+        try await maker.fill(database, saves: 1)
+        _ = try await database.modifyRecords(
+            saving: (1...5).map { maker.record("note-\($0)", ["number": 1]) })
+        try await database.save(maker.record("last"))
+        try await container.checkpoint()
+        try await container.close()
+        var expected: [Int] = []
+        var damaged = 0
+        try maker.edit(0) { image in
+            for group in image.groups.dropLast() {
+                expected += image.frames(ofGroup: group).dropFirst()
+            }
+            let frames = image.frames(ofGroup: image.groups[2])
+            damaged = frames[3]
+            image.flip(damaged + 45)
+        }
+        let opened = try maker.open()
+        var log = opened.log(skipsDamaged: true)
+        var bytes: [Int] = []
+        while let line = try log.nextLine() { bytes.append(line.byte) }
+        #expect(log.takeSkipped().map(\.byte) == [damaged])
+        #expect(Set(expected.filter { $0 != damaged }).isSubset(of: bytes))
+        #expect(!bytes.contains(damaged) && Set(bytes).count == bytes.count)
+        try await opened.close()
+    }
+}

@@ -1,0 +1,78 @@
+import StratusBytes
+import StratusFiles
+import StratusJournal
+import Support
+import Synchronization
+import Testing
+
+/// A layer above that cannot read some of what it stages itself: entries of zone 13.
+private struct RefusingFold: CommitParticipant {
+    final class Outcomes: Sendable {
+        let failures = Mutex<[UInt32: JournalError?]>([:])
+    }
+
+    let outcomes: Outcomes
+    private(set) var zones: [UInt32] = []
+    private var marked: [UInt32] = []
+
+    init(_ outcomes: Outcomes) { self.outcomes = outcomes }
+
+    static func stage(
+        _ zone: UInt32, in stage: inout CommitStage<RefusingFold>
+    ) throws(JournalError) {
+        var buffer = CommitBuffer()
+        do {
+            for zone in [zone + 100, zone] {
+                try buffer.append(EntryKind(rawValue: 32), zone: zone) { $0.uint8(1) }
+            }
+        } catch {
+            throw .entryTooLong
+        }
+        try stage.append(buffer, isLast: true, time: 1)
+    }
+
+    mutating func apply(
+        _ header: FrameHeader, at offset: JournalOffset, payload: Span<UInt8>
+    ) throws(JournalDamage.Kind) {
+        if header.zone == 13 { throw .payload("content") }
+        zones.append(header.zone)
+    }
+
+    mutating func complete(end: JournalOffset, time: Int64) {}
+    mutating func endGroup() {}
+    mutating func mark() { marked = zones }
+    mutating func abandon() { zones = marked }
+    mutating func publish(_ view: JournalView, head: JournalOffset) {}
+    mutating func finish(_ zone: UInt32, failure: JournalError?) {
+        outcomes.failures.withLock { $0[zone] = .some(failure) }
+    }
+}
+
+@Suite struct RefusedEntryTests {
+    @Test func `a commit that a reader would refuse fails and is not written`() throws {
+        let store = TestStore()
+        let storage = try LocalStorage(
+            at: TestStore.directory, .writing(creating: true), on: store.disk.process(),
+            policy: store.policy)
+        let outcomes = RefusingFold.Outcomes()
+        func opened() throws -> Journal.Opened<RefusingFold> {
+            let manifest = try Journal.manifest(in: storage, creating: true, options: store.options)
+            return try Journal.open(
+                in: storage, manifest, options: store.options, fold: RefusingFold(outcomes))
+        }
+        let committer = Committer(
+            try opened().writer, participant: RefusingFold(outcomes), durability: .full)
+        committer.commit([1])
+        committer.commit([13])
+        committer.commit([2, 3])
+        let failures = outcomes.failures.withLock { $0 }
+        #expect(failures.filter { $0.value != nil }.map(\.key) == [13])
+        guard case .damaged(let damage)?? = failures[13] else {
+            Issue.record("\(String(describing: failures[13]))")
+            return
+        }
+        #expect(damage.kind == .payload("content"))
+        try committer.close()
+        #expect(try opened().fold.zones == [101, 1, 102, 2, 103, 3])
+    }
+}

@@ -1,0 +1,68 @@
+import StratusFiles
+import StratusJournal
+import Support
+import Testing
+
+/// A commit that is given up after some of it was written.
+struct RollbackTests {
+    private let store = TestStore(segmentLength: 16 << 10, preamble: [1, 2])
+    private var disk: SimulatedDisk { store.disk }
+
+    private func commit(_ number: UInt64) -> ModelCommit { ModelCommit(number, [100]) }
+
+    /// How many pieces are written before the commit is given up: within a segment, and over some.
+    @Test(arguments: [1, 3, 12])
+    func `a long commit that is given up leaves no bytes, and the journal goes on`(
+        count: Int
+    ) throws {
+        let session = try store.write([[commit(1)]])
+        let lengths = [Int](repeating: 2_000, count: count)
+        let names = store.segments.keys.sorted()
+        let before = store.segments
+        session.committer.commit([ModelCommit(2, lengths, .abandoned(afterPieces: count))])
+        if count < 4 {
+            #expect(store.segments == before)
+        } else {
+            // The segments behind are gone, and what was written of the first one reads as zeros.
+            #expect(store.segments.keys.sorted() == names)
+            let path = names[0]
+            let end = session.manifest.segments[0].end.bytes(since: .zero)
+            #expect(session.manifest.segments[0].state == .ended)
+            #expect(disk.contents(path)[end...].allSatisfy { $0 == 0 })
+        }
+        session.committer.commit([commit(3)])
+        #expect(session.outcomes.acknowledged.suffix(1) == [3])
+        disk.crash(seed: UInt64(count))
+        let again = try store.open()
+        #expect(again.recovered.map(\.number) == [1, 3])
+        #expect(again.report.droppedBytes == 0)
+        var verifier = JournalVerifier(again.manifest, in: again.storage)
+        try verifier.run { _, _ in nil }
+        #expect(verifier.findings.isEmpty)
+    }
+
+    @Test func `a follower goes on over segments that were given up`() throws {
+        let session = try store.write([[commit(1)]], idling: true)
+        var follower = try TestFollower(store)
+        try follower.follow()
+        let lengths = [Int](repeating: 2_000, count: 20)
+        session.committer.commit([ModelCommit(2, lengths, .abandoned(afterPieces: 20))])
+        try follower.follow()
+        for number in UInt64(3)...12 {
+            session.committer.commit([commit(number)])
+            session.idle()
+            try follower.follow()
+        }
+        #expect(follower.commits.map(\.number) == [1] + Array(3...12))
+    }
+
+    @Test func `the first commit of a store may be given up`() throws {
+        let session = try store.open()
+        let lengths = [Int](repeating: 2_000, count: 20)
+        session.committer.commit([ModelCommit(1, lengths, .abandoned(afterPieces: 20))])
+        #expect(store.segments.isEmpty)
+        session.committer.commit([commit(2)])
+        try session.committer.close()
+        #expect(try store.open().recovered.map(\.number) == [2])
+    }
+}

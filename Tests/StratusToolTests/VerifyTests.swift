@@ -1,0 +1,61 @@
+import StratusTool
+import Support
+import Testing
+
+/// What `verify` writes, and how it ends.
+@Suite struct VerifyTests {
+    private func verify(
+        _ sample: String, json: Bool = false
+    ) async throws -> (code: ExitCode, lines: [String]) {
+        let (code, results, messages) = try await Place().run(
+            "verify \(PackageFiles.root)/Formats/samples/\(sample)", json: json)
+        #expect(messages == "")
+        return (code, results.split(separator: "\n").map(String.init))
+    }
+
+    @Test(arguments: [
+        ("valid/segments", ExitCode.ok, "", "no damage in"),
+        (
+            "damaged/row-f-torn-tail", .ok,
+            "journal-0000000000000000, byte 5856: frame.header checksum; a write was cut off",
+            "no damage, but a torn tail, in"
+        ),
+        (
+            "damaged/row-j-last-group", .differences,
+            "journal-0000000000000000, byte 5680: frame.payload checksum; the next opening for "
+                + "writing ends the journal there, and something acknowledged may be missing",
+            "1 finding"
+        ),
+        (
+            "damaged/row-d-before-stated-end", .differences,
+            "journal-0000000000000000, byte 5184: frame.header checksum", "1 finding"
+        ),
+    ])
+    func `the exit code is 1 where something is damaged or may be lost`(
+        sample: String, code: ExitCode, finding: String, summary: String
+    ) async throws {
+        let text = try await verify(sample)
+        #expect(text.code == code)
+        #expect(text.lines.count == (finding.isEmpty ? 1 : 2))
+        #expect(text.lines.first?.hasPrefix(finding) == true)
+        #expect(text.lines.last?.hasPrefix(summary) == true)
+    }
+
+    @Test(arguments: [
+        ("valid/segments", ""), ("damaged/row-f-torn-tail", "tornTail"),
+        ("damaged/row-j-last-group", "possibleLoss"), ("damaged/row-d-before-stated-end", "damage"),
+    ])
+    func `the counts of the summary are those of the findings`(
+        sample: String, severity: String
+    ) async throws {
+        let lines = try await verify(sample, json: true).lines
+        let found = lines.filter { $0.contains(#""type":"finding""#) }
+        let summary = try #require(lines.last)
+        #expect(summary.contains(#""findings":\#(found.count),"#))
+        for name in ["damage", "possibleLoss", "tornTail"] {
+            let count = found.count { $0.contains(#""severity":"\#(name)""#) }
+            #expect(count == (name == severity ? 1 : 0))
+            #expect(summary.contains(#""\#(name)":\#(count),"#))
+        }
+    }
+}
