@@ -42,6 +42,8 @@ package struct JournalWriter {
     private var leftovers: Leftovers
     /// Watches over the manifest in force and the active segment.
     private var fence: any StorageFence
+    /// The limit of segments that were dropped again: their files may still be there.
+    private var droppedLimit = JournalOffset.zero
 
     private static let trailerLength =
         GroupHeader.frameLength + FrameFormat.frameLength(payload: Trailer.payloadLength)
@@ -142,21 +144,27 @@ package struct JournalWriter {
     }
 
     /// Takes everything behind `savepoint` back, of which no reader has made anything yet: nothing
-    /// of it is left. Where segments were begun since, the one before them is ended.
+    /// of it is left. Where segments were begun since, the one before them is ended; where a full
+    /// disk has no room for the manifest that says so, the entries stay, and mean nothing.
     package mutating func rollBack(to savepoint: Savepoint) throws(JournalError) {
         if let poison { throw .poisoned(poison) }
         let written = head
+        if manifest.segments.count > savepoint.segmentCount {
+            do {
+                try dropSegments(behind: savepoint)
+            } catch {
+                guard case .storage = error else { throw error }
+                return
+            }
+        }
         head = savepoint.head
         chain = savepoint.chain
         totals = savepoint.totals
-        isSealed = savepoint.isSealed
+        isSealed = file != nil && savepoint.isSealed
         needsPreamble = savepoint.needsPreamble
-        if manifest.segments.count > savepoint.segmentCount {
-            try dropSegments(behind: savepoint)
-        } else if written > head {
+        if file != nil {
+            guard written > head else { return }
             try retract(written.bytes(since: head))
-        } else {
-            return
         }
         durableThrough = head
     }
@@ -169,23 +177,25 @@ package struct JournalWriter {
         if !next.segments.isEmpty {
             next.changeLast { last in
                 last.state = .ended
-                last.end = head
-                last.chainAtEnd = chain
+                last.end = savepoint.head
+                last.chainAtEnd = savepoint.chain
             }
         }
         try put(next)
         file = nil
-        isSealed = false
         view.removeLast(dropped.count)
-        // They cost room until the next opening, and nothing else, where they cannot be deleted.
         for segment in dropped {
             view.files.forget(segment)
-            _ = try? storage.delete(segment.fileName)
+            droppedLimit = max(droppedLimit, segment.limit)
         }
+        if let last = manifest.segments.last { view.relist(view.segments.count - 1, as: last) }
+        // A reader by an older generation may be reading there. Then, and where the system refuses,
+        // they cost room until the next opening, and nothing else.
+        guard !leftovers.hasPinned else { return }
+        for segment in dropped { _ = try? storage.delete(segment.fileName) }
         guard let last = manifest.segments.last else { return }
-        view.relist(view.segments.count - 1, as: last)
         try? view.files.file(of: last, .blocking)
-            .release(head.bytes(since: last.base)..<last.lengthInBytes)
+            .release(savepoint.head.bytes(since: last.base)..<last.lengthInBytes)
     }
 
     /// Everything written so far is durable when this returns.
@@ -324,7 +334,7 @@ extension JournalWriter {
         }
         let last = manifest.segments.last
         let header = SegmentHeader(
-            storeID: manifest.storeID, base: last?.limit ?? .zero,
+            storeID: manifest.storeID, base: max(last?.limit ?? .zero, droppedLimit),
             lengthInBytes: segmentLength(roomFor: bytes),
             salt: options.randomness.next(), epoch: manifest.epoch,
             predecessorBase: last?.base ?? .zero, predecessorEnd: head, chain: chain,

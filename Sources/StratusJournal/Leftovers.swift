@@ -30,6 +30,9 @@ struct Leftovers {
         released = files.filter { !kept.contains($0) }
     }
 
+    /// Whether a reader may still read by an older generation.
+    var hasPinned: Bool { !generations.isEmpty }
+
     mutating func add(_ older: Manifest) {
         generations.append((older.fileName, Set(older.checkpoint?.files ?? [])))
     }

@@ -56,6 +56,36 @@ struct RollbackTests {
         #expect(follower.commits.map(\.number) == [1] + Array(3...12))
     }
 
+    @Test func `what a pinned generation lists stays readable when a commit is given up`() throws {
+        let session = try store.write([[commit(1)]], idling: true)
+        let lengths = [Int](repeating: 2_000, count: 20)
+        // A reader that has seen the segments of a commit which is then given up.
+        session.committer.commit([ModelCommit(2, lengths, .long(entriesPerPiece: 1))])
+        let follower = try TestFollower(store)
+        session.committer.commit([ModelCommit(3, lengths, .abandoned(afterPieces: 20))])
+        let before = store.segments.count
+        session.committer.commit([commit(4)])
+        #expect(session.outcomes.acknowledged.suffix(1) == [4])
+        #expect(store.segments.count == before + 1)
+        _ = follower
+        session.kill()
+        #expect(try store.open().recovered.map(\.number) == [1, 2, 4])
+    }
+
+    @Test func `a full disk that has no room to take a commit back stays healthy`() throws {
+        let session = try store.write([[commit(1)]])
+        let lengths = [Int](repeating: 2_000, count: 40)
+        for capacity in stride(from: 24 << 10, to: 120 << 10, by: 4 << 10) {
+            disk.options.capacity = capacity
+            session.committer.commit([ModelCommit(2, lengths, .abandoned(afterPieces: 40))])
+        }
+        disk.options.capacity = nil
+        session.committer.commit([commit(3)])
+        #expect(session.outcomes.acknowledged.suffix(1) == [3])
+        session.kill()
+        #expect(try store.open().recovered.map(\.number) == [1, 3])
+    }
+
     @Test func `the first commit of a store may be given up`() throws {
         let session = try store.open()
         let lengths = [Int](repeating: 2_000, count: 20)
