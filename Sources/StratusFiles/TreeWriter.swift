@@ -76,7 +76,7 @@ package final class TreeWriter: Sendable {
     }
 }
 
-/// A file of a tree, being written. Nobody sees it before it is finished; given up, or with the end
+/// A file of a tree, being written. It has no name before it is finished; given up, or with the end
 /// of the process, it is gone.
 package final class TreeFile: Sendable {
     private let name: [UInt8]

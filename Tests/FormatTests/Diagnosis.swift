@@ -2,6 +2,7 @@ import Stratus
 import StratusFiles
 import StratusJournal
 import Support
+import Testing
 
 /// What an opening says of a store, as text: the first lines of `expected.txt`.
 enum Diagnosis {
@@ -63,4 +64,14 @@ enum Diagnosis {
     ) -> String {
         "damage \(file) byte \(byte)" + (offset.map { " offset \($0)" } ?? "") + " kind \(kind)"
     }
+}
+
+/// The error of a call that must fail.
+func failure<Value>(
+    _ body: () async throws -> Value, sourceLocation: SourceLocation = #_sourceLocation
+) async throws -> StoreError {
+    let error = await #expect(throws: StoreError.self, sourceLocation: sourceLocation) {
+        _ = try await body()
+    }
+    return try #require(error, sourceLocation: sourceLocation)
 }

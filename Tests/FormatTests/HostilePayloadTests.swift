@@ -7,7 +7,7 @@ import Support
 import Testing
 
 /// Stores whose checksums hold and whose payloads make no sense: what a broken writer leaves, or
-/// somebody who can write to the files.
+/// a program that can write to the files.
 @Suite struct HostilePayloadTests {
     /// A payload, and what is wrong with it.
     struct Malformation: Sendable, CustomTestStringConvertible {
@@ -184,15 +184,6 @@ import Testing
 
     private static let id = Record.ID(recordName: "hostile", zoneID: SampleMaker.zone)
 
-    private static func failure<Value>(
-        _ body: () async throws -> Value, sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws -> StoreError {
-        let error = await #expect(throws: StoreError.self, sourceLocation: sourceLocation) {
-            _ = try await body()
-        }
-        return try #require(error, sourceLocation: sourceLocation)
-    }
-
     @Test(arguments: ofFields)
     func `a record that cannot be decoded is an error of every call that needs it`(
         malformation: Malformation
@@ -217,28 +208,28 @@ import Testing
             #expect(error.recordID == Self.id, "\(call)", sourceLocation: sourceLocation)
         }
         expectDamageOfRecord(
-            try await Self.failure { try await database.record(for: Self.id) }, "get")
+            try await failure { try await database.record(for: Self.id) }, "get")
         expectDamageOfRecord(
-            try await Self.failure {
+            try await failure {
                 try await database.record(for: Self.id, desiredKeys: ["content"])
             }, "get of other fields")
         for policy in [SavePolicy.changedKeys, .allKeys] {
             let record = maker.record("hostile", ["content": maker.filling(9, count: 9)])
             expectDamageOfRecord(
-                try await Self.failure { try await database.save(record, savePolicy: policy) },
+                try await failure { try await database.save(record, savePolicy: policy) },
                 "update, \(policy)")
         }
         expectDamage(
-            try await Self.failure {
+            try await failure {
                 try await database.recordZoneChanges(inZoneWith: SampleMaker.zone)
             }, "changes")
         expectDamage(
-            try await Self.failure { try await database.contentHash(of: SampleMaker.zone) }, "hash")
+            try await failure { try await database.contentHash(of: SampleMaker.zone) }, "hash")
         let other = RecordZone(zoneID: RecordZone.ID(zoneName: "other"))
         #expect(container.information.head == head)
         try await database.save(other)
         expectDamage(
-            try await Self.failure {
+            try await failure {
                 try await database.moveRecords([Self.id], to: other.zoneID)
             }, "move")
     }
@@ -252,7 +243,7 @@ import Testing
         let database = container.privateDatabase(for: "alice")
         // A tombstone has the type and the parent.
         if ["an unknown type", "a parent that is not UTF-8"].contains(malformation.name) {
-            let error = try await Self.failure { try await database.deleteRecord(withID: Self.id) }
+            let error = try await failure { try await database.deleteRecord(withID: Self.id) }
             #expect(error.cause == .damaged)
             #expect(error.place?.byte == byte)
             return
@@ -288,7 +279,7 @@ import Testing
         let (maker, file, byte) = try await Self.store(
             Malformation("a name that is not UTF-8") { $0.name = [0xff] })
         let database = try maker.open().privateDatabase(for: "alice")
-        let error = try await Self.failure {
+        let error = try await failure {
             try await database.recordZoneChanges(inZoneWith: SampleMaker.zone)
         }
         #expect(error.place?.file == file)

@@ -38,22 +38,13 @@ import Testing
         Record.ID(recordName: "note-\(number)", zoneID: SampleMaker.zone)
     }
 
-    private static func failure<Value>(
-        _ body: () async throws -> Value, sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws -> StoreError {
-        let error = await #expect(throws: StoreError.self, sourceLocation: sourceLocation) {
-            _ = try await body()
-        }
-        return try #require(error, sourceLocation: sourceLocation)
-    }
-
     private static let readable = ["note-0", "note-1", "note-2", "note-4", "note-6"]
 
     @Test func `a list that skips damage has every other record and says what is missing`()
         async throws
     {
         let (container, database, places, _) = try await Self.store()
-        let error = try await Self.failure {
+        let error = try await failure {
             try await database.records(inZoneWith: SampleMaker.zone)
         }
         #expect(error.cause == .damaged)
@@ -98,7 +89,7 @@ import Testing
         let (container, database, places, before) = try await Self.store()
         let zone = SampleMaker.zone
         for since in [nil, before] {
-            let error = try await Self.failure {
+            let error = try await failure {
                 try await database.recordZoneChanges(inZoneWith: zone, since: since)
             }
             #expect(error.cause == .damaged)
@@ -108,13 +99,13 @@ import Testing
         let page = try await database.recordZoneChanges(
             inZoneWith: zone, since: nil, resultsLimit: 3)
         #expect(page.modifications.count == 3 && page.moreComing)
-        _ = try await Self.failure {
+        _ = try await failure {
             try await database.recordZoneChanges(
                 inZoneWith: zone, since: page.changeToken, resultsLimit: 1)
         }
         var live = database.liveRecordZoneChanges(inZoneWith: zone, since: before)
             .makeAsyncIterator()
-        let error = try await Self.failure { try await live.next() }
+        let error = try await failure { try await live.next() }
         #expect(error.cause == .damaged)
         try await container.close()
     }
@@ -142,8 +133,8 @@ import Testing
     {
         let (container, database, places, _) = try await Self.store()
         for error in [
-            try await Self.failure { try await database.contentHash(of: SampleMaker.zone) },
-            try await Self.failure { try await database.contentHash() },
+            try await failure { try await database.contentHash(of: SampleMaker.zone) },
+            try await failure { try await database.contentHash() },
         ] {
             #expect(error.cause == .damaged)
             #expect(error.places.map(\.byte).sorted() == places)

@@ -75,7 +75,7 @@ import Testing
             #expect(try await database.allRecords(in: .default) == [])
             try await container.publicDatabase(as: "alice").save(note("a", in: .default))
         }
-        // What is not there is nobody's: CloudKit deletes it without an error.
+        // A record that is not there has no creator: CloudKit deletes it without an error.
         try await bob.deleteRecord(withID: noteID("none", in: .default))
     }
 
@@ -101,14 +101,14 @@ import Testing
         #expect(container.information.head == head)
     }
 
-    @Test func `a record that its owner's deletion takes along goes, whoever created it`()
+    @Test func `a record is deleted with its owner also where another user created it`()
         async throws
     {
         let (container, record) = try await Self.begin()
         let link = Reference(recordID: record.recordID, action: .deleteSelf)
         let bob = container.publicDatabase(as: "bob")
         try await bob.save(note("comment", ["of": .reference(link)], in: .default))
-        // Its creator has said so, and so keeps nobody from deleting what is their own.
+        // Its creator chose that: else any user could keep another from deleting a record.
         try await container.publicDatabase(as: "alice").deleteRecord(withID: record.recordID)
         #expect(try await bob.allRecords(in: .default) == [])
     }

@@ -44,7 +44,7 @@ import Testing
         case .staleTag: saves.append(note("old", ["number": 3]))
         case .missingParent:
             var child = note("orphan")
-            child.parent = Reference(recordID: noteID("nobody"))
+            child.parent = Reference(recordID: noteID("missing"))
             saves.append(child)
         case .wrongKind: saves.append(note("wrong", ["number": "text"]))
         case .parentOfOthers: return (saves, [noteID("parent")])
@@ -78,7 +78,7 @@ import Testing
         var children: [Record] = []
         for number in 0..<count {
             var child = note("c\(number)", ["number": 1])
-            child.parent = Reference(recordID: noteID("nobody"))
+            child.parent = Reference(recordID: noteID("missing"))
             children.append(child)
         }
         let result = try await database.modifyRecords(

@@ -330,7 +330,7 @@ import Testing
         try await container.close()
     }
 
-    @Test func `info says who writes to the store, while somebody does`() async throws {
+    @Test func `info names the writer while one has the store open`() async throws {
         let place = try Place()
         try await place.importTree()
         let idle = try await place.run("info @/store")

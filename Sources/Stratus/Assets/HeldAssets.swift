@@ -9,7 +9,7 @@ extension Database {
     nonisolated(nonsending) func findingHeldAssets(
         _ operations: [RecordOperation]
     ) async throws(StoreError) -> [RecordOperation] {
-        guard operations.contains(where: \.namesHeldAssets) else { return operations }
+        guard operations.contains(where: { !$0.heldChecksums.isEmpty }) else { return operations }
         return try await answer { snapshot throws(StoreError) in
             var found: [RecordOperation] = []
             for operation in operations {
@@ -21,15 +21,12 @@ extension Database {
 }
 
 extension RecordOperation {
-    /// The record and the checksums in it that stand for assets.
-    fileprivate var heldAssets: (record: Record, checksums: Set<String>)? {
-        guard case .save(let record, _) = self, record.edits.hasAssets else { return nil }
-        let checksums = record.edits.all.flatMap { $0.value?.assets ?? [] }
-            .compactMap(\.heldChecksum)
-        return checksums.isEmpty ? nil : (record, Set(checksums))
+    /// The checksums in the record that stand for assets.
+    fileprivate var heldChecksums: Set<String> {
+        guard case .save(let record, _) = self, record.edits.hasAssets else { return [] }
+        return Set(
+            record.edits.all.flatMap { $0.value?.assets ?? [] }.compactMap(\.heldChecksum))
     }
-
-    fileprivate var namesHeldAssets: Bool { heldAssets != nil }
 }
 
 extension Asset {
@@ -42,9 +39,10 @@ extension DatabaseSnapshot {
     fileprivate func findingHeldAssets(
         _ operation: RecordOperation
     ) throws(StoreError) -> RecordOperation {
-        guard case .save(var record, let rule) = operation,
-            let checksums = operation.heldAssets?.checksums
-        else { return operation }
+        let checksums = operation.heldChecksums
+        guard case .save(var record, let rule) = operation, !checksums.isEmpty else {
+            return operation
+        }
         var held: [String: Asset] = [:]
         var failure = StoreError.notHeld
         do throws(StoreError) {

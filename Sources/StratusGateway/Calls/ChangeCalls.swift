@@ -51,8 +51,17 @@ struct DatabaseChangesCall: Call {
     }
 }
 
+/// The keys of what may be said of a zone and of a whole request alike.
+private protocol ZoneOptionKey: RawRepresentable<String> {
+    static var desiredKeys: Self { get }
+    static var desiredRecordTypes: Self { get }
+    static var resultsLimit: Self { get }
+    static var reverse: Self { get }
+    static var numbersAsStrings: Self { get }
+}
+
 struct ZoneChangesCall: Call {
-    enum Key: String {
+    enum Key: String, ZoneOptionKey {
         case zones, desiredKeys, desiredRecordTypes, resultsLimit, reverse, numbersAsStrings
     }
 
@@ -65,16 +74,27 @@ struct ZoneChangesCall: Call {
         var reverse: Bool?
         var numbersAsStrings: Bool?
 
+        init(_ keys: JSONKeys<some ZoneOptionKey>) throws(Mismatch) {
+            desiredKeys = try keys.optional(.desiredKeys)
+            types = try keys.optional(.desiredRecordTypes)
+            limit = try keys.optional(.resultsLimit, as: PageLimit.self)?.value
+            reverse = try keys.optional(.reverse)
+            numbersAsStrings = try keys.optional(.numbersAsStrings)
+        }
+
         func over(_ other: Options) -> Options {
-            Options(
-                desiredKeys: desiredKeys ?? other.desiredKeys, types: types ?? other.types,
-                limit: limit ?? other.limit, reverse: reverse ?? other.reverse,
-                numbersAsStrings: numbersAsStrings ?? other.numbersAsStrings)
+            var options = self
+            options.desiredKeys = desiredKeys ?? other.desiredKeys
+            options.types = types ?? other.types
+            options.limit = limit ?? other.limit
+            options.reverse = reverse ?? other.reverse
+            options.numbersAsStrings = numbersAsStrings ?? other.numbersAsStrings
+            return options
         }
     }
 
     private struct Zone: JSONBody {
-        enum Key: String {
+        enum Key: String, ZoneOptionKey {
             case zoneID, syncToken, atToken
             case desiredKeys, desiredRecordTypes, resultsLimit, reverse, numbersAsStrings
         }
@@ -88,12 +108,7 @@ struct ZoneChangesCall: Call {
             id = try keys.required(.zoneID, as: ZoneIDInput.self).id
             token = try keys.optional(.syncToken, as: TokenInput.self)?.token
             point = try keys.optional(.atToken, as: TokenInput.self)?.token
-            options = Options(
-                desiredKeys: try keys.optional(.desiredKeys),
-                types: try keys.optional(.desiredRecordTypes),
-                limit: try keys.optional(.resultsLimit, as: PageLimit.self)?.value,
-                reverse: try keys.optional(.reverse),
-                numbersAsStrings: try keys.optional(.numbersAsStrings))
+            options = try Options(keys)
         }
     }
 
@@ -102,12 +117,7 @@ struct ZoneChangesCall: Call {
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {
         zones = try keys.required(.zones)
-        options = Options(
-            desiredKeys: try keys.optional(.desiredKeys),
-            types: try keys.optional(.desiredRecordTypes),
-            limit: try keys.optional(.resultsLimit, as: PageLimit.self)?.value,
-            reverse: try keys.optional(.reverse),
-            numbersAsStrings: try keys.optional(.numbersAsStrings))
+        options = try Options(keys)
     }
 
     func run(in session: Session) async throws(StoreError) -> JSONObject {

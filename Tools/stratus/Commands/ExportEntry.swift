@@ -83,7 +83,7 @@ extension ExportEntry {
         guard let size = contents?.count ?? asset?.size else {
             return .skipped("the record has no contents")
         }
-        // Nobody sees it before it is finished.
+        // It has no name before it is finished.
         let file = try folder.makeFile(name, length: size)
         if let contents {
             try file.write([Array(contents)[...]], at: 0)
