@@ -133,6 +133,8 @@ package struct SystemError: Error, Equatable, Sendable {
         case permission
         /// The process, or the system, has as many files open as it may.
         case tooManyFiles
+        /// The process, its user or its control group has as many threads as it may.
+        case tooManyThreads
         /// A request named a path outside the directories that the host permits.
         case outsideBounds
         /// A request named a path inside the directory of a store.

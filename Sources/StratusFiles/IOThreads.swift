@@ -4,14 +4,10 @@ internal import Synchronization
 ///
 /// When the instance is released, what was submitted is still run, and then the threads end.
 package final class IOThreads: Sendable {
-    /// Runs a body on a new thread: ``Thread/start(_:)``, unless there is a reason for another one.
-    package typealias Starter =
-        @Sendable (_ body: @escaping @Sendable () -> Void) throws(SystemError) -> Void
-
     private let workers: Workers
 
     /// At most `count` threads run at once; none does before there is work.
-    package init(count: Int, starter: @escaping Starter = Thread.start) {
+    package init(count: Int, starter: @escaping Thread.Starter = Thread.start) {
         precondition(count > 0)
         workers = Workers(limit: count, starter)
     }
@@ -39,10 +35,10 @@ private final class Workers: Sendable {
     }
 
     private let limit: Int
-    private let start: IOThreads.Starter
+    private let start: Thread.Starter
     private let state = Mutex(State())
 
-    init(limit: Int, _ start: @escaping IOThreads.Starter) {
+    init(limit: Int, _ start: @escaping Thread.Starter) {
         self.limit = limit
         self.start = start
     }

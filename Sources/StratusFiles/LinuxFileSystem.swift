@@ -287,6 +287,7 @@ extension SystemError: CustomStringConvertible {
         case .wouldBlock: "would block"
         case .permission: "not permitted"
         case .tooManyFiles: "too many open files"
+        case .tooManyThreads: "the system gives no further thread"
         case .outsideBounds: "the path leads out of the permitted directories"
         case .insideStore: "the path leads into the directory of a store"
         case .other(let number): Self.text(of: number) ?? "error \(number)"

@@ -175,7 +175,8 @@ extension StorageError {
             case .noSpace: .noSpace
             case .permission, .outsideBounds, .insideStore: .permission
             case .tooManyFiles: .tooManyFiles
-            case .interrupted, .inputOutput, .wouldBlock, .other: .inputOutput
+            case .interrupted, .inputOutput, .wouldBlock, .tooManyThreads, .other:
+                .inputOutput
             }
         self.init(kind, file: file, cause: error)
     }

@@ -3,6 +3,10 @@ internal import Synchronization
 
 /// A thread of the operating system, for work that blocks: the cooperative pool must not.
 package enum Thread {
+    /// Runs a body on a new thread: ``start(_:)``, unless there is a reason for another one.
+    package typealias Starter =
+        @Sendable (_ body: @escaping @Sendable () -> Void) throws(SystemError) -> Void
+
     /// Blocks the calling thread for about so long.
     package static func pause(microseconds: UInt32) { usleep(microseconds) }
 
@@ -22,9 +26,32 @@ package enum Thread {
         guard result == 0 else {
             // Safe: no thread took the reference over.
             unsafe work.release()
-            throw SystemError(number: result, in: "pthread_create")
+            guard result == EAGAIN else { throw SystemError(number: result, in: "pthread_create") }
+            throw SystemError(.tooManyThreads, in: "pthread_create")
         }
         pthread_detach(thread)
+    }
+
+    /// Runs `count` threads at the same time for a moment; fails where the system gives fewer.
+    ///
+    /// For a process that is nothing without them: the runtime's own pool waits without end for a
+    /// thread that it does not get.
+    package static func probe(_ count: Int, _ start: Starter = Thread.start) throws(SystemError) {
+        var running: [(end: WakeUp, ended: WakeUp)] = []
+        defer {
+            for thread in running {
+                thread.end.signal()
+                thread.ended.wait()
+            }
+        }
+        for _ in 0..<count {
+            let (end, ended) = (WakeUp(), WakeUp())
+            try start {
+                end.wait()
+                ended.signal()
+            }
+            running.append((end, ended))
+        }
     }
 }
 

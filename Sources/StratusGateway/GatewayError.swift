@@ -57,6 +57,7 @@ extension StoreError.Cause {
         case .poisoned: "poisoned"
         case .fencedOut: "fencedOut"
         case .tooManyFiles: "tooManyFiles"
+        case .tooManyThreads: "tooManyThreads"
         case .inputOutput: "inputOutput"
         case .notPermitted: "notPermitted"
         case .closed: "closed"

@@ -388,6 +388,8 @@ extension JournalWriter {
     }
 
     private mutating func put(_ next: Manifest) throws(JournalError) {
+        // A new generation would hide that the one before it was taken.
+        try checkFence()
         let name = next.fileName
         do {
             try storage.put(name, next.encoded())

@@ -92,11 +92,11 @@ struct IOThreadsTests {
                 allowed -= 1
                 return allowed >= 0
             }
-            guard isAllowed else { throw SystemError(.wouldBlock, in: "pthread_create") }
+            guard isAllowed else { throw SystemError(.tooManyThreads, in: "pthread_create") }
             try Thread.start(body)
         }
         let refused = Mutex(false)
-        #expect(throws: SystemError(.wouldBlock, in: "pthread_create")) {
+        #expect(throws: SystemError(.tooManyThreads, in: "pthread_create")) {
             try threads.submit { refused.withLock { $0 = true } }
         }
         allowed.withLock { $0 = 1 }
@@ -105,5 +105,29 @@ struct IOThreadsTests {
         gauge.finished.wait()
         #expect(gauge.counts.withLock { $0.most } == 1)
         #expect(!refused.withLock { $0 })
+    }
+
+    @Test func `a probe holds all its threads at once, and none is left when it ends`() throws {
+        let counts = Mutex((running: 0, most: 0, started: 0))
+        let limit = 5
+        let starter: Thread.Starter = { body throws(SystemError) in
+            guard counts.withLock({ $0.started }) < limit else {
+                throw SystemError(.tooManyThreads, in: "pthread_create")
+            }
+            counts.withLock { $0 = ($0.running + 1, max($0.most, $0.running + 1), $0.started + 1) }
+            try Thread.start {
+                body()
+                counts.withLock { $0.running -= 1 }
+            }
+        }
+        try Thread.probe(limit, starter)
+        #expect(counts.withLock { $0.most } == limit)
+        counts.withLock { $0.started = 0 }
+        #expect(throws: SystemError(.tooManyThreads, in: "pthread_create")) {
+            try Thread.probe(limit + 1, starter)
+        }
+        #expect(counts.withLock { $0.started } == limit)
+        // A body has returned before its thread says so here.
+        while counts.withLock({ $0.running }) > 0 { Thread.pause(microseconds: 100) }
     }
 }

@@ -98,8 +98,19 @@ extension StoreError {
 
     /// A call of the system failed that concerns no file.
     init(_ error: SystemError) {
-        self.init(.internalError, "the system failed")
-        cause = .inputOutput("\(error)")
+        guard error.code == .tooManyThreads else {
+            self.init(.internalError, "the system failed")
+            cause = .inputOutput("\(error)")
+            return
+        }
+        self.init(
+            .serviceUnavailable,
+            """
+            the system gives this process no further thread (EAGAIN): raise the limit of its user \
+            (ulimit -u) or of its control group (pids.max)
+            """)
+        retryAfter = .seconds(1)
+        cause = .tooManyThreads
     }
 
     /// Any error of the layers below.

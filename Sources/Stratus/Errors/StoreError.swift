@@ -43,6 +43,8 @@ public struct StoreError: Error, Sendable, Equatable {
         case inputOutput(String)
         /// The process, or the system, has as many files open as it may.
         case tooManyFiles
+        /// The process, its user or its control group has as many threads as it may.
+        case tooManyThreads
         /// The file system does not let us.
         case notPermitted(String)
         /// The container was closed.

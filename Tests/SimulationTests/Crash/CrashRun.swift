@@ -37,6 +37,8 @@ struct CrashRun {
     private(set) var openings: [ClosedRange<Int>] = []
     /// The calls made before and when a store was closed.
     private(set) var closings: [ClosedRange<Int>] = []
+    /// Whether the last thing that was done to the store was to close it.
+    private(set) var isClosed = false
     /// What went wrong in the workload itself.
     private(set) var problems: [String] = []
     private(set) var segmentCount = 0
@@ -84,6 +86,9 @@ struct CrashRun {
         calls = disk.log.map(\.call)
     }
 
+    /// The commits of the store in order.
+    var history: [UInt64] { known.history }
+
     /// Whether the workload came to an end before it was too long.
     var isLongEnough: Bool { known.history.count >= 50 && segmentCount >= 3 }
 
@@ -108,6 +113,7 @@ extension CrashRun {
     private mutating func open() {
         let start = disk.callCount
         frozen = nil
+        isClosed = false
         do {
             let opened = try store.open()
             openings.append(start...disk.callCount)
@@ -210,6 +216,7 @@ extension CrashRun {
             known.durableCount = known.history.count
             moments.append((disk.callCount, known))
             closings.append(start...disk.callCount)
+            isClosed = true
         } catch {
             problems.append("closing after call \(disk.callCount): \(error)")
         }
