@@ -81,10 +81,14 @@ import Testing
             child.parent = Reference(recordID: noteID("missing"))
             children.append(child)
         }
+        store.disk.logsCalls = true
         let result = try await database.modifyRecords(
             saving: [note("good", ["number": 1])] + children, atomically: false)
         #expect(result.partialFailure?.partialErrors.count == count)
         #expect(journalBytes - before < 1000, "\(journalBytes - before)")
+        // Nor were they taken back: one group was written.
+        let writes = store.disk.log.filter { $0.call == .write && $0.name.hasPrefix("journal-") }
+        #expect(writes.count == 1)
         #expect(try await database.record(for: noteID("good"))["number"] == .int64(1))
     }
 }

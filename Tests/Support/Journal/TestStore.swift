@@ -157,9 +157,10 @@ extension TestStore.Session {
             try storage.put(name, frozen.state)
         } catch {
             // Of the same place, and so the same, from an earlier time. One that could not be made
-            // may be there and yet not be durable.
+            // may be there and yet not be durable, unless the manifest names it.
             guard error.kind == .exists else {
-                _ = try? storage.delete(name)
+                let isInForce = manifest.checkpoint?.files.contains(name) ?? false
+                if !isInForce { _ = try? storage.delete(name) }
                 throw error
             }
         }
