@@ -14,7 +14,9 @@ extension Container {
     /// The store does so by itself as it grows and when it is closed; nothing that was acknowledged
     /// depends on it. Changes wait meanwhile.
     public nonisolated(nonsending) func checkpoint() async throws(StoreError) {
-        try await engine().ask { keeper throws(StoreError) in try keeper.writeCheckpoint() }
+        try await engine().runExclusively { maintainer throws(StoreError) in
+            try maintainer.writeCheckpoint()
+        }
     }
 
     /// Opens the store in the directory `path`, and makes its whole index anew from the journal.
@@ -38,9 +40,9 @@ extension Container {
                 driver: .thread, rebuilding: Rebuilding(progress: progress))
         }
         do throws(StoreError) {
-            try await container.engine().ask { keeper throws(StoreError) in
-                try keeper.writeCheckpoint()
-                try keeper.mergeAll()
+            try await container.engine().runExclusively { maintainer throws(StoreError) in
+                try maintainer.writeCheckpoint()
+                try maintainer.mergeAll()
             }
         } catch {
             try? await container.close()
@@ -57,12 +59,13 @@ extension Container {
         try await threads.run { [self] in
             let checkpoint: JournalOffset? =
                 switch access {
-                case .writing(let engine): engine.keeper.checkpoint
+                case .writing(let engine): engine.maintainer.checkpoint
                 case .reading(let follower): follower.checkpoint
                 }
             let state = state
             return IndexStatistics(
-                state.fold.index, foundation.cache, checkpoint: checkpoint, head: state.head)
+                state.fold.index, foundation.registry, foundation.cache, checkpoint: checkpoint,
+                head: state.head)
         }
     }
 }
@@ -140,13 +143,14 @@ public struct IndexStatistics: Hashable, Sendable {
     }
 
     init(
-        _ index: OrderedIndex, _ cache: BlockCache, checkpoint: JournalOffset?,
+        _ index: OrderedIndex, _ registry: ProjectionRegistry, _ cache: BlockCache,
+        checkpoint: JournalOffset?,
         head: JournalOffset
     ) {
         let found = index.statistics
         keyspaces = found.keyspaces.sorted { $0.key < $1.key }.map { number, keyspace in
             Keyspace(
-                name: KeySpace.name(of: number), entries: keyspace.entries,
+                name: registry.name(ofKeyspace: number), entries: keyspace.entries,
                 bytes: keyspace.bytes)
         }
         runs = found.runs.enumerated().map { level, run in

@@ -155,7 +155,8 @@ public final class Container: Sendable {
     }
 
     package convenience init(
-        writing storage: any Storage, creating: Bool, durability: Durability,
+        writing storage: any Storage, _ registry: ProjectionRegistry = .store, creating: Bool,
+        durability: Durability,
         profile: Profile = .unlimited, environment: Environment = .development,
         deduplication: Deduplication = .perUser,
         options: JournalOptions, steppedByCaller: Bool,
@@ -163,7 +164,8 @@ public final class Container: Sendable {
     ) throws {
         try self.init(
             writing: StoreFoundation(
-                storage, memoryLimit: memoryLimit, threads: IOThreads(count: threadCount)),
+                storage, registry, memoryLimit: memoryLimit,
+                threads: IOThreads(count: threadCount)),
             creating: creating, durability: durability, profile: profile,
             environment: environment, deduplication: deduplication, options: options,
             driver: steppedByCaller ? .caller : .thread)

@@ -100,7 +100,7 @@ public struct Database: Sendable {
         do throws(StoreError) {
             return try snapshot.record(for: id, desiredKeys: desiredKeys)
         } catch {
-            guard error.mustWait else { throw error }
+            guard error.wouldBlock else { throw error }
         }
         return try await wait(snapshot) { snapshot throws(StoreError) in
             try snapshot.record(for: id, desiredKeys: desiredKeys)
@@ -139,7 +139,7 @@ public struct Database: Sendable {
         do throws(StoreError) {
             return try body(snapshot)
         } catch {
-            guard error.mustWait else { throw error }
+            guard error.wouldBlock else { throw error }
         }
         return try await wait(snapshot, body)
     }
@@ -200,7 +200,7 @@ public struct Database: Sendable {
         do throws(StoreError) {
             return try batch.outcomes(of: committed, reading)
         } catch {
-            guard error.mustWait else { throw error }
+            guard error.wouldBlock else { throw error }
         }
         return try await container.threads.run {
             try batch.outcomes(of: committed, reading.waiting)

@@ -63,7 +63,7 @@ public struct DatabaseSnapshot: Sendable {
             do throws(StoreError) {
                 results[id] = .success(try record(id, reading).showing(desiredKeys))
             } catch {
-                if error.mustWait { throw error }
+                if error.wouldBlock { throw error }
                 results[id] = .failure(error)
             }
         }
@@ -75,7 +75,7 @@ public struct DatabaseSnapshot: Sendable {
     ) throws(StoreError) -> Record {
         guard let zone = try usedZone(id.zoneID, reading) else { return try unsaved(id, reading) }
         let value = try reading.value(.record(zone.number, reading.hash(id.recordName)))
-        guard let place = value.map({ EntryPlace($0) }), !place.isDeleted else {
+        guard let place = value.map({ EntryLocation($0) }), !place.isDeleted else {
             return try unsaved(id, reading)
         }
         return try reading.record(place, as: id)

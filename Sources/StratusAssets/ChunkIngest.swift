@@ -10,7 +10,7 @@ package import StratusFiles
 package final class ChunkIngest {
     /// Says where a chunk lies that is there already; asked on the threads.
     package typealias Lookup =
-        @Sendable (ChunkAddress) throws(ChunkError) -> ChunkPlace?
+        @Sendable (ChunkAddress) throws(ChunkError) -> ChunkLocation?
 
     /// Stands for an asset that was given whole.
     package struct Ticket: Hashable, Sendable {
@@ -38,9 +38,9 @@ package final class ChunkIngest {
     /// Those that were given whole and not asked for.
     private var ended: [Int: AssetDraft] = [:]
     private var endedCount = 0
-    private var added: [ChunkAddress: ChunkPlace] = [:]
+    private var added: [ChunkAddress: ChunkLocation] = [:]
     /// What was added before: chunks on their way may not have seen it yet.
-    private var taken: [ChunkAddress: ChunkPlace] = [:]
+    private var taken: [ChunkAddress: ChunkLocation] = [:]
 
     /// - Parameters:
     ///   - width: on how many threads chunks are to be on their way.
@@ -113,7 +113,7 @@ package final class ChunkIngest {
     package var addedCount: Int { added.count }
 
     /// What was not there before, and where it lies now; durable after the store's next sync.
-    package func takeAdded() -> [ChunkAddress: ChunkPlace] {
+    package func takeAdded() -> [ChunkAddress: ChunkLocation] {
         taken = added
         added = [:]
         return taken

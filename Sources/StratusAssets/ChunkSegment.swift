@@ -61,7 +61,7 @@ struct ChunkSegmentHeader: Equatable, Sendable {
     }
 }
 
-extension ChunkPlace {
+extension ChunkLocation {
     /// Segments have lower numbers.
     package static let numberLimit: UInt64 = 1 << 44
     /// Frames begin before.
@@ -87,7 +87,7 @@ extension ChunkPlace {
 }
 
 /// Where a chunk lies: what the journal says of it.
-package struct ChunkPlace: Hashable, Sendable {
+package struct ChunkLocation: Hashable, Sendable {
     /// The segment's.
     package var number: UInt64
     /// Of the frame, from the start of the file.

@@ -56,8 +56,8 @@ extension ChunkStore {
 
     /// Appends the chunk that lies at `place` once more, as it is stored, verified.
     package func copy(
-        _ address: ChunkAddress, at place: ChunkPlace
-    ) throws(ChunkError) -> ChunkPlace {
+        _ address: ChunkAddress, at place: ChunkLocation
+    ) throws(ChunkError) -> ChunkLocation {
         let (frame, bytes) = try frame(address, at: place, .blocking)
         do throws(ChunkDamage.Kind) {
             _ = try frame.content(of: bytes)

@@ -61,7 +61,7 @@ package final class ChunkStore: Sendable {
         do {
             // What is no number of ours is no segment.
             let numbers = try storage.list().compactMap(ChunkSegmentHeader.number(ofFile:))
-                .filter { $0 < ChunkPlace.numberLimit }
+                .filter { $0 < ChunkLocation.numberLimit }
             state = Mutex(State(nextNumber: (numbers.max() ?? 0) + 1))
         } catch {
             throw .storage(error)
@@ -74,7 +74,7 @@ package final class ChunkStore: Sendable {
     }
 
     /// Appends a chunk; it is durable, and may be named, after the next ``sync()``.
-    package func append(_ chunk: EncodedChunk) throws(ChunkError) -> ChunkPlace {
+    package func append(_ chunk: EncodedChunk) throws(ChunkError) -> ChunkLocation {
         try state.withLock { state throws(ChunkError) in try append(chunk, &state) }
     }
 
@@ -129,7 +129,7 @@ package final class ChunkStore: Sendable {
 
     private func append(
         _ chunk: EncodedChunk, _ state: inout State
-    ) throws(ChunkError) -> ChunkPlace {
+    ) throws(ChunkError) -> ChunkLocation {
         if let failure = state.failure { throw failure }
         if state.buffer.count >= Self.writeLength { try stream(&state) }
         let length = ChunkFrame.frameLength(storedLength: chunk.stored.count)
@@ -142,7 +142,7 @@ package final class ChunkStore: Sendable {
         let place = current.end + state.buffer.count
         chunk.frame.append(
             chunk.stored.span, to: &state.buffer, at: place, salt: current.header.salt)
-        return ChunkPlace(
+        return ChunkLocation(
             number: current.header.number, byte: place, storedLength: chunk.stored.count,
             length: chunk.frame.length)
     }
@@ -212,7 +212,7 @@ package final class ChunkStore: Sendable {
 extension ChunkStore {
     /// The bytes of the chunk `address`, which the journal says is at `place`; verified.
     package func read(
-        _ address: ChunkAddress, at place: ChunkPlace, _ mode: ReadMode = .blocking
+        _ address: ChunkAddress, at place: ChunkLocation, _ mode: ReadMode = .blocking
     ) throws(ChunkError) -> ArraySlice<UInt8> {
         let (frame, bytes) = try frame(address, at: place, mode)
         do throws(ChunkDamage.Kind) {
@@ -224,7 +224,7 @@ extension ChunkStore {
 
     /// The header of a chunk's frame, and all bytes of the frame.
     func frame(
-        _ address: ChunkAddress, at place: ChunkPlace, _ mode: ReadMode
+        _ address: ChunkAddress, at place: ChunkLocation, _ mode: ReadMode
     ) throws(ChunkError) -> (ChunkFrame, [UInt8]) {
         let name = place.file
         guard place.isPossible else {

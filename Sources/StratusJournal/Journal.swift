@@ -130,7 +130,7 @@ package enum Journal {
             manifest, view: view, head: reader.report.end,
             chain: manifest.segments.isEmpty ? options.randomness.next() : reader.chain,
             totals: reader.scan.totals,
-            leftovers: try Leftovers(
+            obsoleteFiles: try ObsoleteFiles(
                 in: storage, beside: manifest, reading: reader.fold.files), in: storage,
             options: options)
     }

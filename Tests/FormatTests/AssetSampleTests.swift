@@ -154,7 +154,7 @@ import Testing
         let container = try Container(
             writing: SimulatedDisk(holding: files).storage(writing: true), creating: false,
             durability: .full, options: JournalOptions(), steppedByCaller: false)
-        #expect(try await container.collectAssets().lostChunks == 0)
+        #expect(try await container.collectAssets().reclaimedChunks == 0)
         let database = container.privateDatabase(for: "alice")
         var copy = Record(
             recordType: "Item",

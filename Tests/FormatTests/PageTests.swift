@@ -1,5 +1,7 @@
 import FoundationEssentials
+import Stratus
 import StratusBytes
+import StratusJournal
 import Support
 import Testing
 
@@ -49,6 +51,19 @@ import Testing
         for line in text.split(separator: "\n") where !line.hasPrefix("|") {
             #expect(line.count <= 110, "\(line)")
         }
+    }
+
+    @Test func `the pages list every kind of entry and every keyspace`() throws {
+        let registry = ProjectionRegistry.store
+        let journal = try #require(PackageFiles.text("Formats/Journal.md"))
+        let kinds = journal.matches(of: #/\n\| (\d+) \| ([a-z ]+) \| yes \|/#)
+            .map { "\($0.output.1) \($0.output.2)" }
+        #expect(kinds == registry.forms.map { "\($0.kind.rawValue) \($0.name)" })
+        let page = try #require(PackageFiles.text("Formats/Index.md"))
+        let index = try #require(page.split(separator: "\n## Layout").first)
+        let keyspaces = index.matches(of: #/\n\| (\d+) \| ([A-Za-z]+) \| /#)
+            .map { "\($0.output.1) \($0.output.2)" }
+        #expect(keyspaces == registry.allKeyspaces.map { "\($0.rawValue) \($0.name)" })
     }
 
     @Test func `every sample is listed, and what is listed is there`() throws {

@@ -206,6 +206,6 @@ private struct UserFold: JournalFold {
 
     mutating func complete(end: JournalOffset, time: Int64) {}
     mutating func endGroup() {}
-    mutating func mark() {}
-    mutating func abandon() {}
+    mutating func setSavepoint() {}
+    mutating func rollBack() {}
 }

@@ -25,7 +25,7 @@ struct FaultSweepTests {
             let first = UInt64(1 + part * 20)
             let short = (first..<first + 12).map { [ModelCommit($0, [100, 2_500])] }
             let long = ModelCommit(
-                first + 12, [Int](repeating: 3_000, count: 20), .long(entriesPerPiece: 3))
+                first + 12, [Int](repeating: 3_000, count: 20), .long(entriesPerPart: 3))
             let last = [ModelCommit(first + 13, [40]), ModelCommit(first + 14, [5_000])]
             do {
                 let session = try store.open()

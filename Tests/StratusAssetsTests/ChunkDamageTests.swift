@@ -7,7 +7,7 @@ import Testing
 @Suite struct ChunkDamageTests {
     /// A segment with a few chunks, and each of these as it was.
     private static func segment() throws -> (
-        bytes: [UInt8], file: String, chunks: [(ChunkAddress, ChunkPlace, [UInt8])]
+        bytes: [UInt8], file: String, chunks: [(ChunkAddress, ChunkLocation, [UInt8])]
     ) {
         let storage = MemoryStorage()
         let store = try ChunkStoreTests.makeStore(storage)
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// What is said of a changed byte of the frame at `place`.
-    private static func kind(_ byte: Int, _ place: ChunkPlace) -> ChunkDamage.Kind {
+    private static func kind(_ byte: Int, _ place: ChunkLocation) -> ChunkDamage.Kind {
         switch byte - place.byte {
         case ..<80: .frame("header checksum")
         case ..<(80 + place.storedLength): .frame("checksum")
@@ -121,7 +121,7 @@ import Testing
     /// A segment of one chunk, whose frame says what it is told, with right checksums.
     private static func frame(
         _ stored: [UInt8], length: UInt32, encoding: UInt8 = 1, storedLength: UInt32? = nil
-    ) throws -> (bytes: [UInt8], file: String, address: ChunkAddress, place: ChunkPlace) {
+    ) throws -> (bytes: [UInt8], file: String, address: ChunkAddress, place: ChunkLocation) {
         let (bytes, file, chunks) = try segment()
         let place = chunks[0].1
         var writer = ByteWriter()
@@ -136,7 +136,7 @@ import Testing
             writer.bytes.span, in: place.byte + 8..<place.byte + 80,
             seed: bytes.span.uint64(at: 40) &+ UInt64(place.byte))
         writer.set(header, at: place.byte)
-        let stated = ChunkPlace(
+        let stated = ChunkLocation(
             number: place.number, byte: place.byte, storedLength: stored.count,
             length: Int(length))
         return (writer.bytes, file, chunks[0].0, stated)
@@ -174,7 +174,7 @@ import Testing
     }
 
     private static func damage(
-        _ kind: ChunkDamage.Kind, _ file: String, _ place: ChunkPlace
+        _ kind: ChunkDamage.Kind, _ file: String, _ place: ChunkLocation
     ) -> ChunkError {
         .damaged(ChunkDamage(kind, file: file, byte: place.byte))
     }

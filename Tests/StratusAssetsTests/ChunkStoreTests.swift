@@ -26,14 +26,14 @@ import Testing
 
     struct Ingested {
         var content: AssetContent
-        var added: [ChunkAddress: ChunkPlace]
+        var added: [ChunkAddress: ChunkLocation]
         var pieces: [AssetContent.Piece] { content.pieces }
         var length: Int { content.length }
     }
 
     static func ingest(
         _ bytes: [UInt8], into store: ChunkStore, domain: ChunkDomain = domain,
-        known: [ChunkAddress: ChunkPlace] = [:], step: Int = 70_001
+        known: [ChunkAddress: ChunkLocation] = [:], step: Int = 70_001
     ) throws -> Ingested {
         let ingest = ChunkIngest(
             into: store, domain: domain, on: IOThreads(count: 2), width: 2

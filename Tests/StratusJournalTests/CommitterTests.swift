@@ -138,7 +138,7 @@ struct CommitterTests {
     @Test func `a long commit goes over several segments and is seen whole or not at all`() throws {
         let lengths = [Int](repeating: 5_000, count: 60)
         let session = try store.write([commits(1...1)])
-        session.committer.commit([ModelCommit(2, lengths, .long(entriesPerPiece: 2))])
+        session.committer.commit([ModelCommit(2, lengths, .long(entriesPerPart: 2))])
         session.committer.commit(commits(3...3))
         #expect(session.committer.withStage { $0.writer.manifest.segments.count } >= 5)
         #expect(session.outcomes.published.map(\.lengths) == [[100], lengths, [100]])
@@ -153,7 +153,7 @@ struct CommitterTests {
     ) throws {
         let lengths = [Int](repeating: 4_000, count: 40)
         let session = try store.write([commits(1...1)])
-        session.committer.commit([ModelCommit(2, lengths, .abandoned(afterPieces: pieces))])
+        session.committer.commit([ModelCommit(2, lengths, .abandoned(afterParts: pieces))])
         #expect(session.outcomes.published.map(\.number) == [1])
         try session.committer.close()
         for number in UInt64(3)...5 {
@@ -169,7 +169,7 @@ struct CommitterTests {
         let lengths = [Int](repeating: 4_000, count: 40)
         let session = try store.write([commits(1...1)])
         disk.options.capacity = 0
-        session.committer.commit([ModelCommit(2, lengths, .long(entriesPerPiece: 1))])
+        session.committer.commit([ModelCommit(2, lengths, .long(entriesPerPart: 1))])
         disk.options.capacity = nil
         guard case .storage(let error)?? = session.outcomes.failure(of: 2) else {
             Issue.record("acknowledged")

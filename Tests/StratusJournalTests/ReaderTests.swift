@@ -54,7 +54,7 @@ struct ReaderTests {
         disk.faults = [
             DiskFault(.fail(.inputOutput), at: disk.callCount + 2 * pieces, lasting: true)
         ]
-        session.committer.commit([ModelCommit(2, lengths, .long(entriesPerPiece: 1))])
+        session.committer.commit([ModelCommit(2, lengths, .long(entriesPerPart: 1))])
         disk.faults = []
         var follower = try TestFollower(store)
         try follower.follow()

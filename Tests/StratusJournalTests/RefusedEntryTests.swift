@@ -40,8 +40,8 @@ private struct RefusingFold: CommitParticipant {
 
     mutating func complete(end: JournalOffset, time: Int64) {}
     mutating func endGroup() {}
-    mutating func mark() { marked = zones }
-    mutating func abandon() { zones = marked }
+    mutating func setSavepoint() { marked = zones }
+    mutating func rollBack() { zones = marked }
     mutating func publish(_ view: JournalView, head: JournalOffset) {}
     mutating func finish(_ zone: UInt32, failure: JournalError?) {
         outcomes.failures.withLock { $0[zone] = .some(failure) }

@@ -36,7 +36,7 @@ extension AssetCollectionTests {
         try await container.close()
         let storage = try LocalStorage(at: "store", .reading, on: store.disk.process())
         #expect(try StoreVerification(storage).findings.isEmpty)
-        #expect(found.lostChunks > 0 && found.copiedChunks > 0 && found.deletedSegments > 0)
+        #expect(found.reclaimedChunks > 0 && found.copiedChunks > 0 && found.deletedSegments > 0)
         report(seed, found, workers.reduce(0) { $0 + $1.operationCount })
     }
 
@@ -91,7 +91,7 @@ extension AssetCollectionTests {
             do {
                 let report = try await container.collectAssets()
                 counts.collections += 1
-                counts.lostChunks += report.lostChunks
+                counts.reclaimedChunks += report.reclaimedChunks
                 counts.copiedChunks += report.copiedChunks
                 counts.deletedSegments += report.deletedSegments.count
             } catch {
@@ -124,13 +124,13 @@ private enum RandomOutcome: Sendable {
 
 private struct RandomCounts: Sendable {
     var collections = 0
-    var lostChunks = 0
+    var reclaimedChunks = 0
     var copiedChunks = 0
     var deletedSegments = 0
 
     mutating func add(_ other: RandomCounts) {
         collections += other.collections
-        lostChunks += other.lostChunks
+        reclaimedChunks += other.reclaimedChunks
         copiedChunks += other.copiedChunks
         deletedSegments += other.deletedSegments
     }
@@ -141,7 +141,7 @@ private func report(_ seed: Int, _ counts: RandomCounts, _ operations: Int) {
     guard let path = ProcessInfo.processInfo.environment["STRATUS_REPORT"] else { return }
     let line =
         "- seed \(seed): \(operations) operations beside \(counts.collections) collections, which "
-        + "took back \(counts.lostChunks) chunks, copied \(counts.copiedChunks) and deleted "
+        + "took back \(counts.reclaimedChunks) chunks, copied \(counts.copiedChunks) and deleted "
         + "\(counts.deletedSegments) segments\n"
     reporting.withLock { _ in
         let before = contents(of: path) ?? Data()

@@ -41,7 +41,7 @@ import Testing
         ])
         try await database.saveAll([note("gone", ["a": asset(4)], in: other)])
         let unused = try await container.collectAssets()
-        #expect(unused.lostChunks == 0)
+        #expect(unused.reclaimedChunks == 0)
         var removed = try await database.record(for: noteID("removed"))
         removed["a"] = nil
         try await database.saveAll(
@@ -56,11 +56,11 @@ import Testing
         let (container, database) = try await Self.begin(Self.makeStore())
         try await Self.change(container, database)
         let dry = try await container.collectAssets(dryRun: true)
-        #expect(dry.lostChunks == 2 && dry.lostBytes == 2 * (5000 + 80))
+        #expect(dry.reclaimedChunks == 2 && dry.reclaimedBytes == 2 * (5000 + 80))
         let before = try await container.assetStatistics()
         let real = try await container.collectAssets()
         let after = try await container.assetStatistics()
-        #expect(real.lostChunks == 2 && before.chunkCount == 5 && after.chunkCount == 3)
+        #expect(real.reclaimedChunks == 2 && before.chunkCount == 5 && after.chunkCount == 3)
         let kept = try await database.record(for: noteID("kept"))
         let first = try await kept.bytes("a")
         let second = try await kept.bytes("b")
@@ -86,13 +86,13 @@ import Testing
         record["a"] = Self.asset(3)
         record = try await database.save(record)
         // The second version nobody sees.
-        let lost1 = try await container.collectAssets().lostChunks
+        let lost1 = try await container.collectAssets().reclaimedChunks
         #expect(lost1 == 1)
         let old = try await before.record(for: noteID("a")).bytes("a")
         #expect(old == noise(5000, seed: 1))
         record = try await Self.removeWhileReading(record, database, container)
         #expect(record["a"] == nil)
-        let lost2 = try await container.collectAssets().lostChunks
+        let lost2 = try await container.collectAssets().reclaimedChunks
         #expect(lost2 == 1)
         withExtendedLifetime(snapshot) {}
     }
@@ -107,7 +107,7 @@ import Testing
         record = try await database.save(record)
         let report = try await container.collectAssets()
         let piece = try await reading.next()
-        #expect(report.lostChunks == 0 && piece == noise(5000, seed: 3))
+        #expect(report.reclaimedChunks == 0 && piece == noise(5000, seed: 3))
         return record
     }
 
@@ -148,7 +148,7 @@ import Testing
         database = container.privateDatabase(for: "alice")
         let dry = try await container.collectAssets(dryRun: true)
         let report = try await container.collectAssets()
-        #expect(report.lostChunks >= 35 && report.copiedChunks > 0)
+        #expect(report.reclaimedChunks >= 35 && report.copiedChunks > 0)
         #expect(report.deletedSegments.count > 3 && report.keptSegments.isEmpty)
         // It had been said, and why.
         #expect(dry == report)
@@ -177,13 +177,13 @@ import Testing
         container = try store.open()
         let dry = try await container.collectAssets(dryRun: true)
         let report = try await container.collectAssets()
-        #expect(dry == report && report.lostChunks == 0)
+        #expect(dry == report && report.reclaimedChunks == 0)
         let segment = try #require(report.segments.first)
         #expect(segment.reason == .unnamed && segment.file == "chunks-0000000000000002")
         #expect(report.deletedSegments == [segment] && report.unnamedBytes == 5000 + 80)
         // Nothing is left to be done.
         let again = try await container.collectAssets()
-        #expect(again.lostChunks == 0 && again.segments == [])
+        #expect(again.reclaimedChunks == 0 && again.segments == [])
     }
 
     @Test func `a segment stays while a process reads that saw what was in it`() async throws {
@@ -197,7 +197,7 @@ import Testing
         let record = try await found.record(for: noteID("a"))
         try await again.privateDatabase(for: "alice").deleteRecord(withID: noteID("a"))
         let report = try await again.collectAssets()
-        #expect(report.lostChunks == 1 && report.deletedSegments.isEmpty)
+        #expect(report.reclaimedChunks == 1 && report.deletedSegments.isEmpty)
         #expect(report.keptSegments.count == 1)
         #expect(try await record.bytes("a") == noise(5000, seed: 1))
         withExtendedLifetime(reader) {}

@@ -94,7 +94,7 @@ import Testing
             .asset("a").chunks().makeAsyncIterator()
         try await writer.privateDatabase(for: "alice").deleteRecord(withID: noteID("a"))
         let report = try await writer.collectAssets()
-        #expect(report.lostChunks > 0 && report.deletedSegments.isEmpty)
+        #expect(report.reclaimedChunks > 0 && report.deletedSegments.isEmpty)
         #expect(report.keptSegments.map(\.keeper) == [.reader])
         // What is new first, and then the newest generation.
         for _ in 0..<2 { try await reader.refresh() }
@@ -198,7 +198,7 @@ import Testing
         // The next commit comes behind whatever the move has set off.
         try await database.save(note("b"))
         let dry = try await container.collectAssets(dryRun: true)
-        #expect(dry.lostChunks == 1)
+        #expect(dry.reclaimedChunks == 1)
         try await database.deleteRecordZone(withID: Self.other)
         var (rest, tries) = (1, 0)
         while rest > 0, tries < 10_000 {

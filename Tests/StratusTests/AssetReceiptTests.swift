@@ -55,7 +55,7 @@ import Testing
         // Now it is the record's.
         try await database.deleteRecord(withID: noteID("a"))
         let after = try await container.collectAssets()
-        #expect(after.lostChunks == 1)
+        #expect(after.reclaimedChunks == 1)
         let again = try await Self.save([("c", receipt)], database)[0]
         #expect(again.code == .assetNotAvailable)
     }
@@ -155,7 +155,7 @@ import Testing
         }
         // A record that was not saved uses up nothing.
         let unnamed = try await Self.save([("_not a name", receipt)], database)
-        let lost = try await container.collectAssets().lostChunks
+        let lost = try await container.collectAssets().reclaimedChunks
         #expect(unnamed[0].code == .invalidArguments && lost == 0)
         let saved = try await Self.save([("a", receipt)], database)
         #expect(saved[0].code == nil)
@@ -175,7 +175,7 @@ import Testing
         }
         #expect(try await Self.save([("b", second)], database)[0].code == .assetNotAvailable)
         // What the receipt stood for goes with it.
-        let lost = try await container.collectAssets().lostChunks
+        let lost = try await container.collectAssets().reclaimedChunks
         #expect(lost == 2)
     }
 }

@@ -27,8 +27,8 @@ import Testing
         }
         mutating func complete(end: JournalOffset, time: Int64) {}
         mutating func endGroup() {}
-        mutating func mark() {}
-        mutating func abandon() {}
+        mutating func setSavepoint() {}
+        mutating func rollBack() {}
     }
 
     @Test func `any segment can be read alone, and begins with all names that it uses`()

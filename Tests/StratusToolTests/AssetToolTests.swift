@@ -60,11 +60,11 @@ import Testing
         try FileManager.default.removeItem(atPath: place.path + "/tree/sub/same")
         try await place.importTree()
         let dry = try await place.run("gc @/store --dry-run", json: true)
-        #expect(dry.code == .ok && !dry.results.contains(#""lostChunks":0,"#))
+        #expect(dry.code == .ok && !dry.results.contains(#""reclaimedChunks":0,"#))
         let real = try await place.run("gc @/store", json: true)
         #expect(real.results.contains(#""file":"chunks-0000000000000001""#))
         let again = try await place.run("gc @/store", json: true)
-        #expect(again.results.contains(#""lostChunks":0,"#))
+        #expect(again.results.contains(#""reclaimedChunks":0,"#))
         #expect(try await place.run("verify @/store").code == .ok)
     }
 

@@ -33,7 +33,7 @@ struct CollectTests {
         #expect(said[0].hasPrefix("chunks-0000000000000001: no record needs what is in it"))
         #expect(said[1].contains("would be taken back") && said[1].contains("1 segment would be"))
         let again = try await place.run("gc @/store", json: true)
-        #expect(again.results.contains(#""lostChunks":0,"#))
+        #expect(again.results.contains(#""reclaimedChunks":0,"#))
         #expect(!again.results.contains("segment\""))
     }
 }

@@ -8,6 +8,7 @@ struct EntryPoint {
     static func main() {
         Terminal.openStandardStreams()
         Terminal.ignoreBrokenPipes()
+        Terminal.receiveStopSignals()
         let surroundings = Surroundings.current
         do {
             // The pool's, those that the runtime serves it with, and one that may wait.

@@ -89,7 +89,6 @@ class Manifest:
         need(u(data, 50, 2) == 0, "reserved", 50)
         need(self.generation < MASK and u(data, 48, 2) < 4096 and self.epoch < (1 << 32) - 1,
              "number", 48)
-        need(count > 0, "length", 12)
         self.segments = []
         for index in range(count):
             place = 72 + 56 * index
@@ -99,9 +98,9 @@ class Manifest:
                 chain=first, endChain=last, limit=base + (state >> 8) // 8,
                 file="journal-%016x" % base, first=base + 512)
             need(
-                1 <= segment["state"] <= 3 and segment["length"] <= 1 << 32 and base < 1 << 52
+                1 <= segment["state"] <= 4 and segment["length"] <= 1 << 32 and base < 1 << 52
                 and zero == 0 and base <= end <= segment["limit"], "segment", place)
-            need((segment["state"] == 1) == (index == count - 1), "order", place)
+            need(segment["state"] in (2, 3) or index == count - 1, "order", place)
             need(not self.segments or self.segments[-1]["limit"] <= base, "order", place)
             self.segments.append(segment)
         self.checkpoint, self.checkpoint_fault = None, None
@@ -236,12 +235,13 @@ class Journal:
         self.files = files
         self.manifest, self.name = newest(files)
         self.commits, self.open, self.dropped, self.fault = [], None, 0, None
-        self.row, self.last_time = None, 0
+        self.last_time = 0
         # How many names there are: of complete commits, and with the open one.
         self.known = self.named = 0
         # What the whole journal says at the place of the checkpoint.
         self.seen = None
-        chain = self.manifest.segments[0]["chain"]
+        self.end, self.row = 0, "K"
+        chain = self.manifest.segments[0]["chain"] if self.manifest.segments else 0
         for number, segment in enumerate(self.manifest.segments):
             self.number, data = number, self.header(segment)
             self.totals = [0, 0, 0, 0]
@@ -310,7 +310,8 @@ class Journal:
             g, frames, fault, where = group(data, segment, place, epoch, chain)
             if fault and (g is None or where < segment["end"]):
                 refuse_field(data, segment, fault, where)
-                raise Damage(fault, name, (where - segment["base"]) * 8, where, "A")
+                row = "D" if segment["state"] == 4 else "A"
+                raise Damage(fault, name, (where - segment["base"]) * 8, where, row)
             before, kept = list(self.totals), [f for f in frames if f["offset"] < segment["end"]]
             self.take(kept, segment)
             last, chain, epoch = (g, frames, chain), chain_after(g["chain"], kept), g["epoch"]
@@ -324,7 +325,7 @@ class Journal:
                 raise Damage("trailer", name, where, segment["base"] + where // 8, "A")
         if chain != segment["endChain"]:
             raise Damage("chain", name, 0, None, "A")
-        if segment["state"] == 3:
+        if segment["state"] in (3, 4):
             self.open = None
         self.end = segment["end"]
         return chain
@@ -343,17 +344,19 @@ class Journal:
             chain = chain_after(chain, frames)
         self.end = where
         damage = Damage(fault, segment["file"], (where - segment["base"]) * 8, where)
-        self.row = damage.row = self.judge(segment, data, g, where, last, epoch)
-        if self.row in "DIB":
+        self.row = damage.row = self.decide(segment, data, g, where, last)
+        if self.row in "DB":
             raise damage
         self.fault = None if self.row in "KE" else damage
 
-    def judge(self, segment, data, part, x, last, epoch):
+    def decide(self, segment, data, part, x, last):
         m = self.manifest
-        if part is None and (m.epoch == 0 or last == 2 or (last == 3 and epoch == m.epoch)):
+        if segment["end"] > x:
+            return "D"
+        if part is None and last == 2:
             return "K"
         start = (x - segment["base"]) * 8
-        groups, durable, closing, other = False, False, False, False
+        groups, durable, other = False, False, False
         for at in range(start + 8, segment["length"], 8):
             if not any(data[at:at + 8]):
                 continue
@@ -364,14 +367,10 @@ class Journal:
                 if not isinstance(whole(data, at, 1 << 63, f["offset"], segment["salt"]), str):
                     groups = True
                     durable |= u(data, at + 56, 8) > x
-            elif f["kind"] == 3:
-                closing = True
             elif not groups:
                 other = True
-        if segment["end"] > x:
-            return "D"
         if durable:
-            return "I" if closing else "B"
+            return "B"
         if groups:
             return "C"
         if part is not None or other:
@@ -387,7 +386,7 @@ class Journal:
             def damage(kind):
                 return Damage(kind, segment["file"], f["place"], f["offset"])
 
-            if f["kind"] not in DECODERS and f["kind"] not in (1, 2, 3) and f["kind"] < 0x80:
+            if f["kind"] not in DECODERS and f["kind"] not in (1, 2) and f["kind"] < 0x80:
                 raise damage(f"frame.unknown kind {f['kind']}")
             if f["entry"]:
                 if f["ordinal"] == 0:

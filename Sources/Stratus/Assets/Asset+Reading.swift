@@ -40,7 +40,7 @@ extension Asset {
                 while let bytes = try reader.next(.resident) { data.append(contentsOf: bytes) }
                 return data
             } catch {
-                guard error.mustWait else { throw error }
+                guard error.wouldBlock else { throw error }
             }
         }
         return try await threads.run { [reader, data] in
@@ -171,7 +171,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
             do throws(StoreError) {
                 return try reader.next(.resident).map { Data($0) }
             } catch {
-                guard error.mustWait else { throw error }
+                guard error.wouldBlock else { throw error }
             }
             let bytes: ArraySlice<UInt8>?
             (bytes, reader) = try await threads.run { [reader] in

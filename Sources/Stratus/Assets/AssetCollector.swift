@@ -17,7 +17,7 @@ struct AssetCollector {
         var count = 0
         var bytes = 0
 
-        mutating func add(_ place: ChunkPlace) {
+        mutating func add(_ place: ChunkLocation) {
             count += 1
             bytes += place.frameLength
         }
@@ -75,35 +75,35 @@ struct AssetCollector {
     /// The chunks whose addresses begin with a number in `range`.
     private mutating func takeBack(_ range: ClosedRange<UInt64>) throws(StoreError) {
         let reading = try store.reading()
-        var marks = try ChunkMarks(range, reading, engine.published, store)
+        var reachable = try ReachableChunks(range, reading, engine.published, store)
         var batch: [ChunkEntry.Row] = []
         try reading.forEachChunk { address, place throws(StoreError) in
-            guard !marks.mayHave(address), range.contains(address.high.high) else { return }
+            guard !reachable.mayContain(address), range.contains(address.high.high) else { return }
             batch.append((address, place))
             if batch.count == Self.batchLimit {
-                try takeBack(batch, &marks)
+                try takeBack(batch, &reachable)
                 batch.removeAll(keepingCapacity: true)
             }
         }
-        try takeBack(batch, &marks)
+        try takeBack(batch, &reachable)
     }
 
     /// Takes back those that nobody holds. What was named meanwhile is looked for once more, when
     /// nobody can come to rely on the others any more.
     private mutating func takeBack(
-        _ batch: [ChunkEntry.Row], _ marks: inout ChunkMarks
+        _ batch: [ChunkEntry.Row], _ reachable: inout ReachableChunks
     ) throws(StoreError) {
         if batch.isEmpty { return }
-        let free = store.holds.doom(batch.map(\.address))
-        defer { store.holds.spare() }
-        try marks.addNews()
-        let rows = batch.filter { free.contains($0.address) && !marks.mayHave($0.address) }
+        let free = store.holds.beginReclaiming(batch.map(\.address))
+        defer { store.holds.endReclaiming() }
+        try reachable.addNewVersions()
+        let rows = batch.filter { free.contains($0.address) && !reachable.mayContain($0.address) }
         if !rows.isEmpty, !isDryRun {
-            _ = try engine.commitBlocking(LostChunksCommit(rows: rows))
+            _ = try engine.commitBlocking(ReclaimedChunksCommit(rows: rows))
         }
         for (_, place) in rows {
-            report.lostChunks += 1
-            report.lostBytes += place.frameLength
+            report.reclaimedChunks += 1
+            report.reclaimedBytes += place.frameLength
             lost[place.number, default: Share()].add(place)
         }
     }
@@ -132,9 +132,9 @@ struct AssetCollector {
             numbers.append(number)
             report.segments.append(
                 Segment(
-                    file: ChunkPlace.file(ofSegment: number),
+                    file: ChunkLocation.file(ofSegment: number),
                     reason: rest.count > 0 ? .mostlyDead : gone > 0 ? .replaced : .unnamed,
-                    bytes: extent, lostBytes: gone, copiedBytes: rest.bytes))
+                    bytes: extent, reclaimedBytes: gone, copiedBytes: rest.bytes))
             report.copiedChunks += rest.count
             report.copiedBytes += rest.bytes
         }
@@ -190,7 +190,7 @@ struct AssetCollector {
 
     private func copy(_ batch: [ChunkEntry.Row], _ chunks: ChunkStore) throws(StoreError) {
         if batch.isEmpty { return }
-        var moved: [(old: ChunkEntry.Row, new: ChunkPlace)] = []
+        var moved: [(old: ChunkEntry.Row, new: ChunkLocation)] = []
         for row in batch.sorted(by: ChunkEntry.isBefore) {
             do throws(ChunkError) {
                 moved.append((row, try chunks.copy(row.address, at: row.place)))
@@ -209,8 +209,10 @@ struct AssetCollector {
         if numbers.isEmpty { return }
         let before = try store.reading()
         // A segment goes only once no crash can bring back what named it.
-        try engine.askBlocking { keeper throws(StoreError) in try keeper.writeCheckpoint() }
-        guard let checkpoint = engine.keeper.checkpoint, checkpoint >= before.head else {
+        try engine.runExclusivelyAndWait { maintainer throws(StoreError) in
+            try maintainer.writeCheckpoint()
+        }
+        guard let checkpoint = engine.maintainer.checkpoint, checkpoint >= before.head else {
             return keep { _ in .checkpoint }
         }
         // What was stored anew behind the checkpoint may be lost with a crash, and the old is
@@ -234,7 +236,7 @@ struct AssetCollector {
         _ numbers: [UInt64], _ chunks: ChunkStore
     ) throws(StoreError) -> Set<UInt64> {
         if numbers.isEmpty { return [] }
-        return try engine.askBlocking { _ throws(StoreError) in
+        return try engine.runExclusivelyAndWait { _ throws(StoreError) in
             var deleted: Set<UInt64> = []
             for number in numbers {
                 let isGone = try translated { () throws(ChunkError) in try chunks.delete(number) }

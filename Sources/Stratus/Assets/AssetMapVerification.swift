@@ -31,13 +31,13 @@ struct AssetMapVerification {
     private static let chunks: StaticString = "checkpoint.chunks"
     private static let findingLimit = 1000
 
-    /// - Parameter lostChunks: how many chunks the journal says were taken back.
+    /// - Parameter reclaimedChunks: how many chunks the journal says were taken back.
     init(
-        _ reading: StoreReading, named manifest: Manifest, lostChunks: Int
+        _ reading: StoreReading, named manifest: Manifest, reclaimedChunks: Int
     ) throws {
         self.reading = reading
         self.manifest = manifest
-        for range in ChunkAddress.passes(over: lostChunks) {
+        for range in ChunkAddress.passes(over: reclaimedChunks) {
             try read(range, withAssets: range.lowerBound == 0)
         }
         try compareCounts()
@@ -53,7 +53,7 @@ struct AssetMapVerification {
             // A commit that another one follows before its last entry was given up.
             if entry.header.ordinal == 0 { open.removeAll(keepingCapacity: true) }
             switch entry.kind {
-            case .chunks, .lostChunks: try takeChunks(entry, range)
+            case .chunks, .reclaimedChunks: try takeChunks(entry, range)
             case .record where withAssets: try takeRecord(entry)
             case .tombstone where withAssets: try takeTombstone(entry)
             default: break
@@ -113,7 +113,7 @@ extension AssetMapVerification {
             return (head, Hash128(bytes.extracting(head.name), seed: reading.identity.secret))
         }
         if head.assetBytes != nil {
-            let place = EntryPlace(entry.header, at: entry.offset, isDeleted: false)
+            let place = EntryLocation(entry.header, at: entry.offset, isDeleted: false)
             try compare(entry, name, place.value)
         } else if head.formerAssetBytes != nil {
             try compare(entry, name, nil)
@@ -164,7 +164,7 @@ extension AssetMapVerification {
             if entry.kind == .chunks {
                 try ChunkEntry.forEach(bytes) { rows.append(($0, $1.value(at: entry.offset))) }
             } else {
-                try LostChunksEntry.forEach(bytes) { rows.append(($0, nil)) }
+                try ReclaimedChunksEntry.forEach(bytes) { rows.append(($0, nil)) }
             }
         }
         for (address, value) in rows where range.contains(address.high.high) {

@@ -18,7 +18,7 @@ struct AssetReader: Sendable {
     private let use: Use?
     private var cursor: PieceCursor
     /// While somebody reads, what the record had is not collected.
-    private let point: HeldPoint?
+    private let point: ReadPin?
     /// How many bytes were read.
     private(set) var position = 0
     /// What follows, as far as it was begun: so many bytes.
@@ -41,7 +41,7 @@ struct AssetReader: Sendable {
         self.asset = asset
         self.use = use
         cursor = PieceCursor(asset.content, range)
-        point = asset.store?.holdPoint()
+        point = asset.store?.pinForReading()
         work = OrderedWork(on: asset.store?.workers)
     }
 
@@ -91,7 +91,7 @@ struct AssetReader: Sendable {
                     end += step.range.count
                 }
             } catch {
-                if error.mustWait { throw error }
+                if error.wouldBlock { throw error }
                 isAllBegun = true
                 failure = error
             }
@@ -114,7 +114,7 @@ extension StoredAsset {
             for step in steps { group.pieces.append(try bytes(of: step, mode)) }
             try use?(group.pieces, start)
         } catch {
-            if error.mustWait { return nil }
+            if error.wouldBlock { return nil }
             group.failure = error
         }
         return group

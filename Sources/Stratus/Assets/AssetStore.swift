@@ -94,7 +94,7 @@ final class AssetStore: Sendable {
     }
 
     /// Keeps what the newest state needs until it is released.
-    func holdPoint() -> HeldPoint? { state.withLock { $0.published }.map { HeldPoint($0) } }
+    func pinForReading() -> ReadPin? { state.withLock { $0.published }.map { ReadPin($0) } }
 
     /// Whether somebody may read by a generation of the manifest that is not the newest: from there
     /// chunks can be seen that were taken back since.
@@ -136,11 +136,11 @@ final class AssetStore: Sendable {
     /// somebody holds here. What that state knows is kept for it.
     func place(
         of address: ChunkAddress, _ mode: ReadMode = .blocking
-    ) throws(StoreError) -> ChunkPlace? {
+    ) throws(StoreError) -> ChunkLocation? {
         guard let published = state.withLock({ $0.published }) else { throw .closed }
         for state in published.readable {
             let value = try StoreReading(state, mode).value(.chunk(address))
-            if let place = value.flatMap({ ChunkPlace($0) }) { return place }
+            if let place = value.flatMap({ ChunkLocation($0) }) { return place }
         }
         return nil
     }
@@ -150,7 +150,7 @@ final class AssetStore: Sendable {
         _ address: ChunkAddress, _ mode: ReadMode = .blocking
     ) throws(StoreError) -> ArraySlice<UInt8>? {
         let chunks = try chunks(mode)
-        var last: ChunkPlace?
+        var last: ChunkLocation?
         while let place = try place(of: address, mode) {
             do throws(ChunkError) {
                 return try chunks.read(address, at: place, mode)
@@ -197,7 +197,7 @@ final class AssetStore: Sendable {
 }
 
 /// A state that somebody reads from: what it needs stays until this is no longer referenced.
-final class HeldPoint: Sendable {
+final class ReadPin: Sendable {
     private let published: PublishedState
     private let point: JournalOffset
 

@@ -151,7 +151,7 @@ final class AssetUpload: Sendable {
         try refusing { () throws(ChunkError) in
             if let failure = state.withLock({ $0.ingest.failure }) { throw failure }
         }
-        try writeAhead(from: min(Self.rowLimit, engine.pieceLimit / 4 / ChunkEntry.rowLimit))
+        try writeAhead(from: min(Self.rowLimit, engine.partLimit / 4 / ChunkEntry.rowLimit))
     }
 
     /// Forgets what was given of an asset that has no end.

@@ -17,16 +17,16 @@ struct AssetVerification {
     private static let batchLimit = 4096
 
     /// - Parameters:
-    ///   - lostChunks: how many chunks the journal says were taken back.
+    ///   - reclaimedChunks: how many chunks the journal says were taken back.
     ///   - resuming: whether the index that the manifest names is whole; else it is made anew, for
     ///     this alone, as it is where it says something else than the journal.
     init(
-        _ storage: any Storage, _ manifest: Manifest, lostChunks: Int, resuming: Bool
+        _ storage: any Storage, _ manifest: Manifest, reclaimedChunks: Int, resuming: Bool
     ) throws {
         var (follower, assets) = try Self.follow(storage, resuming: resuming)
         if resuming, follower.checkpoint != nil {
             findings = try AssetMapVerification(
-                Self.reading(follower), named: manifest, lostChunks: lostChunks
+                Self.reading(follower), named: manifest, reclaimedChunks: reclaimedChunks
             ).findings
             if !findings.isEmpty {
                 (follower, assets) = try Self.follow(storage, resuming: false)
@@ -78,7 +78,7 @@ struct AssetVerification {
     }
 
     private static func place(
-        of error: ChunkError, at place: ChunkPlace
+        of error: ChunkError, at place: ChunkLocation
     ) throws(StoreError) -> StoreError.Place {
         if case .storage(let failure) = error, failure.kind == .notFound {
             return StoreError.Place(
@@ -206,7 +206,7 @@ private struct AssetWalk {
     /// To be completed by whoever knows who names it.
     private static let nowhere = StoreError.Place(file: "", byte: 0, kind: "asset.chunk")
 
-    private static func wrong(_ place: ChunkPlace) -> StoreError.Place {
+    private static func wrong(_ place: ChunkLocation) -> StoreError.Place {
         StoreError.Place(
             file: place.file, byte: place.byte, kind: ChunkDamage.Kind.list.identifier)
     }

@@ -6,7 +6,7 @@ internal import StratusJournal
 /// Chunks and where they lie: the payload of an entry of kind `chunks` (`Formats/Record.md`,
 /// "Chunks").
 enum ChunkEntry {
-    typealias Row = (address: ChunkAddress, place: ChunkPlace)
+    typealias Row = (address: ChunkAddress, place: ChunkLocation)
 
     /// More than any row takes.
     static let rowLimit = ChunkAddress.length + 24
@@ -28,16 +28,16 @@ enum ChunkEntry {
     }
 
     static func forEach(
-        _ bytes: Span<UInt8>, _ body: (ChunkAddress, ChunkPlace) -> Void
+        _ bytes: Span<UInt8>, _ body: (ChunkAddress, ChunkLocation) -> Void
     ) throws(FormatError) {
         var cursor = ByteCursor()
         let count = try cursor.count(bytes, upTo: bytes.count / ChunkAddress.length)
         for _ in 0..<count {
             let place = try cursor.range(bytes, count: ChunkAddress.length).lowerBound
             let address = ChunkAddress(bytes, at: place)
-            let chunk = ChunkPlace(
+            let chunk = ChunkLocation(
                 number: try cursor.varint(bytes),
-                byte: try cursor.count(bytes, upTo: ChunkPlace.byteLimit / 8) * 8,
+                byte: try cursor.count(bytes, upTo: ChunkLocation.byteLimit / 8) * 8,
                 storedLength: Int(try cursor.varint32(bytes)),
                 length: Int(try cursor.varint32(bytes)))
             guard chunk.isPossible else { throw .value("place") }
@@ -47,8 +47,8 @@ enum ChunkEntry {
     }
 }
 
-/// Chunks that are not stored any more: the payload of an entry of kind `lostChunks`.
-enum LostChunksEntry {
+/// Chunks that are not stored any more: the payload of an entry of kind `reclaimedChunks`.
+enum ReclaimedChunksEntry {
     static func write(_ addresses: some Collection<ChunkAddress>, to writer: inout ByteWriter) {
         for address in addresses { address.write(to: &writer) }
     }
@@ -78,76 +78,13 @@ extension ChunkAddress {
     }
 }
 
-extension ChunkPlace {
-    /// As the index keeps it: `Formats/Index.md`, "Keys".
-    init?(_ value: IndexValue) {
-        self.init(
-            number: value.first >> 20, byte: Int(value.second >> 20) * 8,
-            storedLength: Int(value.second & 0xfffff), length: Int(value.first & 0xfffff))
-        guard isPossible else { return nil }
-    }
-
-    func value(at offset: JournalOffset) -> IndexValue {
-        IndexValue(
-            stamp: offset.rawValue, first: number << 20 | UInt64(length),
-            second: UInt64(byte / 8) << 20 | UInt64(storedLength))
-    }
-}
-
-extension IndexKey {
-    static func chunk(_ address: ChunkAddress) -> IndexKey {
-        KeySpace.chunks.key().appending(address.high).appending(address.low)
-    }
-    /// Of a record that has assets.
-    static func assets(_ zone: UInt32, _ name: Hash128) -> IndexKey {
-        KeySpace.assets.key(zone: zone).appending(name)
-    }
-    /// The address in a key of ``chunk(_:)``.
-    var chunkAddress: ChunkAddress {
-        var writer = ByteWriter(capacity: ChunkAddress.length)
-        for place in 0..<4 { writer.uint64(uint64(at: 5 + place * 8).byteSwapped) }
-        return ChunkAddress(writer.bytes.span, at: 0)
-    }
-}
-
-extension OrderedIndex {
-    /// Takes in where chunks lie.
-    mutating func applyChunks(
-        _ payload: Span<UInt8>, at offset: JournalOffset
-    ) throws(FormatError) {
-        try ChunkEntry.forEach(payload) { address, place in
-            set(.chunk(address), place.value(at: offset))
-        }
-    }
-
-    /// Takes in that chunks are gone.
-    mutating func applyLostChunks(
-        _ payload: Span<UInt8>, at offset: JournalOffset
-    ) throws(FormatError) {
-        try LostChunksEntry.forEach(payload) { address in
-            remove(.chunk(address), at: offset.rawValue)
-        }
-    }
-
-    /// Notes that a record has assets, or has them no longer; `place` is the record's.
-    mutating func noteAssets(
-        of head: RecordHead, _ name: Hash128, _ zone: UInt32, _ place: IndexValue
-    ) {
-        if head.assetBytes != nil {
-            set(.assets(zone, name), place, isFresh: head.previous == .none)
-        } else if head.formerAssetBytes != nil {
-            remove(.assets(zone, name), at: place.stamp)
-        }
-    }
-}
-
 /// The places of chunks become part of the store before any record names them: of a large asset, so
 /// that none of it has to be held in memory.
 struct ChunkCommit: CommitRequest {
     let rows: [ChunkEntry.Row]
 
     func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
     ) throws(StoreError) -> Preparation {
         var preparation = Preparation(reading)
         try preparation.buffer.add(rows, limit: role.payloadLimit)

@@ -3,16 +3,16 @@ internal import StratusBytes
 internal import StratusFiles
 internal import Synchronization
 
-/// The chunks that saves on their way rely on, which nobody collects.
+/// The chunks that saves in progress rely on; the collector leaves them alone.
 ///
-/// A save holds a chunk before it looks whether it is there. Whoever collects has the chunks doomed
-/// first, all but those that are held, and only then takes them back: a save that asks for one
-/// meanwhile hears that it is not there, and stores it anew; or waits until that is decided, where
-/// it has nothing that it could store.
+/// A save holds a chunk before it looks the chunk up. The collector first claims the chunks that it
+/// is going to reclaim, all but those that are held, and commits their removal afterwards. A save
+/// that asks for a claimed chunk meanwhile stores it again or, where it has no bytes to store, waits
+/// for the collector's commit.
 final class ChunkHolds: Sendable {
     private struct Holder {
         /// Of the addresses; two with the same are held together.
-        var marks: Set<UInt64> = []
+        var chunks: Set<UInt64> = []
         /// It holds more than can be counted, and so everything.
         var isFull = false
         /// The first chunk segment that it may have written to.
@@ -22,8 +22,8 @@ final class ChunkHolds: Sendable {
     private struct State {
         var holders: [UInt64: Holder] = [:]
         var count: UInt64 = 0
-        var doomed: Set<ChunkAddress> = []
-        /// Those who wait for what becomes of these.
+        var claimed: Set<ChunkAddress> = []
+        /// The threads that wait until the claimed chunks are reclaimed or kept.
         var waiting: [WakeUp] = []
     }
 
@@ -45,42 +45,42 @@ final class ChunkHolds: Sendable {
 
     fileprivate func end(_ number: UInt64) { state.withLock { $0.holders[number] = nil } }
 
-    /// Holds a chunk; false where that comes too late, and the chunk is as good as gone. Then
-    /// `wakeUp` is told once that is decided.
+    /// Holds a chunk; returns false when the collector has claimed it already, and signals `wakeUp`
+    /// once the collector has committed.
     fileprivate func hold(
         _ address: ChunkAddress, _ number: UInt64, orTell wakeUp: WakeUp? = nil
     ) -> Bool {
         state.withLock { state in
-            let isFull = state.holders[number].map { $0.isFull || $0.marks.count >= Self.limit }
+            let isFull = state.holders[number].map { $0.isFull || $0.chunks.count >= Self.limit }
             if isFull == true {
                 state.holders[number]?.isFull = true
-                state.holders[number]?.marks = []
+                state.holders[number]?.chunks = []
             } else {
-                state.holders[number]?.marks.insert(address.low.low)
+                state.holders[number]?.chunks.insert(address.low.low)
             }
             // Held in any case: who stores it anew must keep what it has stored.
-            guard state.doomed.contains(address) else { return true }
+            guard state.claimed.contains(address) else { return true }
             if let wakeUp { state.waiting.append(wakeUp) }
             return false
         }
     }
 
-    /// Has those of `addresses` doomed that nobody holds, and returns them.
-    func doom(_ addresses: [ChunkAddress]) -> Set<ChunkAddress> {
+    /// Claims those of `addresses` that no save holds, and returns them.
+    func beginReclaiming(_ addresses: [ChunkAddress]) -> Set<ChunkAddress> {
         state.withLock { state in
             let holders = state.holders.values
             if holders.contains(where: \.isFull) { return [] }
             var free = Set(addresses.map(\.low.low))
-            for holder in holders { free.subtract(holder.marks) }
-            state.doomed = Set(addresses.filter { free.contains($0.low.low) })
-            return state.doomed
+            for holder in holders { free.subtract(holder.chunks) }
+            state.claimed = Set(addresses.filter { free.contains($0.low.low) })
+            return state.claimed
         }
     }
 
-    /// What was doomed is gone, or stays.
-    func spare() {
+    /// The claimed chunks are reclaimed or, where the commit failed, stay.
+    func endReclaiming() {
         let waiting = state.withLock { state in
-            state.doomed = []
+            state.claimed = []
             defer { state.waiting = [] }
             return state.waiting
         }
@@ -103,15 +103,15 @@ final class ChunkHold: Sendable {
 
     deinit { holds.end(number) }
 
-    /// Holds a chunk; false where that comes too late, and the chunk is as good as gone.
+    /// Holds a chunk; returns false when the collector has claimed it already.
     func take(_ address: ChunkAddress) -> Bool { holds.hold(address, number) }
 
-    /// Holds a chunk and, where it is being decided just now whether it goes, waits for that: a
-    /// commit of whoever collects, who waits for no save. If the chunk is there then, it stays.
+    /// Holds a chunk and, when the collector has claimed it, waits for the collector's commit, which
+    /// waits for no save. A chunk that is in the index afterwards stays.
     func takeOrWait(_ address: ChunkAddress) {
         if take(address) { return }
         let wakeUp = WakeUp()
-        // Held already, it is not doomed again.
+        // A chunk that is held is not claimed again.
         if !holds.hold(address, number, orTell: wakeUp) { wakeUp.wait() }
     }
 }

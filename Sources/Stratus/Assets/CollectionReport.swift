@@ -30,21 +30,21 @@ public struct CollectionReport: Hashable, Sendable {
         /// What its frames take, in bytes.
         public var bytes: Int
         /// Of these, what no record needs any more.
-        public var lostBytes: Int
+        public var reclaimedBytes: Int
         /// Of these, what is copied.
         public var copiedBytes: Int
         /// Why it is still there; nil: it is gone or, where that was only to be said, goes.
         public var keeper: Keeper?
 
         /// Of these, what nothing named before. Where damage hides the end, less than there is.
-        public var unnamedBytes: Int { max(0, bytes - lostBytes - copiedBytes) }
+        public var unnamedBytes: Int { max(0, bytes - reclaimedBytes - copiedBytes) }
     }
 
     /// Chunks that the journal knows and no record names any more, nor did one that can still be
     /// seen, wherever they lie.
-    public var lostChunks = 0
+    public var reclaimedChunks = 0
     /// What these take with their frames, in bytes.
-    public var lostBytes = 0
+    public var reclaimedBytes = 0
     /// Chunks out of segments that are mostly dead.
     public var copiedChunks = 0
     /// What these take with their frames, in bytes.

@@ -48,7 +48,7 @@ extension DatabaseSnapshot {
         do throws(StoreError) {
             held = try assets(of: record.recordID, checksums)
         } catch {
-            if error.mustWait { throw error }
+            if error.wouldBlock { throw error }
             failure = error
         }
         for edit in record.edits.all {
@@ -75,7 +75,7 @@ extension DatabaseSnapshot {
         else { return [:] }
         var assets: [String: Asset] = [:]
         var users = UserNames(reading)
-        var next: JournalEntry? = try reading.entry(EntryPlace(value))
+        var next: JournalEntry? = try reading.entry(EntryLocation(value))
         while let entry = next, assets.count < checksums.count {
             next = try reading.version(before: entry, of: zone.database)
             guard entry.kind == .record, try entry.isRecord(named: id.recordName),

@@ -16,7 +16,7 @@ struct NamedAsset {
 extension StoreReading {
     /// Gives `body` the places of all records of living zones that have assets.
     func forEachRecordWithAssets(
-        _ body: (ZonePlace, IndexKey, EntryPlace) throws(StoreError) -> Void
+        _ body: (ZonePlace, IndexKey, EntryLocation) throws(StoreError) -> Void
     ) throws(StoreError) {
         var zones: [ZonePlace] = []
         try scan(KeySpace.zoneNumbers.range()) { _, value throws(StoreError) in
@@ -25,7 +25,7 @@ extension StoreReading {
         }
         for zone in zones {
             try scan(KeySpace.assets.range(zone: zone.number)) { key, value throws(StoreError) in
-                try body(zone, key, EntryPlace(value))
+                try body(zone, key, EntryLocation(value))
                 return true
             }
         }
@@ -35,7 +35,7 @@ extension StoreReading {
     func forEachAsset(
         _ body: (NamedAsset) throws(StoreError) -> Void
     ) throws(StoreError) {
-        var batch: [(zone: ZonePlace, place: EntryPlace)] = []
+        var batch: [(zone: ZonePlace, place: EntryLocation)] = []
         var length = 0
         func take() throws(StoreError) {
             let entries = try entries(batch.map(\.place))
@@ -106,10 +106,10 @@ extension StoreReading {
 
     /// Gives `body` all chunks that the journal knows, in the order of their addresses.
     func forEachChunk(
-        _ body: (ChunkAddress, ChunkPlace) throws(StoreError) -> Void
+        _ body: (ChunkAddress, ChunkLocation) throws(StoreError) -> Void
     ) throws(StoreError) {
         try scan(KeySpace.chunks.range()) { key, value throws(StoreError) in
-            guard let place = ChunkPlace(value) else {
+            guard let place = ChunkLocation(value) else {
                 throw StoreError(.internalError, "the index names an impossible place")
             }
             try body(key.chunkAddress, place)

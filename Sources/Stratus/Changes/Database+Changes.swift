@@ -213,11 +213,11 @@ struct Page {
 extension StoreReading {
     fileprivate func feed(
         of zone: ZonePlace, since version: Version, asOf end: Version?, _ page: Page
-    ) throws(StoreError) -> (places: [EntryPlace], moreComing: Bool) {
-        var places: [EntryPlace] = []
+    ) throws(StoreError) -> (places: [EntryLocation], moreComing: Bool) {
+        var places: [EntryLocation] = []
         var length = 0
         var moreComing = false
-        func add(_ place: EntryPlace) -> Bool {
+        func add(_ place: EntryLocation) -> Bool {
             length += place.frameLength
             guard places.count < page.limit, places.isEmpty || length <= Page.lengthLimit else {
                 moreComing = true
@@ -234,7 +234,7 @@ extension StoreReading {
         }
         let all = KeySpace.feed.range(zone: zone.number)
         let first = IndexKey.feed(zone.number, Version(rawValue: version.rawValue + 1))
-        try scan(first..<all.upperBound) { _, value in add(EntryPlace(value)) }
+        try scan(first..<all.upperBound) { _, value in add(EntryLocation(value)) }
         return (places, moreComing)
     }
 

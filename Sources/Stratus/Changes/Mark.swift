@@ -42,9 +42,9 @@ extension Container {
 
 extension StoreReading {
     fileprivate func marks() throws(StoreError) -> [Mark] {
-        var places: [EntryPlace] = []
+        var places: [EntryLocation] = []
         try scan(KeySpace.marks.range()) { _, value in
-            places.append(EntryPlace(value))
+            places.append(EntryLocation(value))
             return true
         }
         var marks: [Mark] = []
@@ -107,7 +107,7 @@ private struct MarkRequest: CommitRequest {
     let name: String
 
     func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
     ) throws(StoreError) -> Preparation {
         var preparation = Preparation(reading)
         guard let position = role.position else {

@@ -12,18 +12,18 @@ struct PastFeed {
 
     /// The first entries of the feed behind ``since``, one more than fit into a page where there
     /// are more.
-    func places() throws(StoreError) -> [EntryPlace] {
+    func places() throws(StoreError) -> [EntryLocation] {
         guard since.rawValue < end.rawValue else { return [] }
-        var places: [EntryPlace] = []
+        var places: [EntryLocation] = []
         let all = KeySpace.feed.range(zone: zone.number)
         let later = IndexKey.feed(zone.number, Version(rawValue: end.rawValue + 1))
         let first = IndexKey.feed(zone.number, Version(rawValue: since.rawValue + 1))
         try reading.scan(first..<later) { _, value in
-            places.append(EntryPlace(value))
+            places.append(EntryLocation(value))
             return places.count <= limit
         }
         try reading.scan(later..<all.upperBound) { _, value throws(StoreError) in
-            if let place = try place(before: EntryPlace(value)) { places.append(place) }
+            if let place = try place(before: EntryLocation(value)) { places.append(place) }
             // However much was changed, no more is held than two pages.
             if places.count > limit * 2 + 2 { keepFirst(of: &places) }
             return true
@@ -32,19 +32,19 @@ struct PastFeed {
         return places
     }
 
-    private func keepFirst(of places: inout [EntryPlace]) {
+    private func keepFirst(of places: inout [EntryLocation]) {
         places.sort { $0.version.rawValue < $1.version.rawValue }
         places.removeLast(max(0, places.count - limit - 1))
     }
 
     /// What the record at `place`, which was changed behind the end, was there; nil where it was
     /// not, or lies before the page.
-    private func place(before place: EntryPlace) throws(StoreError) -> EntryPlace? {
+    private func place(before place: EntryLocation) throws(StoreError) -> EntryLocation? {
         var entry = try reading.entry(place)
         while let before = try reading.entry(replacedBy: entry, after: since) {
             if before.version.rawValue <= end.rawValue {
                 let isDeleted = before.kind == .tombstone
-                return EntryPlace(before.header, at: before.offset, isDeleted: isDeleted)
+                return EntryLocation(before.header, at: before.offset, isDeleted: isDeleted)
             }
             entry = before
         }

@@ -7,7 +7,7 @@ internal import Synchronization
 final class CommitQueue: Sendable {
     private struct State {
         var pending: [PendingCommit] = []
-        var errands: [@Sendable () -> Void] = []
+        var exclusiveTasks: [@Sendable () -> Void] = []
         /// Commits that were let in and are not finished.
         var admitted = 0
         var isClosed = false
@@ -151,22 +151,21 @@ final class CommitQueue: Sendable {
         }
     }
 
-    /// Has `errand` run between commits; returns false, and nothing is run, where the queue was
-    /// closed.
-    func submit(errand: @escaping @Sendable () -> Void) -> Bool {
+    /// Runs `task` between two commits; returns false, and runs nothing, when the queue is closed.
+    func submit(exclusive task: @escaping @Sendable () -> Void) -> Bool {
         let isOpen = state.withLock { state in
-            if !state.isClosed { state.errands.append(errand) }
+            if !state.isClosed { state.exclusiveTasks.append(task) }
             return !state.isClosed
         }
         if isOpen { wakeUp.signal() }
         return isOpen
     }
 
-    /// What is to be run between commits.
-    func takeErrands() -> [@Sendable () -> Void] {
+    /// The tasks that run between two commits.
+    func takeExclusiveTasks() -> [@Sendable () -> Void] {
         state.withLock { state in
-            defer { state.errands = [] }
-            return state.errands
+            defer { state.exclusiveTasks = [] }
+            return state.exclusiveTasks
         }
     }
 

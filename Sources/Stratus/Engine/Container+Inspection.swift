@@ -128,66 +128,9 @@ extension DatabaseSnapshot {
     }
 }
 
-/// An entry in words, for the log.
-package struct EntryDescription: Sendable {
-    /// `record`, `tombstone`, `zone`, …
-    package var kind: String
-    package var recordName: String?
-    package var recordType: String?
-    /// Whatever else there is to say.
-    package var detail: String?
-}
-
 extension Container {
     /// What `entry` says; where its payload has no meaning, its kind alone.
     package func describe(_ entry: JournalEntry) -> EntryDescription {
-        description(of: entry) ?? EntryDescription(kind: "kind \(entry.kind.rawValue)")
-    }
-
-    private func description(of entry: JournalEntry) -> EntryDescription? {
-        let schema = reading.schema
-        return entry.withPayload { bytes -> EntryDescription? in
-            switch entry.kind {
-            case .record:
-                var cursor = ByteCursor()
-                guard let head = try? RecordHead(bytes, &cursor) else { return nil }
-                return EntryDescription(
-                    kind: "record", recordName: try? head.name(in: bytes),
-                    recordType: schema.name(head.type),
-                    detail: head.isUpdate ? "replaces \(head.previous)" : nil)
-            case .tombstone:
-                guard let tombstone = try? Tombstone(bytes) else { return nil }
-                return EntryDescription(
-                    kind: "tombstone", recordName: tombstone.name,
-                    recordType: schema.name(tombstone.type),
-                    detail: "deletes \(tombstone.previous)")
-            case .zone:
-                guard let zone = try? ZoneEntry(bytes) else { return nil }
-                return EntryDescription(kind: "zone", detail: "\(zone.name) \(zone.state)")
-            case .user:
-                guard let user = try? UserEntry(bytes) else { return nil }
-                return EntryDescription(
-                    kind: "user", detail: UserID(bits: user.bits).recordName)
-            case .names, .preamble:
-                guard let names = try? SchemaAddition(bytes) else { return nil }
-                return EntryDescription(
-                    kind: entry.kind == .names ? "names" : "preamble",
-                    detail: names.names.joined(separator: " "))
-            case .mark:
-                guard let mark = try? MarkEntry(bytes) else { return nil }
-                return EntryDescription(kind: "mark", detail: mark.name)
-            case .operation:
-                guard let operation = try? OperationEntry(bytes) else { return nil }
-                return EntryDescription(
-                    kind: "operation",
-                    detail: "\(operation.id), \(operation.outcomes.count) items")
-            case .clientToken:
-                guard let said = try? ClientTokenEntry(bytes) else { return nil }
-                return EntryDescription(
-                    kind: "client token", detail: "\(said.device), \(said.token.count) bytes")
-            case .trailer: return EntryDescription(kind: "trailer")
-            default: return nil
-            }
-        }
+        foundation.registry.describe(entry, reading.schema)
     }
 }

@@ -14,13 +14,13 @@ enum EngineDriver: Sendable {
 final class Engine: Sendable {
     let published: PublishedState
     let payloadLimit: Int
-    let pieceLimit: Int
+    let partLimit: Int
     let clock: Clock
     private let threads: IOThreads
     private let assets: AssetStore
     private let committer: Committer<StoreParticipant>
     private let queue: CommitQueue
-    let keeper: IndexKeeper
+    let maintainer: IndexMaintainer
     private let driver: EngineDriver
     private let whenClosed = Mutex<ClosingState>(.open)
 
@@ -46,7 +46,7 @@ final class Engine: Sendable {
                 identity: identity, assets: foundation.assets))
         self.published = published
         payloadLimit = writer.payloadLimit
-        pieceLimit = writer.groupLimit
+        partLimit = writer.groupLimit
         clock = writer.clock
         // Where a commit alone is longer than two memtables, nobody else can help.
         let fold = opened.fold.observed(spillLimit: foundation.budget.memtable * 2) {
@@ -58,7 +58,7 @@ final class Engine: Sendable {
         committer = Committer(writer, participant: participant, durability: durability)
         queue = CommitQueue(limit: Self.queueLimit)
         self.driver = driver
-        keeper = IndexKeeper(
+        maintainer = IndexMaintainer(
             committer, checkpoint, foundation.budget, foundation.released,
             threads: driver == .thread ? IOThreads(count: 2) : nil, queue.wakeUp)
         guard driver == .thread else { return }
@@ -77,13 +77,13 @@ final class Engine: Sendable {
         defer { queue.release() }
         let role = PreparingRole(
             position: nil, now: clock.now(), payloadLimit: payloadLimit,
-            pieceLimit: pieceLimit)
+            partLimit: partLimit)
         let reading = StoreReading(published.current, .resident)
         let preparation: Preparation
         do throws(StoreError) {
             preparation = try request.prepare(reading, role)
         } catch {
-            guard error.mustWait else { throw error }
+            guard error.wouldBlock else { throw error }
             preparation = try await threads.run { try request.prepare(reading.waiting, role) }
         }
         if !preparation.needsCommitter, preparation.buffer.isEmpty {
@@ -106,7 +106,7 @@ final class Engine: Sendable {
     func commitBlocking(_ request: any CommitRequest) throws(StoreError) -> Committed {
         let role = PreparingRole(
             position: nil, now: clock.now(), payloadLimit: payloadLimit,
-            pieceLimit: pieceLimit)
+            partLimit: partLimit)
         let preparation = try request.prepare(StoreReading(published.current, .blocking), role)
         if !preparation.needsCommitter, preparation.buffer.isEmpty {
             return Committed(preparation: preparation, start: nil)
@@ -115,7 +115,7 @@ final class Engine: Sendable {
         let outcome = commit.outcomeBlocking {
             if driver == .caller {
                 commitAlone(commit)
-            } else if !keeper.isDue, queue.enter() {
+            } else if !maintainer.isDue, queue.enter() {
                 committer.commit([commit])
                 queue.leave()
             } else {
@@ -136,7 +136,7 @@ final class Engine: Sendable {
 
     private func commitAlone(_ commit: PendingCommit) {
         committer.commit([commit])
-        if keeper.isDue { keeper.step() }
+        if maintainer.isDue { maintainer.step() }
     }
 
     /// Commits what is on its way, states where the journal ends, and gives up the store. Called
@@ -158,58 +158,58 @@ final class Engine: Sendable {
         try result.get()
     }
 
-    /// Runs `body` between commits, where the keeper may be asked for more than its steps.
-    nonisolated(nonsending) func ask(
-        _ body: @escaping @Sendable (IndexKeeper) throws(StoreError) -> Void
+    /// Runs `body` between commits, where the maintainer may be asked for more than its steps.
+    nonisolated(nonsending) func runExclusively(
+        _ body: @escaping @Sendable (IndexMaintainer) throws(StoreError) -> Void
     ) async throws(StoreError) {
-        if driver == .caller { return try body(keeper) }
+        if driver == .caller { return try body(maintainer) }
         let result: Result<Void, StoreError> = await withCheckedContinuation { continuation in
-            let isTaken = queue.submit { [keeper] in
+            let isTaken = queue.submit(exclusive: { [maintainer] in
                 continuation.resume(
-                    returning: Result { () throws(StoreError) in try body(keeper) })
-            }
+                    returning: Result { () throws(StoreError) in try body(maintainer) })
+            })
             if !isTaken { continuation.resume(returning: .failure(.closed)) }
         }
         try result.get()
     }
 
     /// The same on the calling thread, which waits.
-    func askBlocking<Value: Sendable>(
-        _ body: @escaping @Sendable (IndexKeeper) throws(StoreError) -> Value
+    func runExclusivelyAndWait<Value: Sendable>(
+        _ body: @escaping @Sendable (IndexMaintainer) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
-        if driver == .caller { return try body(keeper) }
-        let errand = Outcome<Result<Value, StoreError>>()
-        let isTaken = queue.submit { [keeper] in
-            errand.finish(Result { () throws(StoreError) in try body(keeper) })
-        }
+        if driver == .caller { return try body(maintainer) }
+        let outcome = Outcome<Result<Value, StoreError>>()
+        let isTaken = queue.submit(exclusive: { [maintainer] in
+            outcome.finish(Result { () throws(StoreError) in try body(maintainer) })
+        })
         guard isTaken else { throw .closed }
-        return try errand.wait().get()
+        return try outcome.wait().get()
     }
 
     /// Closes the journal where ``close()`` was not called.
     func abandon() { queue.close() }
 
     private func run() {
-        var patience: UInt64?
+        var timeout: UInt64?
         while true {
-            for errand in queue.takeErrands() { errand() }
+            for task in queue.takeExclusiveTasks() { task() }
             let commits = queue.takeAll()
             if !commits.isEmpty {
                 committer.commit(commits)
-                if keeper.isDue { keeper.step() }
+                if maintainer.isDue { maintainer.step() }
                 assets.collectIfDue(self)
-                patience = Committer<StoreParticipant>.idleNanoseconds
+                timeout = Committer<StoreParticipant>.idleNanoseconds
                 continue
             }
             if queue.isEnded { break }
-            if queue.wakeUp.wait(nanoseconds: patience) {
-                if keeper.isDue { keeper.step() }
-                patience = Committer<StoreParticipant>.idleNanoseconds
+            if queue.wakeUp.wait(nanoseconds: timeout) {
+                if maintainer.isDue { maintainer.step() }
+                timeout = Committer<StoreParticipant>.idleNanoseconds
             } else if queue.wasEntered() {
                 assets.collectIfDue(self)
-                patience = Committer<StoreParticipant>.idleNanoseconds
+                timeout = Committer<StoreParticipant>.idleNanoseconds
             } else {
-                patience = committer.idle(now: Clock.monotonicNanoseconds)
+                timeout = committer.idle(now: Clock.monotonicNanoseconds)
             }
         }
         finishClosing()
@@ -217,10 +217,10 @@ final class Engine: Sendable {
 
     private func finishClosing() {
         for commit in queue.takeAll() { commit.finish(.closed) }
-        for errand in queue.takeErrands() { errand() }
+        for task in queue.takeExclusiveTasks() { task() }
         // Nobody writes to a store that is another's.
         assets.close()
-        keeper.close()
+        maintainer.close()
         var result: Result<Void, StoreError> = .success(())
         do {
             try committer.close()

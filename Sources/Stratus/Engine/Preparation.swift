@@ -5,8 +5,8 @@ internal import StratusJournal
 /// What is to be done with an item that passed its checks.
 enum ItemPlan: Sendable {
     case insert(previous: Version)
-    indirect case update(EntryPlace, JournalEntry?)
-    indirect case delete(EntryPlace, JournalEntry?)
+    indirect case update(EntryLocation, JournalEntry?)
+    indirect case delete(EntryLocation, JournalEntry?)
 }
 
 /// What becomes of one item of a commit.
@@ -14,7 +14,7 @@ enum ItemResult: Sendable {
     /// Nothing has to be written.
     case unchanged
     case planned(ItemPlan)
-    /// Its frame begins at this place of the commit's bytes, or of the piece being filled.
+    /// Its frame begins at this place of the commit's bytes, or of the part being filled.
     case staged(place: Int)
     case saved(Record)
     case failed(StoreError)
@@ -45,11 +45,11 @@ struct Preparation: Sendable {
     /// Who the entries are by, and in which zone.
     var user: UInt32 = 0
     var zone: ZonePlace?
-    /// Numbers must be assigned, or pieces written, which only the committer can.
+    /// Numbers must be assigned, or parts written, which only the committer can.
     var needsCommitter = false
-    /// Whether pieces went through the sink.
-    var hasPieces = false
-    /// What is to be prepared in its place, once the pieces were taken back: the same without items
+    /// Whether parts went through the sink.
+    var hasParts = false
+    /// What is to be prepared in its place, once the parts were taken back: the same without items
     /// that were found to fail only when others had been written that rely on them.
     var again: RecordBatch?
     /// What it adds to a database that has a quota.
@@ -61,7 +61,7 @@ struct Preparation: Sendable {
     }
 
     /// Whether nothing it relied on was written since, as memory tells.
-    func holds(in state: StoreFold.State) -> Bool {
+    func holds(in state: FoldState) -> Bool {
         state.end <= basis
             || readSet.allSatisfy { !state.index.mayHaveChanged($0, since: basis.rawValue) }
                 && readRanges.allSatisfy {
@@ -97,7 +97,7 @@ extension CommitBuffer {
 /// A commit that is part of the store: what was prepared and where it lies.
 struct Committed: Sendable {
     var preparation: Preparation
-    /// Where the commit, or the last piece of a long one, begins; nil: nothing was written.
+    /// Where the commit, or the last part of a long one, begins; nil: nothing was written.
     var start: JournalOffset?
 }
 
@@ -110,48 +110,48 @@ struct PreparingRole: Sendable {
     var now: Int64
     /// Of an entry's payload.
     var payloadLimit: Int
-    /// Of what is appended in one piece.
-    var pieceLimit: Int
+    /// Of what is appended in one part.
+    var partLimit: Int
     /// What was staged in the group being filled, in bytes for each database that has a quota.
     var staged: [UInt32: Int] = [:]
 
     /// Assigns nothing and writes nothing.
-    static let nobody = PreparingRole(position: nil, now: 0, payloadLimit: 0, pieceLimit: 0)
+    static let nobody = PreparingRole(position: nil, now: 0, payloadLimit: 0, partLimit: 0)
 
-    /// Only the committer assigns numbers and writes pieces.
+    /// Only the committer assigns numbers and writes parts.
     var isCommitter: Bool { position != nil }
 }
 
-/// A piece of a long commit that was taken in.
-struct StagedPiece {
+/// A part of a long commit that was taken in.
+struct StagedPart {
     /// Where it begins.
     var start: JournalOffset
     /// The store with everything staged.
     var reading: StoreReading
 }
 
-/// Takes in a piece of a long commit.
-typealias PieceSink = (CommitBuffer) throws(StoreError) -> StagedPiece
+/// Takes in a part of a long commit.
+typealias PartSink = (CommitBuffer) throws(StoreError) -> StagedPart
 
 /// Something that becomes one commit: checked once, against a state, knowing nothing of others
 /// that write at the same time.
 protocol CommitRequest: Sendable {
     /// Checks everything, then encodes. The caller's own task does it against the published
     /// state; where that has changed meanwhile, or only the committer can, the committer does it
-    /// again, and nothing can come in between. A commit that is longer than a piece goes through
-    /// `sink`, but for its last piece.
+    /// again, and nothing can come in between. A commit that is longer than a part goes through
+    /// `sink`, but for its last part.
     func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
     ) throws(StoreError) -> Preparation
 }
 
 extension CommitRequest {
-    /// What the caller's own task prepares, which writes no pieces.
+    /// What the caller's own task prepares, which writes no parts.
     func prepare(
         _ reading: StoreReading, _ role: PreparingRole
     ) throws(StoreError) -> Preparation {
         try prepare(reading, role) { _ throws(StoreError) in
-            preconditionFailure("only the committer writes pieces")
+            preconditionFailure("only the committer writes parts")
         }
     }
 }

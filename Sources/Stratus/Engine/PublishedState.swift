@@ -66,7 +66,7 @@ final class PublishedState: Sendable {
 
     /// `zones` are those in which something changed since the last time.
     func publish(
-        _ fold: StoreFold.State, _ view: JournalView, head: JournalOffset,
+        _ fold: FoldState, _ view: JournalView, head: JournalOffset,
         changed zones: [ChangedZone]
     ) {
         // Released only outside: it may be the last reference to much.

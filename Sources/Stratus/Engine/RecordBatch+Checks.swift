@@ -7,12 +7,12 @@ internal import StratusJournal
 extension RecordBatch {
     /// What an item would do, and the first check that it fails. Throws where it says what can
     /// never be done.
-    func judge(
+    func validate(
         _ item: Item, at index: Int, in zone: UInt32, _ reading: StoreReading,
         _ parents: inout ParentCheck, _ preparation: inout Preparation
     ) throws(StoreError) -> (plan: ItemPlan?, failure: StoreError?) {
         let key = IndexKey.record(zone, reading.hash(item.recordID.recordName))
-        let last = try reading.value(key).map { EntryPlace($0) }
+        let last = try reading.value(key).map { EntryLocation($0) }
         preparation.readSet.append(key)
         let place = last.flatMap { $0.isDeleted ? nil : $0 }
         let entry: JournalEntry? = if let place { try reading.entry(place) } else { nil }
@@ -110,7 +110,7 @@ extension RecordBatch {
     }
 
     private func tagFailure(
-        of record: Record, _ rule: SaveRule, _ place: EntryPlace?, _ reading: StoreReading
+        of record: Record, _ rule: SaveRule, _ place: EntryLocation?, _ reading: StoreReading
     ) throws(StoreError) -> StoreError? {
         guard let place else {
             return isTagged(record, rule) ? StoreError.taggedRecordNotFound : nil
@@ -139,7 +139,7 @@ extension RecordBatch {
 
     /// Of a deletion, which has a tag or none.
     private func tagFailure(
-        of id: Record.ID, _ tag: String?, _ place: EntryPlace?, _ reading: StoreReading
+        of id: Record.ID, _ tag: String?, _ place: EntryLocation?, _ reading: StoreReading
     ) throws(StoreError) -> StoreError? {
         guard let tag else { return nil }
         guard let place else { return StoreError.taggedRecordNotFound }
@@ -155,7 +155,7 @@ extension RecordBatch {
     /// The ancestor is the record that the caller edited or, where that holds only a part of the
     /// fields, the version that the tag names, as long as it is kept.
     func conflict(
-        _ error: StoreError, of item: Item, _ place: EntryPlace?, _ reading: StoreReading
+        _ error: StoreError, of item: Item, _ place: EntryLocation?, _ reading: StoreReading
     ) throws(StoreError) -> StoreError {
         let id = Record.ID(recordName: item.recordID.recordName, zoneID: zoneID)
         var error = error

@@ -26,22 +26,22 @@ struct RecordBatch: RecordedRequest {
 
     /// Checks and encodes the items.
     func prepareItems(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
     ) throws(StoreError) -> Preparation {
         var batch = self
         while true {
             let preparation = try batch.attempt(reading, role, sink: sink)
-            guard let again = preparation.again, !preparation.hasPieces else { return preparation }
+            guard let again = preparation.again, !preparation.hasParts else { return preparation }
             batch = again
         }
     }
 
     private func attempt(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
     ) throws(StoreError) -> Preparation {
         var preparation = Preparation(reading)
-        // Surely longer than a piece: checking it here as well would be lost work.
-        guard role.isCommitter || items.count <= role.pieceLimit / 128 else {
+        // Surely longer than a part: checking it here as well would be lost work.
+        guard role.isCommitter || items.count <= role.partLimit / 128 else {
             preparation.needsCommitter = true
             return preparation
         }
@@ -71,12 +71,12 @@ struct RecordBatch: RecordedRequest {
         var encoder = try RecordEncoder(
             reading: reading, role: role, zone: zone, user: user, batch: self, numbers: numbers)
         do {
-            try encode(&encoder, parents, &preparation) { piece throws(StoreError) in
+            try encode(&encoder, parents, &preparation) { part throws(StoreError) in
                 isDiscarded
-                    ? StagedPiece(start: reading.head, reading: reading) : try sink(piece)
+                    ? StagedPart(start: reading.head, reading: reading) : try sink(part)
             }
         } catch {
-            if error.mustWait { throw error }
+            if error.wouldBlock { throw error }
             for index in preparation.results.indices where !preparation.results[index].hasFailed {
                 preparation.results[index] = .failed(error.with(items[index].recordID))
             }
@@ -86,7 +86,7 @@ struct RecordBatch: RecordedRequest {
         // Names, users and zones are of no use without what they were assigned for, and must not
         // fix the type of a field that nobody saved.
         let writesNothing =
-            preparation.hasPieces
+            preparation.hasParts
             ? preparation.results.allSatisfy(\.hasFailed)
             : preparation.results.allSatisfy(\.writesNothing)
         if writesNothing { preparation.buffer = CommitBuffer() }
@@ -118,7 +118,7 @@ struct RecordBatch: RecordedRequest {
                 continue
             }
             do throws(StoreError) {
-                let (plan, failure) = try judge(
+                let (plan, failure) = try validate(
                     item, at: index, in: zone.number, reading, &parents, &preparation)
                 if let failure, !isAtomic { throw failure }
                 failures[index] = failure?.with(item.recordID)
@@ -129,7 +129,7 @@ struct RecordBatch: RecordedRequest {
                 }
                 preparation.results[index] = plan.map { .planned($0) } ?? .unchanged
             } catch {
-                if error.mustWait { throw error }
+                if error.wouldBlock { throw error }
                 preparation.results[index] = .failed(error.with(item.recordID))
             }
         }

@@ -17,9 +17,9 @@ struct RecordEncoder {
     /// Nil where the database has no quota.
     private var quota: QuotaRoom?
 
-    /// A piece that goes through the sink once something follows it, since the last piece does not.
-    private var fullPiece: (buffer: CommitBuffer, items: Range<Int>)?
-    /// The items in the piece being filled, as far as they were encoded.
+    /// A part that goes through the sink once something follows it, since the last part does not.
+    private var fullPart: (buffer: CommitBuffer, items: Range<Int>)?
+    /// The items in the part being filled, as far as they were encoded.
     private var items = 0..<0
 
     init(
@@ -37,11 +37,11 @@ struct RecordEncoder {
 
     /// Adds the entries of all items that have a plan; those that cannot be encoded fail.
     mutating func encode(
-        _ preparation: inout Preparation, sink: PieceSink
+        _ preparation: inout Preparation, sink: PartSink
     ) throws(StoreError) {
         let items = batch.items
         // What a record usually takes, so that the buffer seldom grows.
-        preparation.buffer = CommitBuffer(capacity: min(items.count * 448, role.pieceLimit))
+        preparation.buffer = CommitBuffer(capacity: min(items.count * 448, role.partLimit))
         try fields.numbers.write(to: &preparation)
         if let assets = batch.assets {
             try preparation.buffer.add(assets.rows, limit: role.payloadLimit)
@@ -53,26 +53,26 @@ struct RecordEncoder {
                 preparation.results[index] = .staged(place: place)
                 self.items = self.items.lowerBound..<index + 1
             } catch {
-                if error.mustWait { throw error }
+                if error.wouldBlock { throw error }
                 failures[index] = error.with(items[index].recordID)
                 preparation.results[index] = .failed(error.with(items[index].recordID))
             }
             if preparation.needsCommitter { return }
-            try turnPage(&preparation, sink)
+            try flushIfFull(&preparation, sink)
             if preparation.needsCommitter { return }
         }
     }
 
     /// Adds the tombstones of records that go along with what the items delete.
     mutating func encode(
-        cascade: [EntryPlace], _ preparation: inout Preparation, sink: PieceSink
+        cascade: [EntryLocation], _ preparation: inout Preparation, sink: PartSink
     ) throws(StoreError) {
         for place in cascade.sorted(by: { $0.offset < $1.offset }) {
             let tombstone = try reading.entry(place).tombstone(
                 by: user, now: role.now / 1000, reading.schema)
             try append(.tombstone, to: &preparation) { tombstone.write(to: &$0) }
             quota?.count(0, replacing: tombstone.takenBytes)
-            try turnPage(&preparation, sink)
+            try flushIfFull(&preparation, sink)
             if preparation.needsCommitter { return }
         }
     }
@@ -80,44 +80,44 @@ struct RecordEncoder {
     /// Nothing followed, or nothing that could be encoded.
     mutating func finish(_ preparation: inout Preparation) {
         preparation.charge = quota?.charge
-        if let (buffer, _) = fullPiece.take() { preparation.buffer = buffer }
+        if let (buffer, _) = fullPart.take() { preparation.buffer = buffer }
     }
 
     /// Sends all that was encoded through the sink, though nothing follows yet.
     mutating func flush(
-        _ preparation: inout Preparation, sink: PieceSink
+        _ preparation: inout Preparation, sink: PartSink
     ) throws(StoreError) -> StoreReading {
-        if fullPiece == nil { fullPiece = (preparation.buffer, items) }
+        if fullPart == nil { fullPart = (preparation.buffer, items) }
         preparation.buffer = CommitBuffer()
-        return try emitFullPiece(&preparation, sink) ?? reading
+        return try emitFullPart(&preparation, sink) ?? reading
     }
 
-    private mutating func turnPage(
-        _ preparation: inout Preparation, _ sink: PieceSink
+    private mutating func flushIfFull(
+        _ preparation: inout Preparation, _ sink: PartSink
     ) throws(StoreError) {
-        if fullPiece != nil, !preparation.buffer.isEmpty {
-            _ = try emitFullPiece(&preparation, sink)
+        if fullPart != nil, !preparation.buffer.isEmpty {
+            _ = try emitFullPart(&preparation, sink)
             if preparation.needsCommitter { return }
         }
-        if preparation.buffer.lengthInBytes > role.pieceLimit * 3 / 4 {
-            fullPiece = (preparation.buffer, items)
+        if preparation.buffer.lengthInBytes > role.partLimit * 3 / 4 {
+            fullPart = (preparation.buffer, items)
             items = items.upperBound..<items.upperBound
-            preparation.buffer = CommitBuffer(capacity: role.pieceLimit)
+            preparation.buffer = CommitBuffer(capacity: role.partLimit)
         }
     }
 
-    private mutating func emitFullPiece(
-        _ preparation: inout Preparation, _ sink: PieceSink
+    private mutating func emitFullPart(
+        _ preparation: inout Preparation, _ sink: PartSink
     ) throws(StoreError) -> StoreReading? {
-        guard let (buffer, items) = fullPiece.take() else { return nil }
+        guard let (buffer, items) = fullPart.take() else { return nil }
         guard role.isCommitter else {
             preparation.needsCommitter = true
             return nil
         }
-        preparation.hasPieces = true
-        let piece = try sink(buffer)
-        try preparation.resolve(items, of: batch, in: buffer, from: piece.start, reading)
-        return piece.reading
+        preparation.hasParts = true
+        let part = try sink(buffer)
+        try preparation.resolve(items, of: batch, in: buffer, from: part.start, reading)
+        return part.reading
     }
 
     private mutating func encode(
@@ -139,7 +139,7 @@ struct RecordEncoder {
                 type: old.type, modified: max(role.now / 1000, old.modified + 1), modifier: user,
                 created: old.created, creator: old.creator, previous: replaced.version,
                 isUpdate: true, origin: old.origin)
-            let former = Former(entry: entry, head: old, fields: cursor)
+            let former = PreviousVersion(entry: entry, head: old, fields: cursor)
             head.replacedLength = entry.payloadRange.count
             head.assetBytes = try fields.assetBytes(from: entry.bytes)
             head.formerAssetBytes = old.assetBytes
@@ -160,7 +160,7 @@ struct RecordEncoder {
     }
 
     private func entry(
-        _ place: EntryPlace, _ held: JournalEntry?
+        _ place: EntryLocation, _ held: JournalEntry?
     ) throws(StoreError) -> JournalEntry {
         if let held { return held }
         return try reading.entry(place)
@@ -174,7 +174,8 @@ struct RecordEncoder {
     }
 
     private mutating func append(
-        _ head: RecordHead, of index: Int, _ record: Record, parent: String?, over former: Former?,
+        _ head: RecordHead, of index: Int, _ record: Record, parent: String?,
+        over former: PreviousVersion?,
         to preparation: inout Preparation
     ) throws(StoreError) {
         let bytes = former?.entry.bytes ?? []
@@ -248,7 +249,7 @@ struct RecordEncoder {
 }
 
 /// The version of a record that a save replaces, and the links in it.
-private struct Former {
+private struct PreviousVersion {
     let entry: JournalEntry
     let head: RecordHead
     let fields: ByteCursor

@@ -11,7 +11,7 @@ struct SkippedDamage: Sendable {
 
     /// Takes the error of the entry at `place`; throws it where it is another, or none may be left
     /// out.
-    mutating func take(_ error: StoreError, at place: EntryPlace) throws(StoreError) {
+    mutating func take(_ error: StoreError, at place: EntryLocation) throws(StoreError) {
         guard isAllowed, error.cause == .damaged else { throw error }
         var error = error
         if error.place?.offset == nil { error.place?.offset = place.offset.rawValue }
@@ -22,8 +22,8 @@ struct SkippedDamage: Sendable {
 extension StoreReading {
     /// What `body` makes of the entries at `places`, without those that are skipped.
     func readable<Value>(
-        _ places: [EntryPlace], _ skipped: inout SkippedDamage,
-        _ body: (EntryPlace, JournalEntry) throws(StoreError) -> Value
+        _ places: [EntryLocation], _ skipped: inout SkippedDamage,
+        _ body: (EntryLocation, JournalEntry) throws(StoreError) -> Value
     ) throws(StoreError) -> [Value] {
         var entries: [JournalEntry]?
         do throws(StoreError) {
@@ -47,7 +47,7 @@ extension StoreReading {
 
     /// The records at `places`, whatever their names, without those that are skipped.
     func records(
-        _ places: [EntryPlace], in zoneID: RecordZone.ID, _ skipped: inout SkippedDamage
+        _ places: [EntryLocation], in zoneID: RecordZone.ID, _ skipped: inout SkippedDamage
     ) throws(StoreError) -> [Record] {
         var users = UserNames(self)
         return try readable(places, &skipped) { _, entry throws(StoreError) in

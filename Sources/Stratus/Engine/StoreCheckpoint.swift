@@ -12,7 +12,7 @@ struct StoreCheckpoint: Sendable {
     var userCount: UInt32
 
     /// Of the fold as it is now.
-    init(_ state: StoreFold.State, at position: JournalPosition) {
+    init(_ state: FoldState, at position: JournalPosition) {
         self.position = position
         schema = state.schema
         zoneCount = state.zoneCount
@@ -37,7 +37,7 @@ struct StoreCheckpoint: Sendable {
     }
 }
 
-extension StoreFold.State {
+extension FoldState {
     /// An empty state.
     init(_ store: TableStore, firstNumber: UInt64, _ released: ReleasedFiles) {
         index = OrderedIndex(in: store, firstNumber: firstNumber)

@@ -48,7 +48,7 @@ extension StoreError {
 
     static let notResident = {
         var error = StoreError(.internalError, "not in memory")
-        error.mustWait = true
+        error.wouldBlock = true
         return error
     }()
 

@@ -14,10 +14,13 @@ struct StoreFoundation: Sendable {
     let assets: AssetStore
     /// Whether the index that a checkpoint names is believed.
     private let resumes: Bool
+    let registry: ProjectionRegistry
 
     init(
-        _ storage: any Storage, memoryLimit: Int, threads: IOThreads, resumes: Bool = true
+        _ storage: any Storage, _ registry: ProjectionRegistry = .store, memoryLimit: Int,
+        threads: IOThreads, resumes: Bool = true
     ) {
+        self.registry = registry
         self.resumes = resumes
         Heap.prepare()
         self.storage = storage
@@ -49,16 +52,16 @@ struct StoreFoundation: Sendable {
         let numbers = files.compactMap { OrderedIndex.number(ofFile: $0) }
         let firstFree = (numbers.max() ?? 0) + 1
         let unused = (manifest.generation & (1 << 22 - 1)) << 16
-        let empty = StoreFold.State(tables, firstNumber: max(firstFree, unused), released)
-        func fold(_ state: StoreFold.State) -> StoreFold {
+        let empty = FoldState(tables, firstNumber: max(firstFree, unused), released)
+        func fold(_ state: FoldState) -> StoreFold {
             StoreFold(
-                state, secret: manifest.secret, released,
+                state, registry, secret: manifest.secret, released,
                 spillLimit: spills ? budget.memtable : nil, follow: follow)
         }
         return Beginnings(empty: fold(empty)) { checkpoint in
             // Whoever deletes the index gets a new one.
             guard resumes, checkpoint.files.allSatisfy(files.contains) else { return nil }
-            return StoreFold.State(checkpoint, tables, firstNumber: firstFree, released).map(fold)
+            return FoldState(checkpoint, tables, firstNumber: firstFree, released).map(fold)
         }
     }
 

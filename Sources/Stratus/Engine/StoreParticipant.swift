@@ -51,13 +51,13 @@ struct StoreParticipant: CommitParticipant {
         let role = PreparingRole(
             position: (stage.writer.head, stage.writer.chain), now: time,
             payloadLimit: stage.writer.payloadLimit,
-            pieceLimit: stage.pieceLimit, staged: stage.fold.staged)
+            partLimit: stage.partLimit, staged: stage.fold.staged)
         let preparation: Preparation
         do throws(StoreError) {
-            preparation = try request.prepare(reading, role) { piece throws(StoreError) in
+            preparation = try request.prepare(reading, role) { part throws(StoreError) in
                 do throws(JournalError) {
-                    let start = try stage.append(piece, isLast: false, time: time)
-                    return StagedPiece(start: start, reading: stage.reading)
+                    let start = try stage.append(part, isLast: false, time: time)
+                    return StagedPart(start: start, reading: stage.reading)
                 } catch {
                     failure = error
                     throw StoreError(error)
@@ -100,9 +100,9 @@ struct StoreParticipant: CommitParticipant {
     }
     var files: [String] { fold.files }
     mutating func replace(_ failed: StoreParticipant) { fold.replace(failed.fold) }
-    mutating func mark() { fold.mark() }
-    mutating func abandon() {
-        fold.abandon()
+    mutating func setSavepoint() { fold.setSavepoint() }
+    mutating func rollBack() {
+        fold.rollBack()
         staged.removeAll()
     }
 
@@ -113,9 +113,9 @@ struct StoreParticipant: CommitParticipant {
     }
 
     mutating func publish(_ view: JournalView, head: JournalOffset) {
-        published.publish(fold.state, view, head: head, changed: fold.changedZones)
-        if fold.freedAssetBytes > 0 { assets.noteFreed(fold.freedAssetBytes) }
-        fold.forgetChanged()
+        let changes = fold.takeChanges()
+        published.publish(fold.state, view, head: head, changed: changes.zones)
+        if changes.freedAssetBytes > 0 { assets.noteFreed(changes.freedAssetBytes) }
     }
 
     mutating func finish(_ commit: PendingCommit, failure: JournalError?) {

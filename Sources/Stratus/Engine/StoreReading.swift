@@ -5,7 +5,7 @@ internal import StratusJournal
 
 /// One state of the store, and the journal to read its entries from. Never changes.
 final class StoreState: Sendable {
-    let fold: StoreFold.State
+    let fold: FoldState
     let view: JournalView
     /// Everything before it belongs to this state.
     let head: JournalOffset
@@ -17,7 +17,7 @@ final class StoreState: Sendable {
     let assets: AssetStore?
 
     init(
-        fold: StoreFold.State, view: JournalView, head: JournalOffset, identity: StoreIdentity,
+        fold: FoldState, view: JournalView, head: JournalOffset, identity: StoreIdentity,
         assets: AssetStore?, staged: GroupBuilder? = nil, pin: (any StoragePin)? = nil
     ) {
         self.assets = assets
@@ -118,7 +118,7 @@ struct StoreReading: Sendable {
         try ZonePlace.decoded(value(.zoneNumber(number)))
     }
 
-    func entry(_ place: EntryPlace) throws(StoreError) -> JournalEntry {
+    func entry(_ place: EntryLocation) throws(StoreError) -> JournalEntry {
         if let entry = store.staged?.entry(at: place.offset) { return entry }
         do {
             return try view.entry(at: place.offset, frameLength: place.frameLength, mode)
@@ -140,7 +140,7 @@ struct StoreReading: Sendable {
     }
 
     /// The entries at `places`, read in the order in which they lie, given in that of `places`.
-    func entries(_ places: [EntryPlace]) throws(StoreError) -> [JournalEntry] {
+    func entries(_ places: [EntryLocation]) throws(StoreError) -> [JournalEntry] {
         if let staged = store.staged, places.contains(where: { $0.offset > staged.base }) {
             var entries: [JournalEntry] = []
             for place in places { entries.append(try entry(place)) }
@@ -192,7 +192,7 @@ struct StoreReading: Sendable {
     }
 
     /// The record at `place`, which was found by its name. Damage names the record.
-    func record(_ place: EntryPlace, as id: Record.ID) throws(StoreError) -> Record {
+    func record(_ place: EntryLocation, as id: Record.ID) throws(StoreError) -> Record {
         do throws(StoreError) {
             let entry = try entry(place)
             guard entry.kind == .record else { throw StoreError.damaged(entry) }
@@ -201,7 +201,7 @@ struct StoreReading: Sendable {
                 assets: assets, damage: .damaged(entry)
             ) { number throws(StoreError) in try user(number) }
         } catch {
-            throw error.mustWait ? error : error.with(id)
+            throw error.wouldBlock ? error : error.with(id)
         }
     }
 

@@ -51,7 +51,8 @@ package struct StoreVerification: Sendable {
     }
 
     package init(
-        _ storage: any Storage, progress: Container.ReadingProgress = { _, _ in }
+        _ storage: any Storage, _ registry: ProjectionRegistry = .store,
+        progress: Container.ReadingProgress = { _, _ in }
     ) throws {
         guard let (manifest, pin) = try StoreFollower.pinNewest(in: storage) else {
             throw JournalError.noStore
@@ -60,12 +61,12 @@ package struct StoreVerification: Sendable {
         var verifier = JournalVerifier(manifest, in: storage)
         let length = manifest.length
         var hasAssets = false
-        var lostChunks = 0
-        var payloads = PayloadCheck()
+        var reclaimedChunks = 0
+        var payloads = PayloadCheck(registry)
         try verifier.run { entry, isBehindDamage in
             hasAssets = hasAssets || entry.kind == .chunks
-            if entry.kind == .lostChunks {
-                lostChunks += entry.payloadRange.count / ChunkAddress.length
+            if entry.kind == .reclaimedChunks {
+                reclaimedChunks += entry.payloadRange.count / ChunkAddress.length
             }
             progress(entry.offset.bytes(since: .zero), length)
             return payloads.fault(of: entry, isBehindDamage: isBehindDamage)
@@ -85,7 +86,7 @@ package struct StoreVerification: Sendable {
         let damage = findings.filter { $0.severity == .damage }
         guard hasAssets, damage.allSatisfy({ Self.isOfIndex($0.place) }) else { return }
         let assets = try AssetVerification(
-            storage, manifest, lostChunks: lostChunks, resuming: damage.isEmpty)
+            storage, manifest, reclaimedChunks: reclaimedChunks, resuming: damage.isEmpty)
         findings += assets.findings.map { Finding(place: $0) }
         chunkCount = assets.chunkCount
         chunkBytes = assets.chunkBytes
@@ -97,7 +98,7 @@ package struct StoreVerification: Sendable {
     ) throws(JournalError) {
         let tables = TableStore(
             storage, cache: BlockCache(limit: 0), storeID: StoreIdentity(manifest).idBits)
-        guard let index = StoreFold.State(checkpoint, tables, ReleasedFiles())?.index else {
+        guard let index = FoldState(checkpoint, tables, ReleasedFiles())?.index else {
             find(
                 JournalDamage(
                     .checkpoint("refused"), file: manifest.fileName,

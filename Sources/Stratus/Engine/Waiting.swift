@@ -33,7 +33,7 @@ extension Container {
         do throws(StoreError) {
             return try body(reading)
         } catch {
-            guard error.mustWait else { throw error }
+            guard error.wouldBlock else { throw error }
         }
         return try await threads.run { try body(reading.waiting) }
     }

@@ -70,7 +70,7 @@ public struct StoreError: Error, Sendable, Equatable {
         var serverRecord: Record?
         var ancestorRecord: Record?
         var partialErrors: [Item: StoreError] = [:]
-        var mustWait = false
+        var wouldBlock = false
     }
 
     private var box: Box
@@ -143,9 +143,9 @@ public struct StoreError: Error, Sendable, Equatable {
     }
     /// The answer lies on the disk, and who asked may not wait for it: to be asked again by
     /// somebody who may. No caller of the library ever sees it.
-    var mustWait: Bool {
-        get { content.mustWait }
-        set { content.mustWait = newValue }
+    var wouldBlock: Bool {
+        get { content.wouldBlock }
+        set { content.wouldBlock = newValue }
     }
 }
 

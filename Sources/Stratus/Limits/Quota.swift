@@ -14,7 +14,7 @@ struct QuotaCharge: Sendable {
 extension QuotaCharge {
     /// Whether the commit fits beside what is there and what was `staged` and is not there yet. A
     /// commit that takes nothing more always does.
-    func fits(in state: StoreFold.State, staged: [UInt32: Int]) -> Bool {
+    func fits(in state: FoldState, staged: [UInt32: Int]) -> Bool {
         if growth <= 0 { return true }
         do {
             let usage = Usage(try state.index.value(of: .usage(database), .blocking))

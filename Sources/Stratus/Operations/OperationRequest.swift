@@ -138,15 +138,15 @@ protocol RecordedRequest: CommitRequest {
 
     /// Whether the record of an item is there when it is done.
     func leavesRecord(at index: Int) -> Bool
-    /// Turns what was staged in a piece into records.
+    /// Turns what was staged in a part into records.
     func resolve(
-        _ preparation: inout Preparation, in piece: CommitBuffer, from start: JournalOffset,
+        _ preparation: inout Preparation, in part: CommitBuffer, from start: JournalOffset,
         _ reading: StoreReading
     ) throws(StoreError)
 
     /// Checks and encodes the items, as if it were done for the first time.
     func prepareItems(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
     ) throws(StoreError) -> Preparation
     /// What the items were answered when it was done, as the entry of that version says.
     func results(
@@ -157,7 +157,7 @@ protocol RecordedRequest: CommitRequest {
 extension RecordedRequest {
     /// An operation is done once: `Formats/README.md`, "Operations".
     func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
     ) throws(StoreError) -> Preparation {
         guard let operation else { return try prepareItems(reading, role, sink: sink) }
         let zone = try reading.livingZone(zoneID, in: scope)
@@ -196,7 +196,7 @@ extension OperationRequest {
         var found: (OperationEntry, Version)?
         try reading.scan(key(id, of: caller, reading).asPrefix) {
             _, value throws(StoreError) in
-            let entry = try reading.entry(EntryPlace(value))
+            let entry = try reading.entry(EntryLocation(value))
             guard let time = entry.commitTime, entry.kind == .operation,
                 let operation = entry.withPayload({ try? OperationEntry($0) })
             else { throw StoreError.damaged(entry) }
@@ -225,7 +225,7 @@ extension OperationRequest {
     /// Adds what is to be known of the operation, and what the device said, behind the changes.
     func append(
         to preparation: inout Preparation, of batch: some RecordedRequest, _ reading: StoreReading,
-        _ role: PreparingRole, sink: PieceSink
+        _ role: PreparingRole, sink: PartSink
     ) throws(StoreError) {
         guard let zone = preparation.zone else { return }
         let hasChanges = !preparation.buffer.isEmpty
@@ -240,8 +240,8 @@ extension OperationRequest {
         guard let id, hasChanges else { return }
         var length = 64 + id.utf8.count
         for result in preparation.results { length += OperationEntry.greatestLength(of: result) }
-        if preparation.buffer.lengthInBytes + length > role.pieceLimit {
-            try preparation.sendPiece(of: batch, reading, role, sink)
+        if preparation.buffer.lengthInBytes + length > role.partLimit {
+            try preparation.sendPart(of: batch, reading, role, sink)
             if preparation.needsCommitter { return }
         }
         let here = preparation.buffer.count
@@ -263,19 +263,19 @@ extension OperationRequest {
 }
 
 extension Preparation {
-    /// Sends what there is as a piece, so that the operation stands alone in the last one.
-    fileprivate mutating func sendPiece(
+    /// Sends what there is as a part, so that the operation stands alone in the last one.
+    fileprivate mutating func sendPart(
         of batch: some RecordedRequest, _ reading: StoreReading, _ role: PreparingRole,
-        _ sink: PieceSink
+        _ sink: PartSink
     ) throws(StoreError) {
         guard role.isCommitter else {
             needsCommitter = true
             return
         }
-        let piece = buffer
+        let part = buffer
         buffer = CommitBuffer()
-        let start = try sink(piece).start
-        try batch.resolve(&self, in: piece, from: start, reading)
+        let start = try sink(part).start
+        try batch.resolve(&self, in: part, from: start, reading)
     }
 
     /// What has become of the item of that number, told from `here` on in the buffer.

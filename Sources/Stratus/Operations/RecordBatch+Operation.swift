@@ -35,7 +35,7 @@ extension RecordBatch {
         let error = told.with(item.recordID)
         if server == .none { return error }
         let entry = try entry(named: item.recordID.recordName, server, reading)
-        let place = entry.map { EntryPlace($0.header, at: $0.offset, isDeleted: false) }
+        let place = entry.map { EntryLocation($0.header, at: $0.offset, isDeleted: false) }
         return try conflict(error, of: item, place, reading)
     }
 
@@ -83,10 +83,10 @@ extension RecordBatch {
     }
 
     func resolve(
-        _ preparation: inout Preparation, in piece: CommitBuffer, from start: JournalOffset,
+        _ preparation: inout Preparation, in part: CommitBuffer, from start: JournalOffset,
         _ reading: StoreReading
     ) throws(StoreError) {
-        try preparation.resolve(items.indices, of: self, in: piece, from: start, reading)
+        try preparation.resolve(items.indices, of: self, in: part, from: start, reading)
     }
 }
 
@@ -113,7 +113,7 @@ extension DatabaseSnapshot {
         let key = IndexKey.clientToken(
             zone.number, Hash128(identity.span, seed: reading.identity.secret))
         guard let value = try reading.value(key) else { return nil }
-        let entry = try reading.entry(EntryPlace(value))
+        let entry = try reading.entry(EntryLocation(value))
         guard let said = entry.withPayload({ try? ClientTokenEntry($0) }) else {
             throw StoreError.damaged(entry)
         }

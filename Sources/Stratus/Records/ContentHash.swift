@@ -89,7 +89,7 @@ extension StoreReading {
     ) throws(StoreError) -> ContentHash {
         var sum = Sum256()
         var count = 0
-        var places: [EntryPlace] = []
+        var places: [EntryLocation] = []
         var length = 0
         // There is no hash of what cannot be read; that all of it is named is worth reading on.
         var skipped = SkippedDamage(isAllowed: true)
@@ -103,7 +103,7 @@ extension StoreReading {
             length = 0
         }
         try scan(KeySpace.records.range(zone: zone.number)) { _, value throws(StoreError) in
-            let place = EntryPlace(value)
+            let place = EntryLocation(value)
             if place.isDeleted { return true }
             places.append(place)
             length += place.frameLength

@@ -98,18 +98,20 @@ extension StoreReading {
     /// Living records whose keys begin with `prefix`, which ends before the hash of the name.
     fileprivate func places(
         _ prefix: IndexKey, _ zone: UInt32, from cursor: RecordPage.Cursor?, _ limit: Int
-    ) throws(StoreError) -> (places: [EntryPlace], next: RecordPage.Cursor?) {
+    ) throws(StoreError) -> (places: [EntryLocation], next: RecordPage.Cursor?) {
         let range = prefix.asPrefix
         let isRecords = prefix == KeySpace.records.key(zone: zone)
         let first = cursor.map { prefix.appending($0.high).appending($0.low) } ?? range.lowerBound
-        var places: [EntryPlace] = []
+        var places: [EntryLocation] = []
         var length = 0
         var next: RecordPage.Cursor?
         try scan(first..<range.upperBound) { key, value throws(StoreError) in
             let name = Hash128(
                 high: key.uint64(at: prefix.count), low: key.uint64(at: prefix.count + 8))
             let record = isRecords ? value : try self.value(.record(zone, name))
-            guard let place = record.map({ EntryPlace($0) }), !place.isDeleted else { return true }
+            guard let place = record.map({ EntryLocation($0) }), !place.isDeleted else {
+                return true
+            }
             length += place.frameLength
             guard places.count < limit, places.isEmpty || length <= Page.lengthLimit else {
                 next = RecordPage.Cursor(zone: zone, high: name.high, low: name.low)

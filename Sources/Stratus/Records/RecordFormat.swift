@@ -2,28 +2,6 @@ internal import StratusAssets
 internal import StratusBytes
 internal import StratusJournal
 
-/// Kinds of the entries that make up the model: `Formats/Record.md`.
-extension EntryKind {
-    static let record = EntryKind(rawValue: 32)
-    static let tombstone = EntryKind(rawValue: 33)
-    static let zone = EntryKind(rawValue: 34)
-    static let user = EntryKind(rawValue: 35)
-    static let names = EntryKind(rawValue: 36)
-    static let mark = EntryKind(rawValue: 37)
-    static let operation = EntryKind(rawValue: 40)
-    static let clientToken = EntryKind(rawValue: 41)
-    static let chunks = EntryKind(rawValue: 42)
-    static let lostChunks = EntryKind(rawValue: 43)
-
-    /// Whether the frame carries the number of a zone that was made before.
-    var isInZone: Bool {
-        switch self {
-        case .record, .tombstone, .operation, .clientToken: true
-        default: false
-        }
-    }
-}
-
 /// What stands before the fields in the entry of a record: `Formats/Record.md`, "Record".
 struct RecordHead: Equatable, Sendable {
     private enum Flag {

@@ -44,7 +44,7 @@ extension StoreReading {
     /// The number comes from outside: whatever lies there is believed only if it says of itself
     /// that it is this record, in this zone or in one that it was moved from.
     func record(
-        at version: Version, of place: EntryPlace, as id: Record.ID
+        at version: Version, of place: EntryLocation, as id: Record.ID
     ) throws(StoreError) -> Record? {
         let current = try entry(place)
         let entry: JournalEntry
@@ -52,7 +52,7 @@ extension StoreReading {
             entry = try view.entry(at: version.offset, mode)
         } catch {
             let error = StoreError(error)
-            if error.mustWait { throw error }
+            if error.wouldBlock { throw error }
             return nil
         }
         guard version.offset < head, entry.kind == .record, entry.version == version,

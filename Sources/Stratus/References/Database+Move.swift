@@ -49,7 +49,7 @@ extension Database {
         do throws(StoreError) {
             return try batch.records(of: committed, reading)
         } catch {
-            guard error.mustWait else { throw error }
+            guard error.wouldBlock else { throw error }
         }
         return try await container.threads.run {
             try batch.records(of: committed, reading.waiting)

@@ -19,7 +19,7 @@ struct LinkCheck {
     /// The items that fail.
     private(set) var failures: [Int: StoreError] = [:]
     /// What goes along with deletions.
-    private(set) var cascade: [EntryPlace] = []
+    private(set) var cascade: [EntryLocation] = []
     private(set) var isLong = false
     /// What was relied on.
     private(set) var readSet: [IndexKey] = []
@@ -54,10 +54,10 @@ struct LinkCheck {
         if failures[item] == nil { failures[item] = error }
     }
 
-    private mutating func place(of name: Hash128) throws(StoreError) -> EntryPlace? {
+    private mutating func place(of name: Hash128) throws(StoreError) -> EntryLocation? {
         let key = IndexKey.record(zone, name)
         readSet.append(key)
-        guard let place = try reading.value(key).map({ EntryPlace($0) }), !place.isDeleted else {
+        guard let place = try reading.value(key).map({ EntryLocation($0) }), !place.isDeleted else {
             return nil
         }
         return place

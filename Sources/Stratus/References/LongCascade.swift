@@ -2,7 +2,7 @@ internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
 
-/// A cascade that is longer than a piece: written by the committer, in memory that does not grow.
+/// A cascade that is longer than a part: written by the committer, in memory that does not grow.
 ///
 /// What was staged is the list of what is still to be done: each tombstone in the feed of the zone
 /// is the next target. Only one is held back, to be the last entry of the commit.
@@ -21,7 +21,7 @@ struct LongCascade {
     /// Whose tombstones are in the buffer.
     private var pending: Set<Hash128> = []
     /// The first that was found, and the item that brought it about.
-    private var held: (name: Hash128, place: EntryPlace, item: Int)?
+    private var held: (name: Hash128, place: EntryLocation, item: Int)?
     /// The items that delete something, and where begins what goes along with it.
     private var roots: [(item: Int, start: JournalOffset)] = []
 
@@ -46,9 +46,9 @@ struct LongCascade {
         walked = Self.behind(start, zone)
     }
 
-    /// Deletes all that goes along with the deletions of a batch; returns the last piece.
+    /// Deletes all that goes along with the deletions of a batch; returns the last part.
     mutating func run(
-        _ deletes: [(item: Int, name: Hash128)], _ sink: PieceSink
+        _ deletes: [(item: Int, name: Hash128)], _ sink: PartSink
     ) throws(StoreError) -> CommitBuffer {
         for (item, name) in deletes {
             roots.append((item, reading.head))
@@ -72,7 +72,7 @@ struct LongCascade {
 
     /// Takes along what has deleteSelf references to `target`.
     private mutating func expand(
-        _ target: Hash128, of item: Int, _ sink: PieceSink
+        _ target: Hash128, of item: Int, _ sink: PartSink
     ) throws(StoreError) {
         let range = IndexKey.references(zone.number, to: target).asPrefix
         var first = range.lowerBound
@@ -85,7 +85,7 @@ struct LongCascade {
                 return sources.count < Self.pageLimit
             }
             if sources.isEmpty { return }
-            var found: [(name: Hash128, place: EntryPlace)] = []
+            var found: [(name: Hash128, place: EntryLocation)] = []
             for source in sources where source != held?.name && !pending.contains(source) {
                 guard let place = try living(source) else { continue }
                 guard place.offset < commitStart else {
@@ -101,13 +101,13 @@ struct LongCascade {
             for (name, place) in found.sorted(by: { $0.place.offset < $1.place.offset }) {
                 try append(place)
                 pending.insert(name)
-                if buffer.lengthInBytes > role.pieceLimit / 2 { try flush(sink) }
+                if buffer.lengthInBytes > role.partLimit / 2 { try flush(sink) }
             }
         }
     }
 
     /// Expands what was staged and what that brings about, until nothing is left.
-    private mutating func drain(of item: Int, _ sink: PieceSink) throws(StoreError) {
+    private mutating func drain(of item: Int, _ sink: PartSink) throws(StoreError) {
         while true {
             let targets = try stagedTombstones(behind: walked)
             for (name, version) in targets {
@@ -156,9 +156,9 @@ struct LongCascade {
     ) throws(StoreError) -> [(name: Hash128, version: Version)] {
         let first = IndexKey.feed(zone.number, Version(rawValue: version.rawValue + 1))
         let end = KeySpace.feed.range(zone: zone.number).upperBound
-        var places: [EntryPlace] = []
+        var places: [EntryLocation] = []
         try reading.scan(first..<end) { _, value in
-            places.append(EntryPlace(value))
+            places.append(EntryLocation(value))
             return places.count < Self.pageLimit
         }
         var tombstones: [(name: Hash128, version: Version)] = []
@@ -171,12 +171,12 @@ struct LongCascade {
         return tombstones
     }
 
-    private func living(_ name: Hash128) throws(StoreError) -> EntryPlace? {
-        let place = try reading.value(.record(zone.number, name)).map { EntryPlace($0) }
+    private func living(_ name: Hash128) throws(StoreError) -> EntryLocation? {
+        let place = try reading.value(.record(zone.number, name)).map { EntryLocation($0) }
         return place.flatMap { $0.isDeleted ? nil : $0 }
     }
 
-    private mutating func append(_ place: EntryPlace) throws(StoreError) {
+    private mutating func append(_ place: EntryLocation) throws(StoreError) {
         let tombstone = try reading.entry(place).tombstone(
             by: user, now: role.now / 1000, reading.schema)
         try buffer.add(.tombstone, in: zone, limit: role.payloadLimit) {
@@ -184,9 +184,9 @@ struct LongCascade {
         }
     }
 
-    private mutating func flush(_ sink: PieceSink) throws(StoreError) {
+    private mutating func flush(_ sink: PartSink) throws(StoreError) {
         reading = try sink(buffer).reading
-        buffer = CommitBuffer(capacity: role.pieceLimit)
+        buffer = CommitBuffer(capacity: role.partLimit)
         pending = []
     }
 }

@@ -18,7 +18,7 @@ struct MoveBatch: RecordedRequest {
 
     /// Checks and encodes what moves.
     func prepareItems(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
     ) throws(StoreError) -> Preparation {
         var preparation = Preparation(reading)
         var numbers = NumberAssignment(reading, role)
@@ -29,7 +29,7 @@ struct MoveBatch: RecordedRequest {
         preparation.user = user
         preparation.zone = new
         var move = try Move(self, from: old, to: new, by: user, reading, role)
-        try move.collect(limit: role.isCommitter ? .max : role.pieceLimit / 1024, &preparation)
+        try move.collect(limit: role.isCommitter ? .max : role.partLimit / 1024, &preparation)
         if preparation.needsCommitter { return preparation }
         try move.check(&preparation)
         preparation.results = [ItemResult](repeating: .unchanged, count: ids.count)
@@ -91,10 +91,10 @@ extension MoveBatch {
     func leavesRecord(at index: Int) -> Bool { true }
 
     func resolve(
-        _ preparation: inout Preparation, in piece: CommitBuffer, from start: JournalOffset,
+        _ preparation: inout Preparation, in part: CommitBuffer, from start: JournalOffset,
         _ reading: StoreReading
     ) throws(StoreError) {
-        try preparation.resolve(ids.indices, of: self, in: piece, from: start, reading)
+        try preparation.resolve(ids.indices, of: self, in: part, from: start, reading)
     }
 }
 
@@ -102,7 +102,7 @@ extension MoveBatch {
 private struct Move {
     private struct Moved {
         var name: Hash128
-        var place: EntryPlace
+        var place: EntryLocation
         /// Of the tombstone that has the name in the new zone.
         var previous = Version.none
     }
@@ -210,18 +210,18 @@ private struct Move {
     }
 
     /// A tombstone in the old zone and a record in the new one for each.
-    mutating func encode(_ preparation: inout Preparation, _ sink: PieceSink) throws(StoreError) {
+    mutating func encode(_ preparation: inout Preparation, _ sink: PartSink) throws(StoreError) {
         var first = 0
         for index in moved.indices {
-            // The last piece does not go through the sink.
-            if preparation.buffer.lengthInBytes > role.pieceLimit / 2 {
+            // The last part does not go through the sink.
+            if preparation.buffer.lengthInBytes > role.partLimit / 2 {
                 guard role.isCommitter else {
                     preparation.needsCommitter = true
                     return
                 }
-                preparation.hasPieces = true
+                preparation.hasParts = true
                 let buffer = preparation.buffer
-                preparation.buffer = CommitBuffer(capacity: role.pieceLimit)
+                preparation.buffer = CommitBuffer(capacity: role.partLimit)
                 let start = try sink(buffer).start
                 try preparation.resolve(first..<index, of: batch, in: buffer, from: start, reading)
                 first = index
@@ -266,17 +266,17 @@ private struct Move {
 
     private func place(
         _ name: Hash128, in zone: ZonePlace, _ preparation: inout Preparation
-    ) throws(StoreError) -> EntryPlace? {
+    ) throws(StoreError) -> EntryLocation? {
         try entry(name, in: zone, &preparation).flatMap { $0.isDeleted ? nil : $0 }
     }
 
     /// The last entry of a name: a record or a tombstone.
     private func entry(
         _ name: Hash128, in zone: ZonePlace, _ preparation: inout Preparation
-    ) throws(StoreError) -> EntryPlace? {
+    ) throws(StoreError) -> EntryLocation? {
         let key = IndexKey.record(zone.number, name)
         if !role.isCommitter { preparation.readSet.append(key) }
-        return try reading.value(key).map { EntryPlace($0) }
+        return try reading.value(key).map { EntryLocation($0) }
     }
 
     /// What the committer relies on nobody can change under it.

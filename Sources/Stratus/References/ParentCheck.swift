@@ -37,7 +37,7 @@ struct ParentCheck {
         else { return nil }
         let key = IndexKey.record(zone, reading.hash(parent.recordName))
         preparation.readSet.append(key)
-        if let value = try reading.value(key), !EntryPlace(value).isDeleted {
+        if let value = try reading.value(key), !EntryLocation(value).isDeleted {
             lastFound = parent.recordName
         } else if let index = saves[parent.recordName] {
             dependents[index, default: []].append(item)

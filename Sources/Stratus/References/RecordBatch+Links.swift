@@ -7,7 +7,7 @@ extension RecordBatch {
     /// other is checked again with it as failed, so that what depends on it says why.
     func encode(
         _ encoder: inout RecordEncoder, _ parents: ParentCheck,
-        _ preparation: inout Preparation, sink: PieceSink
+        _ preparation: inout Preparation, sink: PartSink
     ) throws(StoreError) {
         try encoder.encode(&preparation, sink: sink)
         if preparation.needsCommitter { return }
@@ -27,13 +27,13 @@ extension RecordBatch {
 
     /// Checks parents and owners, and adds what goes along with deletions. Returns what fails.
     private func addCascade(
-        _ encoder: inout RecordEncoder, _ preparation: inout Preparation, sink: PieceSink
+        _ encoder: inout RecordEncoder, _ preparation: inout Preparation, sink: PartSink
     ) throws(StoreError) -> [Int: StoreError] {
         let role = encoder.role
         let (links, reading) = (encoder.links, encoder.reading)
         var check = LinkCheck(
             links, reading, zone: encoder.zone.number,
-            cascadeLimit: role.pieceLimit / (role.isCommitter ? 128 : 1024),
+            cascadeLimit: role.partLimit / (role.isCommitter ? 128 : 1024),
             ownerLimit: limits?.profile.referencesPerTarget)
         if links.saves.contains(where: { !$0.validated.isEmpty }) {
             for (item, result) in zip(items, preparation.results) {
@@ -61,7 +61,7 @@ extension RecordBatch {
     }
 
     private func addLongCascade(
-        _ encoder: inout RecordEncoder, _ preparation: inout Preparation, sink: PieceSink
+        _ encoder: inout RecordEncoder, _ preparation: inout Preparation, sink: PartSink
     ) throws(StoreError) -> [Int: StoreError] {
         let links = encoder.links
         let start = encoder.reading.head

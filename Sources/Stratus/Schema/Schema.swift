@@ -76,7 +76,7 @@ struct FieldKind: RawRepresentable, Hashable, Sendable {
 ///
 /// One schema serves all databases of a store, as in CloudKit. A value: it changes rarely, and a
 /// reader keeps the one it began with.
-final class Schema: Sendable {
+package final class Schema: Sendable {
     struct Column: Hashable, Sendable {
         var type: UInt32
         var field: UInt32

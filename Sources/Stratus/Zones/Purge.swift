@@ -16,7 +16,7 @@ private struct Purge: CommitRequest {
     let owner: UserID
 
     func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
     ) throws(StoreError) -> Preparation {
         var preparation = Preparation(reading)
         // Nobody else can be sure that no zone is made meanwhile.
@@ -26,9 +26,9 @@ private struct Purge: CommitRequest {
         }
         let database = DatabaseSnapshot(.state(reading), .private(owner: owner), .host(owner))
         for (id, place) in try database.livingZones(reading) {
-            if preparation.buffer.lengthInBytes > role.pieceLimit * 3 / 4 {
+            if preparation.buffer.lengthInBytes > role.partLimit * 3 / 4 {
                 _ = try sink(preparation.buffer)
-                preparation.buffer = CommitBuffer(capacity: role.pieceLimit)
+                preparation.buffer = CommitBuffer(capacity: role.partLimit)
             }
             let entry = ZoneEntry(place, state: .purged, name: id.zoneName)
             try preparation.buffer.add(.zone, zone: entry.number) { entry.write(to: &$0) }

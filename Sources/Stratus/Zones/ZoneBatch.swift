@@ -13,7 +13,7 @@ struct ZoneBatch: CommitRequest {
     let items: [Item]
 
     func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
     ) throws(StoreError) -> Preparation {
         var preparation = Preparation(reading)
         guard case .private(let owner) = scope else {
@@ -44,7 +44,7 @@ struct ZoneBatch: CommitRequest {
                 try preparation.buffer.add(.zone, zone: entry.number) { entry.write(to: &$0) }
                 preparation.results.append(.staged(place: place))
             } catch {
-                if error.mustWait { throw error }
+                if error.wouldBlock { throw error }
                 preparation.results.append(.failed(error))
             }
         }

@@ -251,8 +251,8 @@ extension CrashRun {
         }
         let long = (0..<8 + generator.below(40)).map { _ in 1_000 + generator.below(2_000) }
         return switch generator.below(40) {
-        case 0: ModelCommit(number, long, .long(entriesPerPiece: 1 + generator.below(4)))
-        case 1: ModelCommit(number, long, .abandoned(afterPieces: 1 + generator.below(40)))
+        case 0: ModelCommit(number, long, .long(entriesPerPart: 1 + generator.below(4)))
+        case 1: ModelCommit(number, long, .abandoned(afterParts: 1 + generator.below(40)))
         case 2: ModelCommit(number, lengths, .refused)
         default: ModelCommit(number, lengths)
         }

@@ -7,9 +7,9 @@ package struct ModelCommit: Hashable, Sendable {
         /// It is appended in one piece.
         case short
         /// It is appended in pieces of so many entries.
-        case long(entriesPerPiece: Int)
+        case long(entriesPerPart: Int)
         /// It is begun in pieces and given up after so many.
-        case abandoned(afterPieces: Int)
+        case abandoned(afterParts: Int)
         /// The model refuses it and appends nothing.
         case refused
     }

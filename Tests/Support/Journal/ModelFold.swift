@@ -75,12 +75,12 @@ package struct ModelFold: CommitParticipant {
         open = nil
     }
 
-    package mutating func mark() {
+    package mutating func setSavepoint() {
         markedCount = commits.count
         open = nil
     }
 
-    package mutating func abandon() {
+    package mutating func rollBack() {
         abandonCount += 1
         commits.removeLast(commits.count - markedCount)
         open = nil

@@ -62,7 +62,7 @@ package struct ModelRun<Driver: ModelDriver>: Sendable {
         }
         let before = model
         let seen = try await driver.perform(call, token: text)
-        let found = judge(call, seen)
+        let found = compare(call, seen)
         if found.isEmpty { return found }
         let zones =
             switch call.kind {
@@ -73,7 +73,7 @@ package struct ModelRun<Driver: ModelDriver>: Sendable {
         return found + zones.map { "\($0) was: \(before.describe($0, in: call.database))" }
     }
 
-    private mutating func judge(_ call: ModelCall, _ seen: SeenAnswer) -> [String] {
+    private mutating func compare(_ call: ModelCall, _ seen: SeenAnswer) -> [String] {
         let id = call.database
         book.begin(id, call.caller)
         switch (call.kind, seen) {

@@ -31,7 +31,7 @@ extension CollectionReport.Segment {
     fileprivate var json: JSONObject {
         var object: JSONObject = [
             "file": .string(file), "reason": .string(reason.rawValue), "bytes": .integer(bytes),
-            "lostBytes": .integer(lostBytes), "unnamedBytes": .integer(unnamedBytes),
+            "reclaimedBytes": .integer(reclaimedBytes), "unnamedBytes": .integer(unnamedBytes),
             "copiedBytes": .integer(copiedBytes),
         ]
         object.append("kept", keeper.map { .string($0.rawValue) })
@@ -44,10 +44,10 @@ extension CollectionReport.Segment {
             "nothing in it was named: \(size(bytes)), left by a save that was not finished, or by "
                 + "a crash"
         case .replaced:
-            "no record needs what is in it any more: \(size(lostBytes)) were replaced, removed or "
+            "no record needs what is in it any more: \(size(reclaimedBytes)) were replaced, removed or "
                 + "deleted" + rest
         case .mostlyDead:
-            "mostly dead: \(size(lostBytes)) of \(size(bytes)) were replaced, removed or deleted"
+            "mostly dead: \(size(reclaimedBytes)) of \(size(bytes)) were replaced, removed or deleted"
                 + rest + "; \(size(copiedBytes)) are copied"
         }
     }
@@ -70,8 +70,8 @@ extension CollectionReport.Segment.Keeper {
 extension CollectionReport {
     fileprivate func json(_ isDryRun: Bool) -> JSONObject {
         [
-            "dryRun": .boolean(isDryRun), "lostChunks": .integer(lostChunks),
-            "lostBytes": .integer(lostBytes), "unnamedBytes": .integer(unnamedBytes),
+            "dryRun": .boolean(isDryRun), "reclaimedChunks": .integer(reclaimedChunks),
+            "reclaimedBytes": .integer(reclaimedBytes), "unnamedBytes": .integer(unnamedBytes),
             "copiedChunks": .integer(copiedChunks), "copiedBytes": .integer(copiedBytes),
             "deletedSegments": .integer(deletedSegments.count),
             "keptSegments": .integer(keptSegments.count), "freedBytes": .integer(freedBytes),
@@ -80,8 +80,8 @@ extension CollectionReport {
 
     fileprivate func text(_ isDryRun: Bool) -> String {
         let would = isDryRun ? "would be " : ""
-        return "\(Quantities.count(lostChunks, "chunk")) that no record needs, "
-            + "\(size(lostBytes)), \(would)taken back; "
+        return "\(Quantities.count(reclaimedChunks, "chunk")) that no record needs, "
+            + "\(size(reclaimedBytes)), \(would)taken back; "
             + "\(Quantities.count(copiedChunks, "chunk")), \(size(copiedBytes)), \(would)copied; "
             + "\(Quantities.count(deletedSegments.count, "segment")) \(would)deleted, "
             + "\(size(unnamedBytes)) of them left by saves that were not finished; "

@@ -5,12 +5,12 @@ package import StratusFiles
 /// It begins at the checkpoint, where the manifest has one that the layer above can use and that
 /// the journal agrees with, and opens no segment before it; else at the beginning.
 ///
-/// A writer's opening reads to the end and judges it (`JournalReader+Recovery.swift`); beside a
+/// A writer's opening reads to the end and decides what ended it (`JournalReader+Recovery.swift`); beside a
 /// living writer a reader stops where the writer has not said yet that its groups are durable, and
 /// later goes on from there.
 package struct JournalReader<Fold: JournalFold> {
     package enum Tail: Sendable {
-        /// Nobody writes: what is whole belongs to the store, and what ends it is judged.
+        /// Nobody writes: what is whole belongs to the store, and what ended it is decided.
         case toTheEnd
         /// Somebody writes: only what a later group says is durable.
         case durable
@@ -40,8 +40,8 @@ package struct JournalReader<Fold: JournalFold> {
     /// The number of the segment being read, and its reader once it has been opened.
     private var current = 0
     private var reader: GroupReader?
-    /// What ended the journal when that was last judged.
-    private var judged: JournalDamage?
+    /// What ended the journal when that was last decided.
+    private var decided: JournalDamage?
 
     /// - Parameters:
     ///   - cache: where the views that are made keep entries; nil: nowhere.
@@ -91,7 +91,7 @@ package struct JournalReader<Fold: JournalFold> {
         view = JournalView(files)
         report = RecoveryReport(
             row: .behindStatedEnd, end: .zero, discardedCheckpoint: report.discardedCheckpoint)
-        (current, reader, judged, lastFrameKind) = (0, nil, nil, nil)
+        (current, reader, decided, lastFrameKind) = (0, nil, nil, nil)
         try readOn(tail)
     }
 
@@ -266,12 +266,12 @@ package struct JournalReader<Fold: JournalFold> {
                 // Its checksums hold, so it was written so: no crash does that.
                 if case .frame(.field) = fault.damage.kind { throw JournalError(fault.damage) }
                 // Whoever reads along comes here again and again until somebody writes.
-                if judged == fault.damage { return }
-                judged = fault.damage
+                if decided == fault.damage { return }
+                decided = fault.damage
                 if let part = fault.part {
                     try take(part, before: fault.damage.offset ?? part.offset)
                 }
-                return try judge(fault, in: segment)
+                return try decide(fault, in: segment)
             }
         }
         note()

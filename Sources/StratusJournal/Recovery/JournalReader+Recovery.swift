@@ -4,7 +4,7 @@ internal import StratusFiles
 
 extension JournalReader {
     /// Judges the end of the active segment, where its groups stop being whole.
-    mutating func judge(
+    mutating func decide(
         _ fault: GroupFault, in segment: Manifest.Segment
     ) throws {
         note()

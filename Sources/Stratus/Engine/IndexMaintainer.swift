@@ -9,7 +9,7 @@ internal import Synchronization
 /// What is due is decided between commits, by the bytes that were written and never by the clock.
 /// The work itself is done by other threads meanwhile, or on the spot where the caller takes the
 /// steps, so that the same calls make the same store.
-final class IndexKeeper: Sendable {
+final class IndexMaintainer: Sendable {
     private struct State {
         /// What the tables hold, whether or not a manifest says so.
         var checkpoint: StoreCheckpoint?
@@ -23,7 +23,7 @@ final class IndexKeeper: Sendable {
         /// says, and nothing is kept before there is one that says it.
         var isBehind = false
         /// After a failure: how large the memtable becomes before it is tried again.
-        var patience = 0
+        var retrySize = 0
         /// The journal takes no checkpoint any more.
         var hasFailed = false
         var isClosing = false
@@ -121,7 +121,7 @@ final class IndexKeeper: Sendable {
         if let failure = committer.failure { throw StoreError(failure) }
         // What failed once may succeed now, when it is asked for.
         state.hasFailed = false
-        state.patience = 0
+        state.retrySize = 0
         state.failure = nil
     }
 
@@ -159,7 +159,7 @@ final class IndexKeeper: Sendable {
     private func begin() { state.withLock { begin(&$0) } }
 
     private func begin(_ state: inout State) {
-        if state.hasFailed || state.patience > 0 { return }
+        if state.hasFailed || state.retrySize > 0 { return }
         if state.writing == nil, state.coming != nil,
             let job = withIndex({ $0.checkpointJob() })
         {
@@ -175,7 +175,7 @@ final class IndexKeeper: Sendable {
     private func isFull(_ state: inout State) -> Bool {
         if state.hasFailed { return false }
         let bytes = withIndex { $0.activeBytes } ?? 0
-        if state.patience > 0 { return bytes >= state.patience }
+        if state.retrySize > 0 { return bytes >= state.retrySize }
         return bytes >= budget.memtable || state.isBehind
             || (stretch(since: state.checkpoint) ?? 0) >= budget.limit
     }
@@ -197,7 +197,7 @@ final class IndexKeeper: Sendable {
             state.failure = StoreError(.quotaExceeded, "the journal has no room to go on")
             return
         }
-        (state.isBehind, state.patience) = (false, 0)
+        (state.isBehind, state.retrySize) = (false, 0)
         // There may be nothing to write, and still be a place to go on from.
         guard withIndex({ $0.hasFrozen }) == false else { return }
         state.coming = nil
@@ -235,14 +235,14 @@ final class IndexKeeper: Sendable {
         switch result {
         case .success(let output?):
             _ = committer.freeze { participant, _ in participant.fold.install(output) }
-            state.patience = 0
+            state.retrySize = 0
             committer.publish()
             return true
         case .success(nil): return false
         case .failure(let error):
             // Everything is still in memory and in the journal. Where the disk is full the
             // memtable grows by another share before it is tried again.
-            state.patience = (withIndex { $0.activeBytes } ?? 0) + budget.memtable
+            state.retrySize = (withIndex { $0.activeBytes } ?? 0) + budget.memtable
             state.failure = StoreError(JournalError(error))
             state.coming = nil
             return false

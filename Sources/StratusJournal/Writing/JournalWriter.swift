@@ -39,7 +39,7 @@ package struct JournalWriter {
     /// The active segment ends with a trailer, and the next one could not be begun yet.
     private var isSealed: Bool
     private var needsPreamble = false
-    private var leftovers: Leftovers
+    private var obsoleteFiles: ObsoleteFiles
     /// Watches over the manifest in force and the active segment.
     private var fence: any StorageFence
     /// The limit of segments that were dropped again: their files may still be there.
@@ -50,7 +50,7 @@ package struct JournalWriter {
     /// Goes on at `head`, where the last segment of `manifest` ends; none is active.
     init(
         _ manifest: Manifest, view: JournalView, head: JournalOffset, chain: UInt64,
-        totals: SegmentTotals, leftovers: Leftovers, in storage: any Storage,
+        totals: SegmentTotals, obsoleteFiles: ObsoleteFiles, in storage: any Storage,
         options: JournalOptions
     ) throws(StorageError) {
         self.manifest = manifest
@@ -59,7 +59,7 @@ package struct JournalWriter {
         self.chain = chain
         self.totals = totals
         isSealed = false
-        self.leftovers = leftovers
+        self.obsoleteFiles = obsoleteFiles
         self.storage = storage
         self.options = options
         durableThrough = head
@@ -191,7 +191,7 @@ package struct JournalWriter {
         if let last = manifest.segments.last { view.relist(view.segments.count - 1, as: last) }
         // A reader by an older generation may be reading there. Then, and where the system refuses,
         // they cost room until the next opening, and nothing else.
-        guard !leftovers.hasPinned else { return }
+        guard !obsoleteFiles.hasPinned else { return }
         for segment in dropped { _ = try? storage.delete(segment.fileName) }
         guard let last = manifest.segments.last else { return }
         try? view.files.file(of: last, .blocking)
@@ -401,7 +401,7 @@ extension JournalWriter {
             poison = reason
             throw .poisoned(reason)
         }
-        leftovers.add(manifest)
+        obsoleteFiles.add(manifest)
         manifest = next
         do throws(StorageError) {
             fence = try next.fence(in: storage)
@@ -409,7 +409,7 @@ extension JournalWriter {
             poison = error
             throw .poisoned(error)
         }
-        leftovers.clear(in: storage, beside: manifest)
+        obsoleteFiles.clear(in: storage, beside: manifest)
     }
 
     /// Where the journal ends now. Nil where that is behind a trailer, since the next segment could
@@ -439,9 +439,9 @@ extension JournalWriter {
     /// The layer above no longer needs these files of its own: each is deleted as soon as no
     /// generation names it, older ones that a reader has pinned included. Returns what is gone.
     package mutating func release(_ files: [String]) -> [String] {
-        leftovers.release(files)
+        obsoleteFiles.release(files)
         // After a failure it is open which generation is in force.
-        return poison == nil ? leftovers.clear(in: storage, beside: manifest) : []
+        return poison == nil ? obsoleteFiles.clear(in: storage, beside: manifest) : []
     }
 
     private func segmentLength(roomFor bytes: Int) -> Int {

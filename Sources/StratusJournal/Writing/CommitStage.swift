@@ -1,8 +1,8 @@
 /// Where the committer puts commits together: the group being filled, and what was written before
 /// it.
 ///
-/// A commit is appended in one piece or, where it is longer than a group, in several, between
-/// which groups are written; then it stands alone between its first and its last piece.
+/// A commit is appended in one part or, where it is longer than a group, in several, between
+/// which groups are written; then it stands alone between its first and its last part.
 package struct CommitStage<Fold: JournalFold> {
     package internal(set) var writer: JournalWriter
     package var fold: Fold
@@ -20,35 +20,35 @@ package struct CommitStage<Fold: JournalFold> {
     /// Where the next entry would lie, unless it needs a new segment.
     package var head: JournalOffset { group?.end ?? writer.head }
 
-    /// The longest commit that is appended in one piece.
-    package var pieceLimit: Int { writer.groupLimit }
+    /// The longest commit that is appended in one part.
+    package var partLimit: Int { writer.groupLimit }
 
-    /// Adds a piece of a commit, at most ``pieceLimit`` long, and gives it to the fold. With
-    /// `isLast` the commit is complete. Returns where the piece begins.
+    /// Adds a part of a commit, at most ``partLimit`` long, and gives it to the fold. With
+    /// `isLast` the commit is complete. Returns where the part begins.
     ///
     /// After a failure nothing of the commit is there, nor anything else of its group.
     @discardableResult
     package mutating func append(
-        _ piece: CommitBuffer, isLast: Bool, time: Int64
+        _ part: CommitBuffer, isLast: Bool, time: Int64
     ) throws(JournalError) -> JournalOffset {
         let isLong = nextOrdinal > 0 || !isLast
         if nextOrdinal == 0, isLong {
             try flush()
-            fold.mark()
+            fold.setSavepoint()
             savepoint = writer.savepoint
         }
-        if let group, !group.hasRoom(for: piece.lengthInBytes) { try flush(isLong: isLong) }
+        if let group, !group.hasRoom(for: part.lengthInBytes) { try flush(isLong: isLong) }
         if group == nil {
             writer.preamble = fold.preamble
             do {
-                group = try writer.beginGroup(roomFor: piece.lengthInBytes)
+                group = try writer.beginGroup(roomFor: part.lengthInBytes)
             } catch {
                 if isLong { try abandon() }
                 throw error
             }
-            if !isLong { fold.mark() }
+            if !isLong { fold.setSavepoint() }
         }
-        let start = group?.append(piece, ordinal: nextOrdinal, time: isLast ? time : nil)
+        let start = group?.append(part, ordinal: nextOrdinal, time: isLast ? time : nil)
         guard let start, let group else { preconditionFailure("a group was begun") }
         let end = group.end
         var refusal: JournalDamage?
@@ -64,7 +64,7 @@ package struct CommitStage<Fold: JournalFold> {
         if let refusal {
             nextOrdinal = 0
             self.group = nil
-            fold.abandon()
+            fold.rollBack()
             throw JournalError(refusal)
         }
         if isLast {
@@ -73,7 +73,7 @@ package struct CommitStage<Fold: JournalFold> {
             if isLong { try flush(isLong: true) }
             savepoint = nil
         } else {
-            nextOrdinal += piece.entryCount
+            nextOrdinal += part.entryCount
         }
         return start
     }
@@ -83,7 +83,7 @@ package struct CommitStage<Fold: JournalFold> {
         guard let savepoint = savepoint.take() else { return }
         nextOrdinal = 0
         group = nil
-        fold.abandon()
+        fold.rollBack()
         try writer.rollBack(to: savepoint)
     }
 
@@ -94,7 +94,7 @@ package struct CommitStage<Fold: JournalFold> {
             try fold.endGroup()
             try writer.write(full)
         } catch {
-            if savepoint == nil { fold.abandon() } else { try abandon() }
+            if savepoint == nil { fold.rollBack() } else { try abandon() }
             throw error
         }
     }

@@ -5,7 +5,7 @@ internal import StratusFiles
 ///
 /// A reader pins the generation it reads by. So a generation goes once nobody has pinned it, and a
 /// file of the layer above once no generation that is still there names it.
-struct Leftovers {
+struct ObsoleteFiles {
     private var generations: [(name: String, files: Set<String>)] = []
     private var released: [String] = []
 

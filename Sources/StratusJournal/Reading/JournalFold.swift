@@ -20,10 +20,10 @@ package protocol JournalFold {
     var preamble: [UInt8] { get }
 
     /// Everything from here on may be taken back. Comes only where a group begins or has ended.
-    mutating func mark()
+    mutating func setSavepoint()
 
-    /// Takes back everything since the last ``mark()``.
-    mutating func abandon()
+    /// Takes back everything since the last ``setSavepoint()``.
+    mutating func rollBack()
 
     /// The files of its own that the fold reads.
     var files: [String] { get }
@@ -42,8 +42,8 @@ package struct NoFold: JournalFold {
     ) throws(JournalDamage.Kind) {}
     package mutating func complete(end: JournalOffset, time: Int64) {}
     package mutating func endGroup() {}
-    package mutating func mark() {}
-    package mutating func abandon() {}
+    package mutating func setSavepoint() {}
+    package mutating func rollBack() {}
 }
 
 extension JournalFold {

@@ -153,6 +153,17 @@ extension Terminal {
         }
     }
 
+    /// Lets the calling thread receive the signals of ``catchStopSignals()``. Called once, by the
+    /// main thread: the threads of the pool block them, and so would a process that one of them
+    /// started.
+    package static func receiveStopSignals() {
+        var signals = sigset_t()
+        // Safe: the set is initialised by the first call, and outlives the others.
+        unsafe sigemptyset(&signals)
+        for number in [SIGINT, SIGTERM, SIGHUP] { unsafe sigaddset(&signals, number) }
+        _ = unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    }
+
     private static func isIgnored(_ number: Int32) -> Bool {
         var action = sigaction()
         // Safe: the structure outlives the call; the handler is compared and not called.

@@ -3,13 +3,13 @@ internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
 
-/// The chunks that somebody needs, of a part of all addresses: those that records name, and those
-/// of assets that were stored for records to come.
-struct ChunkMarks {
+/// The chunks that must be kept, of one range of addresses: those that records name, in the newest
+/// state and at every pinned point, and those of uploads whose receipts are still valid.
+struct ReachableChunks {
     private let range: ClosedRange<UInt64>
     private let store: AssetStore
     /// Of the addresses; two with the same keep each other.
-    private var marks: Set<UInt64> = []
+    private var chunks: Set<UInt64> = []
     /// The lists that were read: many records may name one, and a damaged one itself.
     private var lists: Set<AssetContent.List> = []
     /// What was written before was looked at.
@@ -27,11 +27,11 @@ struct ChunkMarks {
         try addReceipts()
         // Asked for after the state: who begins to hold one later holds this one or a newer.
         let points = published.points
-        var found: [Int: EntryPlace] = [:]
-        func read(_ marks: inout ChunkMarks) throws(StoreError) {
+        var found: [Int: EntryLocation] = [:]
+        func read(_ chunks: inout ReachableChunks) throws(StoreError) {
             let batch = found.values.sorted { $0.offset < $1.offset }
             found.removeAll(keepingCapacity: true)
-            for entry in try reading.entries(batch) { try marks.add(entry, reading) }
+            for entry in try reading.entries(batch) { try chunks.add(entry, reading) }
         }
         let held = points.listed.map { JournalOffset(rawValue: $0 + 1) }.filter { $0 < end }
         for point in held + [end] {
@@ -44,24 +44,23 @@ struct ChunkMarks {
         try read(&self)
     }
 
-    /// Whether the chunk was marked.
-    func mayHave(_ address: ChunkAddress) -> Bool { marks.contains(address.low.low) }
+    /// Whether the chunk must be kept; may be true for one that need not, never the reverse.
+    func mayContain(_ address: ChunkAddress) -> Bool { chunks.contains(address.low.low) }
 
-    /// Marks what came to be needed since: every version of a record that was written, whoever may
-    /// see it.
-    mutating func addNews() throws(StoreError) {
+    /// Adds the chunks of every version of a record that was written since.
+    mutating func addNewVersions() throws(StoreError) {
         // Before the records: a receipt is used up by one that is there already.
         try addReceipts()
         let reading = try store.reading()
         var log = JournalLog(reading.view, from: end, to: reading.head)
         // Of the commit that is not complete yet, and may never be.
-        var open: [EntryPlace] = []
+        var open: [EntryLocation] = []
         do {
             while let entry = try log.nextLine()?.entry {
                 guard entry.kind.isEntry else { continue }
                 if entry.header.ordinal == 0 { open.removeAll(keepingCapacity: true) }
                 if entry.kind == .record, try entry.recordHead().head.assetBytes != nil {
-                    open.append(EntryPlace(entry.header, at: entry.offset, isDeleted: false))
+                    open.append(EntryLocation(entry.header, at: entry.offset, isDeleted: false))
                 }
                 guard entry.header.isLast else { continue }
                 for place in open { try add(reading.entry(place), reading) }
@@ -86,7 +85,7 @@ struct ChunkMarks {
     private mutating func add(_ content: AssetContent) throws(StoreError) {
         var cursor = PieceCursor(content)
         while let step = cursor.next(once: &lists) {
-            if range.contains(step.address.high.high) { marks.insert(step.address.low.low) }
+            if range.contains(step.address.high.high) { chunks.insert(step.address.low.low) }
             guard step.isList else { continue }
             // Where it is not known what is named, nothing is taken back.
             guard let bytes = try store.read(step.address), cursor.enter(step, bytes.span) else {
@@ -96,13 +95,12 @@ struct ChunkMarks {
     }
 }
 
-/// Takes back the places of chunks that nobody needs; where one was stored anew meanwhile, it
-/// stays.
-struct LostChunksCommit: CommitRequest {
+/// Removes unreachable chunks from the index. A chunk that was stored again meanwhile stays.
+struct ReclaimedChunksCommit: CommitRequest {
     let rows: [ChunkEntry.Row]
 
     func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
     ) throws(StoreError) -> Preparation {
         var preparation = Preparation(reading)
         var addresses: [ChunkAddress] = []
@@ -112,21 +110,21 @@ struct LostChunksCommit: CommitRequest {
         let most = max(1, (role.payloadLimit - 64) / ChunkAddress.length)
         for start in stride(from: 0, to: addresses.count, by: most) {
             let part = addresses[start..<min(addresses.count, start + most)]
-            try preparation.buffer.add(.lostChunks, limit: role.payloadLimit) {
-                LostChunksEntry.write(part, to: &$0)
+            try preparation.buffer.add(.reclaimedChunks, limit: role.payloadLimit) {
+                ReclaimedChunksEntry.write(part, to: &$0)
             }
         }
         return preparation
     }
 }
 
-/// Says where chunks lie now that were copied; where one was stored anew or taken back meanwhile,
-/// that holds.
+/// States the new locations of chunks that were copied. A chunk that was stored again or reclaimed
+/// meanwhile keeps that state.
 struct MovedChunksCommit: CommitRequest {
-    let moved: [(old: ChunkEntry.Row, new: ChunkPlace)]
+    let moved: [(old: ChunkEntry.Row, new: ChunkLocation)]
 
     func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PieceSink
+        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
     ) throws(StoreError) -> Preparation {
         var preparation = Preparation(reading)
         var rows: [ChunkEntry.Row] = []
@@ -145,6 +143,6 @@ extension Preparation {
     ) throws(StoreError) -> Bool {
         let key = IndexKey.chunk(row.address)
         readSet.append(key)
-        return try reading.value(key).flatMap { ChunkPlace($0) } == row.place
+        return try reading.value(key).flatMap { ChunkLocation($0) } == row.place
     }
 }

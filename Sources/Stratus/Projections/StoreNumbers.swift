@@ -1,7 +1,7 @@
 internal import StratusBytes
 
 /// What entries may use by number, after those that were read: `Formats/Record.md`, "Numbers".
-struct StoreNumbers: Sendable {
+package struct StoreNumbers: Sendable {
     private(set) var schema = Schema.empty
     private(set) var zoneCount: UInt32 = 0
     private(set) var userCount: UInt32 = 0

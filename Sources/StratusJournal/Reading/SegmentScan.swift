@@ -78,7 +78,7 @@ struct SegmentScan<Fold: JournalFold> {
         giveUpOpenCommit()
         if mayStayOpen {
             try fold.endGroup()
-            fold.mark()
+            fold.setSavepoint()
         }
         open = OpenCommit(nextOrdinal: 0, start: offset, segment: segment, chainAtStart: 0)
     }
@@ -86,7 +86,7 @@ struct SegmentScan<Fold: JournalFold> {
     /// The rest of the open commit, if there is one, will never come.
     mutating func giveUpOpenCommit() {
         guard open != nil else { return }
-        fold.abandon()
+        fold.rollBack()
         open = nil
     }
 

@@ -1,0 +1,27 @@
+package import StratusIndex
+internal import StratusJournal
+
+/// The state of all projections: what grows with the journal, and is rolled back as a whole.
+package struct FoldState: Sendable {
+    package var index: OrderedIndex
+    var lease: IndexLease
+    package var numbers = StoreNumbers()
+    /// Where the last commit ends.
+    var end = JournalOffset.zero
+    /// Of the last commit, in microseconds since 1970.
+    var lastTime: Int64 = 0
+    /// What changed since the state was last published; nil where it is read by its own fold only.
+    var changes: UnpublishedChanges?
+
+    var schema: Schema { numbers.schema }
+    var zoneCount: UInt32 { numbers.zoneCount }
+    var userCount: UInt32 { numbers.userCount }
+}
+
+/// What the readers of a state, and the asset collector, are told of the commits since the last one.
+struct UnpublishedChanges: Sendable {
+    /// The zones that were changed, made or deleted.
+    var zones: [ChangedZone] = []
+    /// The length of the assets that records have ceased to name, in bytes.
+    var freedAssetBytes = 0
+}

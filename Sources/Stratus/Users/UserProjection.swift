@@ -1,0 +1,50 @@
+internal import StratusBytes
+internal import StratusIndex
+internal import StratusJournal
+
+extension EntryKind {
+    static let user = EntryKind(rawValue: 35)
+}
+
+extension KeySpace {
+    static var users: KeySpace { KeySpace(20, "users") }
+    static var userNumbers: KeySpace { KeySpace(21, "userNumbers") }
+}
+
+extension IndexKey {
+    static func user(_ name: Hash128) -> IndexKey { KeySpace.users.key().appending(name) }
+    static func userNumber(_ user: UInt32) -> IndexKey {
+        KeySpace.userNumbers.key().appending(user)
+    }
+}
+
+/// Users by identity and by number.
+struct UserProjection: Projection {
+    static let entries = [EntryForm(.user, "user", definesNumbers: true)]
+    static let keyspaces: [KeySpace] = [.users, .userNumbers]
+
+    mutating func apply(
+        _ entry: inout FoldedEntry, _ payload: Span<UInt8>, to state: inout FoldState
+    ) throws(FormatError) {
+        let user = try UserEntry(payload)
+        try state.numbers.add(user)
+        state.index.set(
+            .user(user.bits),
+            IndexValue(
+                stamp: entry.stamp, first: UInt64(user.number),
+                second: UInt64(bitPattern: user.created)))
+        state.index.set(
+            .userNumber(user.number),
+            IndexValue(stamp: entry.stamp, first: user.bits.high, second: user.bits.low))
+    }
+
+    static func validate(
+        _ payload: Span<UInt8>, of entry: JournalEntry, _ numbers: inout NumberCheck
+    ) throws(FormatError) { numbers.define(try UserEntry(payload)) }
+
+    static func describe(
+        _ payload: Span<UInt8>, _ kind: EntryKind, _ schema: Schema
+    ) throws(FormatError) -> EntryDescription {
+        EntryDescription(detail: UserID(bits: try UserEntry(payload).bits).recordName)
+    }
+}
