@@ -98,6 +98,32 @@ struct CheckpointTests {
         #expect(try store.open().report.replayedCommits == 1)
     }
 
+    /// The power goes anywhere in a commit over many segments. The next opening gives the commit up,
+    /// which leaves segments that hold nothing of the journal; the one after it goes on behind them.
+    @Test func `a checkpoint behind segments that were given up is good`() throws {
+        let session = try store.open()
+        commit(1...3, session)
+        disk.keepsCrashPoints = true
+        let lengths = [Int](repeating: 2_000, count: 20)
+        session.committer.commit([ModelCommit(4, lengths, .long(entriesPerPart: 1))])
+        var emptySegments = 0
+        for point in disk.crashPoints {
+            let store = TestStore(on: point.crashed(seed: 1), preamble: store.preamble)
+            try store.open().kill()
+            let session = try store.open()
+            emptySegments += session.manifest.segments.count(where: \.isEmpty)
+            let frozen = try #require(session.frozen())
+            try session.take(frozen)
+            #expect(try session.findings() == [])
+            session.kill()
+            let again = try store.open()
+            #expect(again.report.discardedCheckpoint == nil)
+            #expect(again.report.checkpoint == frozen.position.offset)
+            #expect(again.recovered.map(\.number).prefix(3) == [1, 2, 3])
+        }
+        #expect(emptySegments > 20)
+    }
+
     /// What is wrong with a checkpoint whose checksum holds.
     enum Fault: CaseIterable {
         case refused, fileMissing, behindEnd, betweenGroups, chain, counts, amidCommit, otherStore

@@ -80,8 +80,10 @@ import Testing
         let other = try await Self.save([("a", receipt)], database, in: .default)
         #expect(other[0].code == .assetNotAvailable)
         #expect(await failure { try await database.record(for: noteID("b")) }.code == .unknownItem)
+        // Nor does a record of the same ID have it, in the database of somebody else.
         let bob = container.privateDatabase(for: "bob")
-        let stolen = try await Self.save([("a", receipt)], bob, in: .default)
+        try await bob.save(RecordZone(zoneID: notes))
+        let stolen = try await Self.save([("a", receipt)], bob)
         #expect(stolen[0].code == .assetNotAvailable)
     }
 

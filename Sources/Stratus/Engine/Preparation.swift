@@ -116,7 +116,7 @@ struct PreparingRole: Sendable {
     var staged: [UInt32: Int] = [:]
 
     /// Assigns nothing and writes nothing.
-    static let nobody = PreparingRole(position: nil, now: 0, payloadLimit: 0, partLimit: 0)
+    static let readOnly = PreparingRole(position: nil, now: 0, payloadLimit: 0, partLimit: 0)
 
     /// Only the committer assigns numbers and writes parts.
     var isCommitter: Bool { position != nil }

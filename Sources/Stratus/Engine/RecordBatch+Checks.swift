@@ -47,7 +47,7 @@ extension RecordBatch {
             // What is sent is encoded, and checked by that, after this; where it never will be,
             // it is checked here, since that error comes before these.
             if failure != nil {
-                try NumberAssignment(reading, .nobody).check(
+                try NumberAssignment(reading, .readOnly).check(
                     record, rule.policy, isInsert: isInsert, of: self)
             }
             if isGone { return (nil, failure) }

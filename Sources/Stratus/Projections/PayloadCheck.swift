@@ -14,7 +14,7 @@ struct PayloadCheck {
     /// What is wrong with the payload of an entry whose frame is whole: `kind`, `content`, or what
     /// has a number that is not known.
     mutating func fault(of entry: JournalEntry, isBehindDamage: Bool) -> StaticString? {
-        var isReliable = numbers.isReliable && !isBehindDamage
+        let isReliable = numbers.isReliable && !isBehindDamage
         if entry.kind.isEntry, entry.header.ordinal == 0 { numbers = committed }
         numbers.isReliable = isReliable
         defer { if entry.header.isLast { committed = numbers } }
@@ -25,8 +25,7 @@ struct PayloadCheck {
             }
             return numbers.fault
         } catch {
-            isReliable = isReliable && registry.form(of: entry.kind)?.definesNumbers != true
-            numbers.isReliable = isReliable
+            if registry.definesNumbers(entry.kind) { numbers.isReliable = false }
             return error == .value("kind") ? "kind" : "content"
         }
     }

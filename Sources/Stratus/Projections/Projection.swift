@@ -9,9 +9,10 @@ package import StratusJournal
 /// opening, `verify`, `log`, `info` and `reindex` learn of entries and keyspaces from that list
 /// alone.
 package protocol Projection: Sendable {
-    /// The kinds of entries that this projection defines. Each kind has one projection.
+    /// The kinds of entries that this projection defines, and the preamble, whose payload the
+    /// journal leaves to it. Each kind has one projection.
     static var entries: [EntryForm] { get }
-    /// The kinds of other projections, or of the journal itself, that change this one too.
+    /// The kinds of other projections that change this one too.
     static var alsoReads: [EntryKind] { get }
     /// The keyspaces that this projection writes. Each keyspace has one projection.
     static var keyspaces: [KeySpace] { get }

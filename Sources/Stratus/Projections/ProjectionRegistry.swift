@@ -18,12 +18,12 @@ package struct ProjectionRegistry: Sendable {
 
     package let projections: [any Projection.Type]
     /// By the number of a kind.
-    private var kinds: [Kind?]
+    private var kinds = [Kind](repeating: Kind(), count: 256)
     /// By the number of a keyspace.
     private var keyspaces: [UInt8: KeySpace] = [:]
 
     private struct Kind {
-        /// Nil for a kind of the journal itself.
+        /// Nil for a kind that no projection defines.
         var form: EntryForm?
         var owner: (any Projection.Type)?
         /// The places of the projections that apply it.
@@ -32,16 +32,15 @@ package struct ProjectionRegistry: Sendable {
 
     package init(_ projections: [any Projection.Type]) {
         self.projections = projections
-        kinds = [Kind?](repeating: nil, count: 256)
         for (place, projection) in projections.enumerated() {
             for form in projection.entries {
                 let number = Int(form.kind.rawValue)
-                precondition(kinds[number]?.form == nil, "two projections define \(form.name)")
-                kinds[number, default: Kind()].form = form
-                kinds[number, default: Kind()].owner = projection
+                precondition(kinds[number].form == nil, "two projections define \(form.name)")
+                kinds[number].form = form
+                kinds[number].owner = projection
             }
             for kind in projection.entries.map(\.kind) + projection.alsoReads {
-                kinds[Int(kind.rawValue), default: Kind()].readers.append(place)
+                kinds[Int(kind.rawValue)].readers.append(place)
             }
             for keyspace in projection.keyspaces {
                 let old = keyspaces.updateValue(keyspace, forKey: keyspace.rawValue)
@@ -51,16 +50,22 @@ package struct ProjectionRegistry: Sendable {
     }
 
     /// All kinds of entries, in the order of their numbers.
-    package var forms: [EntryForm] { kinds.compactMap { $0?.form } }
+    package var forms: [EntryForm] { kinds.compactMap(\.form).filter(\.kind.isEntry) }
     /// All keyspaces, in the order of their numbers.
     package var allKeyspaces: [KeySpace] {
         keyspaces.values.sorted { $0.rawValue < $1.rawValue }
     }
 
     /// The places in ``projections`` of those that apply entries of a kind; none: it is unknown.
-    func readers(of kind: EntryKind) -> [Int] { kinds[Int(kind.rawValue)]?.readers ?? [] }
+    func readers(of kind: EntryKind) -> [Int] { kinds[Int(kind.rawValue)].readers }
 
-    func form(of kind: EntryKind) -> EntryForm? { kinds[Int(kind.rawValue)]?.form }
+    /// Whether frames of a kind carry the number of a zone that was made before.
+    func isInZone(_ kind: EntryKind) -> Bool { kinds[Int(kind.rawValue)].form?.isInZone ?? false }
+
+    /// Whether entries of a kind give numbers that later entries use.
+    func definesNumbers(_ kind: EntryKind) -> Bool {
+        kinds[Int(kind.rawValue)].form?.definesNumbers ?? false
+    }
 
     /// Keyspace 0 holds the deletions of whole zones.
     func name(ofKeyspace number: UInt8) -> String {
@@ -72,44 +77,27 @@ package struct ProjectionRegistry: Sendable {
     func validate(
         _ payload: Span<UInt8>, of entry: JournalEntry, _ numbers: inout NumberCheck
     ) throws(FormatError) {
-        let known = kinds[Int(entry.kind.rawValue)]
-        if let form = known?.form, let owner = known?.owner {
-            if form.isInZone { numbers.useZone(entry.zone) }
-            return try owner.validate(payload, of: entry, &numbers)
-        }
-        for place in known?.readers ?? [] {
-            try projections[place].validate(payload, of: entry, &numbers)
-        }
-        guard known != nil || entry.kind.mayBeIgnored || entry.kind == .trailer else {
+        guard let owner = kinds[Int(entry.kind.rawValue)].owner else {
+            if entry.kind.mayBeIgnored || entry.kind == .trailer { return }
             throw .value("kind")
         }
+        if isInZone(entry.kind) { numbers.useZone(entry.zone) }
+        try owner.validate(payload, of: entry, &numbers)
     }
 
     /// An entry in words; where its payload has no meaning, its kind alone.
     func describe(_ entry: JournalEntry, _ schema: Schema) -> EntryDescription {
-        let known = kinds[Int(entry.kind.rawValue)]
-        let owner = known?.owner ?? known?.readers.first.map { projections[$0] }
-        let found = owner.flatMap { owner in
+        let kind = kinds[Int(entry.kind.rawValue)]
+        let found = kind.owner.flatMap { owner in
             entry.withPayload { bytes in try? owner.describe(bytes, entry.kind, schema) }
         }
         var description = found ?? EntryDescription()
         description.kind =
-            switch entry.kind {
-            case .trailer: "trailer"
-            case .preamble where found != nil: "preamble"
-            case _ where found != nil: known?.form?.name ?? ""
+            switch (found, kind.form) {
+            case (.some, let form?): form.name
+            case _ where entry.kind == .trailer: "trailer"
             default: "kind \(entry.kind.rawValue)"
             }
         return description
-    }
-}
-
-extension Array {
-    /// An element that is made where there is none.
-    fileprivate subscript<Wrapped>(
-        index: Int, default value: @autoclosure () -> Wrapped
-    ) -> Wrapped where Element == Wrapped? {
-        get { self[index] ?? value() }
-        set { self[index] = newValue }
     }
 }

@@ -81,8 +81,9 @@ struct StoreFold: JournalFold, Sendable {
         }
         var entry = FoldedEntry(header, at: offset, secret: secret)
         do throws(FormatError) {
-            let isInZone = registry.form(of: header.kind)?.isInZone ?? false
-            if isInZone, !state.numbers.hasZone(header.zone) { throw .value("zone") }
+            if registry.isInZone(header.kind), !state.numbers.hasZone(header.zone) {
+                throw .value("zone")
+            }
             for place in readers {
                 try projections[place].apply(&entry, payload, to: &state)
             }

@@ -8,8 +8,9 @@ extension EntryKind {
 
 /// The names of types and fields, and the kinds of fields. They are kept in memory.
 struct SchemaProjection: Projection {
-    static let entries = [EntryForm(.names, "names", definesNumbers: true)]
-    static let alsoReads: [EntryKind] = [.preamble]
+    static let entries = [
+        EntryForm(.names, "names", definesNumbers: true), EntryForm(.preamble, "preamble"),
+    ]
     static let keyspaces: [KeySpace] = []
 
     mutating func apply(

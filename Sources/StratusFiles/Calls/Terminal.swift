@@ -131,6 +131,9 @@ extension Terminal {
     }
 }
 
+/// The signals that ask the process to stop.
+private let stopSignals = [SIGINT, SIGTERM, SIGHUP]
+
 /// The last signal that asked the process to stop, or 0.
 private let stopSignal = Atomic<Int32>(0)
 
@@ -147,7 +150,7 @@ extension Terminal {
             stopSignal.store(number, ordering: .relaxed)
         }
         action.sa_flags = SA_RESTART | Int32(bitPattern: UInt32(SA_RESETHAND))
-        for number in [SIGINT, SIGTERM, SIGHUP] where number != SIGHUP || !isIgnored(number) {
+        for number in stopSignals where number != SIGHUP || !isIgnored(number) {
             // Safe: the structure outlives the call, and the old action is not asked for.
             _ = unsafe sigaction(number, &action, nil)
         }
@@ -160,7 +163,7 @@ extension Terminal {
         var signals = sigset_t()
         // Safe: the set is initialised by the first call, and outlives the others.
         unsafe sigemptyset(&signals)
-        for number in [SIGINT, SIGTERM, SIGHUP] { unsafe sigaddset(&signals, number) }
+        for number in stopSignals { unsafe sigaddset(&signals, number) }
         _ = unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     }
 

@@ -10,7 +10,7 @@ package import StratusFiles
 /// later goes on from there.
 package struct JournalReader<Fold: JournalFold> {
     package enum Tail: Sendable {
-        /// Nobody writes: what is whole belongs to the store, and what ended it is decided.
+        /// There is no writer: what is whole belongs to the store, and what ended it is decided.
         case toTheEnd
         /// Somebody writes: only what a later group says is durable.
         case durable

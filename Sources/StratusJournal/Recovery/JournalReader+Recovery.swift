@@ -75,10 +75,12 @@ extension JournalReader {
         manifest.segments[endSegment].state = isSealed ? .sealed : .ended
         manifest.segments[endSegment].end = report.end
         manifest.segments[endSegment].chainAtEnd = chain
-        // Segments behind the end hold nothing of the store; the chain passes them by.
+        // Segments behind the end hold nothing of the store; the chain passes them by. The journal
+        // goes on behind them, so a checkpoint may lie there.
         for index in manifest.segments.indices where index > endSegment {
             manifest.segments[index].state = .ended
             manifest.segments[index].end = manifest.segments[index].firstGroup
+            manifest.segments[index].chainAtEnd = chain
         }
     }
 

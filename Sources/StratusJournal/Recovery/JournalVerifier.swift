@@ -41,11 +41,13 @@ package struct JournalVerifier {
     package mutating func run(_ check: Check) throws(StorageError) {
         if let damage = manifest.checkpointDamage { findings.append(JournalFinding(damage)) }
         var chain: UInt64?
-        for segment in manifest.segments where !segment.isEmpty {
-            segmentCount += 1
-            if let chain, chain != segment.chainAtStart {
+        for segment in manifest.segments {
+            let expected = segment.isEmpty ? segment.chainAtEnd : segment.chainAtStart
+            if let chain, chain != expected {
                 find(JournalDamage(.chain, file: segment.fileName, byte: 0))
             }
+            if segment.isEmpty { continue }
+            segmentCount += 1
             do {
                 chain = try verify(segment, check)
             } catch {

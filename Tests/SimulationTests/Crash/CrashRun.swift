@@ -124,7 +124,7 @@ extension CrashRun {
             if let problem = mismatch(numbers, at: start, leastCount: least) {
                 problems.append("opening after call \(start): \(problem)")
             }
-            if let problem = store.checkpointProblem(opened, besideReaders: true) {
+            if let problem = try store.problem(opened, besideReaders: true) {
                 problems.append("opening after call \(start): \(problem)")
             }
             known.history = numbers

@@ -44,7 +44,7 @@ struct CrashTrial {
             let session = try store.open()
             tally.rows[session.report.row, default: 0] += 1
             check(session)
-            problem = problem ?? store.checkpointProblem(session, besideReaders: false)
+            if problem == nil { problem = try store.problem(session, besideReaders: false) }
             if session.report.checkpoint != nil { tally.checkpoints += 1 }
             if problem == nil, generator.oneIn(2) { try goOn(session) }
         } catch {

@@ -5,7 +5,7 @@ import Testing
 
 /// A writer whose files are removed or replaced acknowledges nothing that its store does not keep.
 struct TakenStoreTests {
-    /// What somebody does to the files of a running writer.
+    /// What another process does to the files of a running writer.
     private enum Taking: String, CaseIterable {
         case holderRemoved = "the file that names the writer removed"
         case holderReplaced = "the file that names the writer replaced"

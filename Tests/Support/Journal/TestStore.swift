@@ -126,6 +126,13 @@ extension TestStore.Session {
 
     /// Ends the process as kill -9 does.
     package func kill() { process.kill() }
+
+    /// What a verification finds in everything that the manifest in force lists.
+    package func findings() throws -> [JournalFinding] {
+        var verifier = JournalVerifier(manifest, in: storage)
+        try verifier.run { _, _ in nil }
+        return verifier.findings
+    }
 }
 
 extension TestStore.Session {
@@ -172,9 +179,13 @@ extension TestStore.Session {
 }
 
 extension TestStore {
-    /// What is wrong with checkpoint and files of a session that was just opened, where nothing was
-    /// damaged. Readers may have pinned older generations.
-    package func checkpointProblem(_ session: Session, besideReaders: Bool) -> String? {
+    /// What is wrong with journal, checkpoint and files of a session that was just opened, where
+    /// nothing was damaged. Readers may have pinned older generations.
+    package func problem(
+        _ session: Session, besideReaders: Bool
+    ) throws -> String? {
+        let findings = try session.findings()
+        if !findings.isEmpty { return "verification finds \(findings)" }
         if let discarded = session.report.discardedCheckpoint { return "discarded: \(discarded)" }
         let named = Set(session.manifest.checkpoint?.files ?? [])
         let there = Set(checkpointFiles)
