@@ -46,6 +46,29 @@ import Testing
         #expect(names.sorted() == ["list", "store", "tree"])
     }
 
+    @Test func `nothing is written into the directory of a store, whatever its path`() async throws
+    {
+        let place = try Place()
+        try await place.importTree()
+        let files = FileManager.default
+        let store = place.path + "/store"
+        let names = try files.contentsOfDirectory(atPath: store).sorted()
+        let manifest = try #require(names.last { $0.hasPrefix("manifest-") })
+        let bytes = files.contents(atPath: "\(store)/\(manifest)")
+        try files.createSymbolicLink(
+            atPath: place.path + "/link", withDestinationPath: "store/" + manifest)
+        for path in [
+            "store/" + manifest, "store/new", "store/new/", "tree/../store/\(manifest)", "link",
+        ] {
+            let words = ["records", store, "--zone", "files", "-q", "-o", place.path + "/" + path]
+            #expect(await Tool.stratus.run(words, Surroundings()) == .permission, "\(path)")
+            let tree = try await place.run("export @/store @/\(path) --zone files")
+            #expect(tree.code == .permission, "\(path): \(tree)")
+        }
+        #expect(try files.contentsOfDirectory(atPath: store).sorted() == names)
+        #expect(files.contents(atPath: "\(store)/\(manifest)") == bytes)
+    }
+
     @Test(arguments: [1, 9] as [Int32])
     func `what a service answered into a file is there while it waits, and after it is killed`(
         signal: Int32

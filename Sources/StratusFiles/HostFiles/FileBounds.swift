@@ -20,6 +20,16 @@ package struct FileBounds: Hashable, Sendable {
         _ = try end(of: Array(path.utf8), followsLast: !isNew, outside: store)
     }
 
+    /// Fails with `.insideStore` where `path` names an entry of the directory of a store, there
+    /// already or not. What else is wrong with the path is left to whoever makes the entry.
+    package static func checkOutsideStores(_ path: String) throws(SystemError) {
+        // A directory may be named with separators behind its name.
+        let slash = UInt8(ascii: "/")
+        let name = Array(path.utf8.reversed().drop { $0 == slash }.reversed())
+        guard let end = try? PathEnd(name, followsLast: true) else { return }
+        if try end.folder.isStore { throw SystemError(.insideStore, in: "open") }
+    }
+
     /// Where a path leads that may be named.
     func end(
         of path: [UInt8], followsLast: Bool, outside store: (any Storage)? = nil

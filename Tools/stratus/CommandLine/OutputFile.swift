@@ -22,6 +22,11 @@ final class OutputFile: Sendable {
 
     init(_ path: String) throws(ToolError) {
         self.path = path
+        do throws(SystemError) {
+            try FileBounds.checkOutsideStores(path)
+        } catch {
+            throw Self.failure(error, path)
+        }
         if let file = FreshFile(replacing: path) {
             state = Mutex(State(target: .file(file, isThere: false)))
             return

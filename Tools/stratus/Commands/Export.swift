@@ -15,6 +15,7 @@ enum Export {
         let directory = invocation.argument("DIR")
         let tree: TreeWriter
         do throws(SystemError) {
+            try FileBounds.checkOutsideStores(directory)
             tree = try TreeWriter(directory)
         } catch {
             throw ToolError(error, "cannot make the directory", directory)
