@@ -21,7 +21,7 @@ public final class Container: Sendable {
     }
 
     /// What a save may bring. Each environment is a store of its own.
-    public enum Environment: Hashable, Sendable {
+    public enum Environment: String, Hashable, Sendable {
         /// New types and fields. The default.
         case development
         /// What the schema of the store has already, and nothing else.
@@ -62,8 +62,10 @@ public final class Container: Sendable {
     /// Nil where nothing is limited.
     let limits: Limits?
     let deduplication: Deduplication
-    /// What a save may bring.
-    public let environment: Environment
+    /// What never changes of the store.
+    let identity: StoreIdentity
+    /// What a save may bring: said once, when the store is made.
+    public var environment: Environment { Environment(identity.environment) }
 
     /// How many reads wait for the disk at once.
     package static let threadCount = 8
@@ -75,10 +77,9 @@ public final class Container: Sendable {
 
     private init(
         _ access: Access, _ report: StratusJournal.RecoveryReport, _ foundation: StoreFoundation,
-        _ limits: Limits?, _ environment: Environment = .development,
-        _ deduplication: Deduplication = .perUser
+        _ limits: Limits?, _ identity: StoreIdentity, _ deduplication: Deduplication = .perUser
     ) {
-        self.environment = environment
+        self.identity = identity
         self.deduplication = deduplication
         self.access = access
         self.foundation = foundation
@@ -95,16 +96,18 @@ public final class Container: Sendable {
     /// - Parameters:
     ///   - creating: makes the store where there is none.
     ///   - profile: what callers may do.
-    ///   - environment: what a save may bring.
+    ///   - environment: what a save may bring to a store that is made; nil: `development`. A store
+    ///     that is there must be of that environment, or of any where it is nil.
     ///   - deduplication: whose assets are stored once where they are the same.
     ///   - memoryLimit: what the caches and the newest part of the index may take together, in
     ///     bytes, whatever the size of the store; at least 1 MiB.
     /// - Throws: ``StoreError`` with `badContainer` where there is no store, `serviceUnavailable`
     ///   with the cause `locked` where another writer has it, `internalError` with the cause
-    ///   `damaged` and the place where bytes are not what was written.
+    ///   `damaged` and the place where bytes are not what was written, `invalidArguments` where
+    ///   the store is of the other environment.
     public nonisolated(nonsending) static func open(
         at path: String, creating: Bool = false, durability: Durability = .full,
-        profile: Profile = .unlimited, environment: Environment = .development,
+        profile: Profile = .unlimited, environment: Environment? = nil,
         deduplication: Deduplication = .perUser,
         memoryLimit: Int = 64 << 20
     ) async throws(StoreError) -> Container {
@@ -157,7 +160,7 @@ public final class Container: Sendable {
     package convenience init(
         writing storage: any Storage, _ registry: ProjectionRegistry = .store, creating: Bool,
         durability: Durability,
-        profile: Profile = .unlimited, environment: Environment = .development,
+        profile: Profile = .unlimited, environment: Environment? = nil,
         deduplication: Deduplication = .perUser,
         options: JournalOptions, steppedByCaller: Bool,
         memoryLimit: Int = 64 << 20, threadCount: Int = 1
@@ -173,16 +176,19 @@ public final class Container: Sendable {
 
     convenience init(
         writing foundation: StoreFoundation, creating: Bool, durability: Durability,
-        profile: Profile = .unlimited, environment: Environment = .development,
+        profile: Profile = .unlimited, environment: Environment? = nil,
         deduplication: Deduplication = .perUser,
         options: JournalOptions, driver: EngineDriver,
         rebuilding: Rebuilding? = nil
     ) throws {
         let storage = foundation.storage
         do {
+            var options = options
+            if let environment { options.environment = environment.stored }
             // Names are hashed with a secret that lies in the manifest.
             var manifest = try Journal.manifest(
                 in: storage, creating: creating, options: options)
+            if let environment { try environment.check(manifest) }
             if rebuilding != nil { manifest.set(nil) }
             let beginnings = try foundation.beginnings(
                 of: manifest, spills: true, follow: rebuilding?.follower(of: manifest))
@@ -203,7 +209,7 @@ public final class Container: Sendable {
                 engine.published, StoreIdentity(opened.writer.manifest), options)
             self.init(
                 .writing(engine), opened.report, foundation, Limits(profile, options.clock),
-                environment, deduplication)
+                StoreIdentity(opened.writer.manifest), deduplication)
         } catch {
             storage.close()
             throw error
@@ -223,7 +229,8 @@ public final class Container: Sendable {
     ) throws {
         let follower = try StoreFollower(foundation)
         self.init(
-            .reading(follower), follower.report, foundation, Limits(profile, .system), .development)
+            .reading(follower), follower.report, foundation, Limits(profile, .system),
+            follower.published.current.identity)
     }
 
     /// The public database, called by `user` or, where that is nil, by an anonymous caller.
@@ -312,7 +319,7 @@ public final class Container: Sendable {
     }
 
     func userID(_ name: String) -> UserID {
-        UserID(name, storeID: reading.identity.idBits)
+        UserID(name, seed: identity.userSeed)
     }
 
     /// The caller that a host names; nil is anonymous.
@@ -329,6 +336,33 @@ extension StratusJournal.Durability {
         case .interval(let milliseconds):
             self = .interval(milliseconds: max(0, min(milliseconds, 86_400_000)))
         case .none: self = .none
+        }
+    }
+}
+
+extension Container.Environment {
+    init(_ stored: Manifest.Environment) {
+        switch stored {
+        case .development: self = .development
+        case .production: self = .production
+        }
+    }
+
+    /// As a manifest has it.
+    fileprivate var stored: Manifest.Environment {
+        switch self {
+        case .development: .development
+        case .production: .production
+        }
+    }
+
+    /// Fails where the store is of the other environment.
+    fileprivate func check(_ manifest: Manifest) throws(StoreError) {
+        let found = Self(manifest.environment)
+        guard found == self else {
+            throw StoreError(
+                .invalidArguments,
+                "expected a store of the environment \(rawValue), found one of \(found.rawValue)")
         }
     }
 }

@@ -8,6 +8,8 @@ package enum FormatError: Error, Equatable {
     case text
     /// A value outside what the format allows; the word names the field.
     case value(StaticString)
+    /// Something that a later version of the format added, and a reader must know.
+    case newer(StaticString)
 
     package static func == (left: FormatError, right: FormatError) -> Bool {
         left.description == right.description
@@ -21,6 +23,7 @@ extension FormatError: CustomStringConvertible {
         case .integer: "an integer is too long or not in its shortest form"
         case .text: "text is not UTF-8"
         case .value(let field): "\(field) has a value that the format does not allow"
+        case .newer(let what): "\(what) of a newer format"
         }
     }
 }

@@ -30,6 +30,7 @@ package struct StoreReport: Sendable {
         let rest: JSONObject = [
             "storeID": .string(information.storeID), "created": .date(information.created),
             "formatVersion": .integer(information.formatVersion),
+            "environment": .string(information.environment.rawValue),
             "head": .offset(information.head), "segments": .integer(information.segmentCount),
             "journalBytes": .integer(information.journalLength),
             "users": .integer(information.userCount), "names": .integer(information.nameCount),

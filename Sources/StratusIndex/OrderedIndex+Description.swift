@@ -2,9 +2,13 @@ internal import StratusBytes
 
 // What a manifest keeps of an index: `Formats/Index.md`, "Description".
 extension OrderedIndex {
+    /// Of the description's form.
+    private static let descriptionVersion: UInt32 = 1
+
     /// The runs; what is in memtables only is not part of it.
     package var description: [UInt8] {
         var writer = ByteWriter()
+        writer.varint(Self.descriptionVersion)
         writer.varint(nextNumber)
         writer.varint(runs.count)
         for run in runs {
@@ -31,6 +35,9 @@ extension OrderedIndex {
     private mutating func read(
         _ bytes: Span<UInt8>, _ cursor: inout ByteCursor, _ store: TableStore
     ) throws(FormatError) {
+        guard try cursor.varint32(bytes) == Self.descriptionVersion else {
+            throw .newer("version")
+        }
         nextNumber = try cursor.varint(bytes)
         guard 1...TableFormat.numberLimit ~= nextNumber else { throw .value("number") }
         var numbers: Set<UInt64> = []

@@ -1,3 +1,4 @@
+internal import StratusBytes
 package import StratusFiles
 
 /// Makes and opens journals.
@@ -9,13 +10,16 @@ package enum Journal {
         package var report: RecoveryReport
     }
 
-    /// The manifest of the journal in `storage`. With `creating`, by whoever holds the writer's
-    /// lock, a journal is made where there is none.
+    /// The manifest of the journal in `storage`, which holds the writer's lock. With `creating` a
+    /// journal is made where there is none.
     package static func manifest(
         in storage: any Storage, creating: Bool, options: JournalOptions
     ) throws -> Manifest {
         try translating {
-            if let newest = try newestManifest(in: storage) { return newest }
+            if let newest = try newestManifest(in: storage) {
+                try newest.checkWriting()
+                return newest
+            }
             guard creating else { throw JournalError.noStore }
             return try create(in: storage, options: options)
         }
@@ -87,7 +91,8 @@ package enum Journal {
         let random = options.randomness.next
         let manifest = Manifest(
             generation: 1, storeID: StoreID(high: random(), low: random()), secret: random(),
-            incarnation: 0, epoch: 0, created: options.clock.now(), segments: [])
+            userSeed: Hash128(high: random(), low: random()), incarnation: 0,
+            environment: options.environment, epoch: 0, created: options.clock.now(), segments: [])
         try storage.put(manifest.fileName, manifest.encoded())
         return manifest
     }

@@ -34,9 +34,6 @@ package enum JournalError: Error, Equatable, Sendable {
     }
 
     package init(_ damage: JournalDamage) {
-        switch damage.kind {
-        case .newerFormat, .unknownKind: self = .newerFormat(damage)
-        default: self = .damaged(damage)
-        }
+        self = damage.isNewer ? .newerFormat(damage) : .damaged(damage)
     }
 }

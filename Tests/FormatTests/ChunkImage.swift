@@ -115,7 +115,7 @@ struct AssetRecordImage {
     init(_ payload: [UInt8]) throws {
         let span = payload.span
         var cursor = ByteCursor()
-        guard try cursor.uint8(span) == 0x80 else { throw FormatError.value("flags") }
+        guard try cursor.varint(span) == 128 else { throw FormatError.value("flags") }
         for _ in 0..<3 { _ = try cursor.varint(span) }
         _ = try cursor.text(span, upTo: 255)
         head = Array(payload[..<cursor.position])

@@ -108,6 +108,7 @@ import Testing
                 $0.varint(number)
                 $0.append([UInt8](repeating: 7, count: 16))
                 $0.signedVarint(0)
+                $0.countedText("hostile")
             }
         }
         func zone(_ name: String, number: UInt64, database: UInt64) -> Malformation {
@@ -166,8 +167,9 @@ import Testing
         var image = SegmentImage(segment, base: 0)
         let byte = image.frames(ofGroup: image.groups[image.groups.count - 1])[1]
         image.replaceLast(payload: malformation.payload)
-        image.overwrite(byte + 32, with: [malformation.zone, 0, 0, 0, malformation.kind])
-        if let version = malformation.version { image.put(version, at: byte + 24) }
+        let content = image.content(ofFrame: byte)
+        image.overwrite(content + 8, with: [malformation.zone, 0, 0, 0, malformation.kind])
+        if let version = malformation.version { image.put(version, at: content) }
         image.seal(byte)
         maker.replace(image, 0)
         return byte

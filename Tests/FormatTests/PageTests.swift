@@ -66,6 +66,49 @@ import Testing
         #expect(keyspaces == registry.allKeyspaces.map { "\($0.rawValue) \($0.name)" })
     }
 
+    /// A power of two as the pages write it.
+    private static func size(_ bytes: Int) -> String {
+        bytes >= 1 << 20 ? "\(bytes >> 20) MiB" : "\(bytes >> 10) KiB"
+    }
+
+    private static func thousands(_ number: Int) -> String {
+        let rest = String(number % 1000)
+        if number < 1000 { return rest }
+        let zeros = String(repeating: "0", count: 3 - rest.count)
+        return "\(thousands(number / 1000)),\(zeros)\(rest)"
+    }
+
+    /// What a page says of a limit, out of the constant that the code checks.
+    static let limits: [(page: String, text: String)] = {
+        let segments = SegmentHeader.leastLength...SegmentHeader.greatestLength
+        let usual = JournalWriter.leastSegment...JournalWriter.greatestSegment
+        let payload = FrameFormat.payloadLimit
+        let power = segments.upperBound.trailingZeroBitCount
+        return [
+            ("Journal.md", "| at most \(size(payload)) (\(thousands(payload))) |"),
+            ("Journal.md", "| \(GroupHeader.frameLength) to 2^\(power), multiple of 8 |"),
+            ("Journal.md", "from \(size(segments.lowerBound)) to \(size(segments.upperBound))"),
+            (
+                "Journal.md",
+                "for tests have \(size(usual.lowerBound)) to \(size(usual.upperBound))"
+            ),
+            ("Manifest.md", "| of the file in bytes | at most 2^\(power) |"),
+            ("Manifest.md", "| at most \(thousands(Manifest.segmentLimit)) |"),
+            (
+                "Manifest.md",
+                "how many names follow | at most \(thousands(Manifest.Checkpoint.fileLimit)) |"
+            ),
+            ("Manifest.md", "a varint length, at most \(Manifest.Checkpoint.nameLimit), and"),
+            ("Manifest.md", "| at most \(size(Manifest.Checkpoint.stateLimit)) |"),
+        ]
+    }()
+
+    @Test(arguments: limits)
+    func `a limit of a page is that of the code`(page: String, limit: String) throws {
+        let text = try #require(PackageFiles.text("Formats/\(page)"))
+        #expect(text.replacing(#/\n/#, with: " ").contains(limit), "\(limit)")
+    }
+
     @Test func `every sample is listed, and what is listed is there`() throws {
         let page = try #require(PackageFiles.text("Formats/samples/README.md"))
         let listed = page.matches(of: /\| `((?:valid|damaged)\/[a-z-]+)` \|/).map {

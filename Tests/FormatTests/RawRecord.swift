@@ -17,13 +17,19 @@ struct RawRecord: Sendable {
     var created: Int64?
     var name = Array("hostile".utf8)
     var parent: [UInt8]?
+    /// Beside those that follow from the rest.
+    var flags: UInt64 = 0
+    /// A block of extensions; nil: none.
+    var extensions: [UInt8]?
     var fields: [Field] = []
     /// What stands behind the last value.
     var rest: [UInt8] = []
 
     var payload: [UInt8] {
         var writer = ByteWriter()
-        writer.uint8((parent == nil ? 0 : 4) | (created == nil ? 0 : 64))
+        let stated: UInt64 =
+            (parent == nil ? 0 : 4) | (created == nil ? 0 : 64) | (extensions == nil ? 0 : 256)
+        writer.varint(flags | stated)
         writer.varint(type)
         writer.varint(modifier)
         writer.signedVarint(modified)
@@ -41,6 +47,7 @@ struct RawRecord: Sendable {
             writer.varint(1)
             writer.varint(600)
         }
+        if let extensions { writer.append(extensions) }
         writer.varint(fields.count)
         for field in fields {
             writer.varint(field.number)

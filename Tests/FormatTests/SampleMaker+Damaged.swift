@@ -104,15 +104,15 @@ extension SampleMaker {
         let bytes = whole[newest(whole)] ?? []
         var flipped = bytes
         flipped[60] ^= 1
-        var closed = SegmentImage(two[newest(two)] ?? [], base: 0)
-        closed.overwrite(80, with: [4])
-        let order = SegmentImage.with(version: 1, leastReader: 1, closed.bytes)
+        let order = SegmentImage.with([112: 4], two[newest(two)] ?? [])
         return [
             ("truncated", with(Array(bytes.dropLast(8)))), ("flipped", with(flipped)),
             ("empty", with([])), ("missing", with(nil)),
             ("renamed", with(bytes, named: Manifest.fileName(generation: 9))),
             ("closed-not-last", with(order, in: two)),
-            ("newer-format", with(SegmentImage.with(version: 2, leastReader: 2, bytes))),
+            ("newer-format", with(SegmentImage.with([8: 2, 10: 2], bytes))),
+            ("newer-features", with(SegmentImage.with([81: 1], bytes))),
+            ("environment", with(SegmentImage.with([50: 3], bytes))),
         ]
     }
 
@@ -135,14 +135,16 @@ extension SampleMaker {
         flipped[40] ^= 1
         var trailer = SegmentImage(first, base: 0)
         let frame = trailer.frames(ofGroup: trailer.groups[trailer.groups.count - 1])[1]
-        trailer.put(1, at: frame + 40 + 16)
+        trailer.put(1, at: trailer.payload(ofFrame: frame) + 16)
         trailer.seal(frame)
         let foreign = SampleMaker(seed: 22)
         try await foreign.fill(foreign.open().privateDatabase(for: "alice"), saves: 1)
         return [
             ("missing", with(nil)), ("truncated", with(Array(first.dropLast(4096)))),
             ("header-flipped", with(flipped)), ("foreign", with(try foreign.segment(0))),
-            ("newer-format", with(SegmentImage.with(version: 2, leastReader: 2, first))),
+            ("newer-format", with(SegmentImage.with([8: 2, 10: 2], first))),
+            ("newer-features", with(SegmentImage.with([104: 2], first))),
+            ("newer-layout", with(SegmentImage.with([60: 2], first))),
             ("trailer-false", with(trailer.bytes)),
         ]
     }
@@ -178,14 +180,22 @@ extension SampleMaker {
             (
                 "reserved-flag",
                 try await changed { image, frame in
-                    image.overwrite(frame + 37, with: [1])
+                    image.overwrite(image.content(ofFrame: frame) + 13, with: [1])
+                    image.seal(frame)
+                }
+            ),
+            (
+                "payload-newer-flags",
+                try await changed { image, frame in
+                    // A varint of two bytes, the second one in the place of the type: 512.
+                    image.overwrite(image.payload(ofFrame: frame), with: [0x80, 0x04])
                     image.seal(frame)
                 }
             ),
             (
                 "payload-without-meaning",
                 try await changed { image, frame in
-                    image.overwrite(frame + 40, with: [0x80])
+                    image.overwrite(image.payload(ofFrame: frame), with: [16])
                     image.seal(frame)
                 }
             ),

@@ -78,7 +78,7 @@ extension SampleMaker {
             try maker.edit(0) { image in
                 let frame = image.frames(ofGroup: image.groups[image.groups.count - 1])[1]
                 let length = Int(image.bytes.span.uint32(at: frame + 16))
-                image.overwrite(frame + 40 + place(length), with: [flags])
+                image.overwrite(image.payload(ofFrame: frame) + place(length), with: [flags])
                 image.seal(frame)
             }
         }
@@ -86,8 +86,8 @@ extension SampleMaker {
         // A former parent, of a record that is new.
         try change(record, 4 | 16) { _ in 0 }
         let tombstone = try await store(deleting: true)
-        // Behind the flags stand the parent, four bytes, and the time of the commit.
-        try change(tombstone, 8) { $0 - 8 - 4 - 1 }
+        // Behind the flags stands the parent, four bytes.
+        try change(tombstone, 8) { $0 - 4 - 1 }
         return [
             ("link-flags-of-record", record.files), ("link-flags-of-tombstone", tombstone.files),
         ]

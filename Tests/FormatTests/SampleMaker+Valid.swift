@@ -349,7 +349,10 @@ extension SampleMaker {
         let container = try maker.open()
         try await maker.fill(container.privateDatabase(for: "alice"), saves: 1)
         try await container.close()
-        return maker.files.mapValues { SegmentImage.with(version: 2, leastReader: 1, $0) }
+        return maker.files.mapValues { file in
+            // A compatible feature of the segments or of the manifest, and the version.
+            SegmentImage.with([8: 2, file[3] == UInt8(ascii: "J") ? 99 : 75: 0x80], file)
+        }
     }
 
     /// Kinds that nobody knows and everybody may pass over.

@@ -19,7 +19,7 @@ struct SegmentImage {
     var groups: [Int] {
         var places: [Int] = []
         var place = 4096
-        while place + 72 <= bytes.count, bytes[place + 36] == 1 {
+        while place + 72 <= bytes.count, bytes[place + 36] == 1, !isLast(place) {
             places.append(place)
             place += Int(bytes.span.uint64(at: place + 48))
         }
@@ -43,8 +43,17 @@ struct SegmentImage {
         return places
     }
 
+    /// Whether the frame ends its commit, whose time then stands before its content.
+    private func isLast(_ frame: Int) -> Bool { bytes[frame + 23] >= 0x80 }
+
+    func content(ofFrame place: Int) -> Int { place + (isLast(place) ? 32 : 24) }
+
+    /// Where the payload of a frame begins.
+    func payload(ofFrame place: Int) -> Int { content(ofFrame: place) + 16 }
+
     private func end(ofFrame place: Int) -> Int {
-        place + (40 + Int(bytes.span.uint32(at: place + 16)) + 7) / 8 * 8
+        let length = Int(bytes.span.uint32(at: place + 16))
+        return place + (payload(ofFrame: place) - place + length + 7) / 8 * 8
     }
 
     mutating func flip(_ place: Int) { bytes[place] ^= 0x10 }
@@ -58,21 +67,22 @@ struct SegmentImage {
     }
 
     mutating func set(kind: UInt8, ofFrame place: Int) {
-        bytes[place + 36] = kind
+        bytes[content(ofFrame: place) + 12] = kind
         seal(place)
     }
 
     /// Makes both checksums of a frame right.
     mutating func seal(_ place: Int) {
-        put(Checksum.xxh3(bytes.span, in: place + 24..<end(ofFrame: place)), at: place + 8)
+        let content = content(ofFrame: place)
+        put(Checksum.xxh3(bytes.span, in: content..<end(ofFrame: place)), at: place + 8)
         let seed = salt &+ base &+ UInt64(place / 8)
-        put(Checksum.xxh3(bytes.span, in: place + 8..<place + 40, seed: seed), at: place)
+        put(Checksum.xxh3(bytes.span, in: place + 8..<content + 16, seed: seed), at: place)
     }
 
-    /// Of the last frame, without the commit time.
+    /// Of the last frame.
     var lastPayload: [UInt8] {
-        let place = lastFrame
-        return Array(bytes[place + 40..<place + 32 + Int(bytes.span.uint32(at: place + 16))])
+        let place = payload(ofFrame: lastFrame)
+        return Array(bytes[place..<place + Int(bytes.span.uint32(at: lastFrame + 16))])
     }
 
     private var lastFrame: Int { frames(ofGroup: groups[groups.count - 1]).last ?? 0 }
@@ -82,11 +92,10 @@ struct SegmentImage {
     mutating func replaceLast(payload: [UInt8]) {
         let group = groups[groups.count - 1]
         let place = lastFrame
-        let old = lastPayload
-        let time = bytes[place + 40 + old.count..<place + 48 + old.count]
-        zero(from: place + 40)
-        overwrite(place + 40, with: payload + Array(time))
-        let length = payload.count + 8
+        let start = self.payload(ofFrame: place)
+        zero(from: start)
+        overwrite(start, with: payload)
+        let length = payload.count
         overwrite(place + 16, with: (0..<4).map { UInt8(truncatingIfNeeded: length >> ($0 * 8)) })
         put(UInt64(end(ofFrame: place) - group), at: group + 48)
         seal(place)
@@ -99,16 +108,15 @@ struct SegmentImage {
         }
     }
 
-    /// A segment or a manifest with other versions and a checksum that is right.
-    static func with(version: UInt8, leastReader: UInt8, _ file: [UInt8]) -> [UInt8] {
+    /// A segment or a manifest with other bytes, by their places, and a checksum that is right.
+    static func with(_ changes: [Int: UInt8], _ file: [UInt8]) -> [UInt8] {
         var image = SegmentImage(file, base: 0)
-        image.bytes[8] = version
-        image.bytes[10] = leastReader
+        for (place, byte) in changes { image.bytes[place] = byte }
         // Fourth letter of the magic: J of a segment, M of a manifest.
         if file[3] == UInt8(ascii: "J") {
             image.put(Checksum.xxh3(image.bytes.span, in: 0..<4088), at: 4088)
         } else {
-            let end = 72 + 56 * Int(image.bytes.span.uint32(at: 12))
+            let end = 104 + 56 * Int(image.bytes.span.uint32(at: 12))
             let generation = file.span.uint64(at: 16)
             image.put(
                 Checksum.xxh3(image.bytes.span, in: 0..<end, seed: generation), at: end)

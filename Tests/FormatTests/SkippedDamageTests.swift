@@ -25,7 +25,7 @@ import Testing
         try maker.edit(0) { image in
             for number in [4, 6] {
                 let place = image.frames(ofGroup: image.groups[number])[1]
-                image.flip(place + 45)
+                image.flip(image.payload(ofFrame: place) + 5)
                 places.append(place)
             }
         }
@@ -183,7 +183,7 @@ import Testing
             }
             let frames = image.frames(ofGroup: image.groups[2])
             damaged = frames[3]
-            image.flip(damaged + 45)
+            image.flip(image.payload(ofFrame: damaged) + 5)
         }
         let opened = try maker.open()
         var log = opened.log(skipsDamaged: true)

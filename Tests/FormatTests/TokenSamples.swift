@@ -22,12 +22,18 @@ struct TokenFields: Equatable {
     /// Without looking at what a reader must check.
     init(_ bytes: [UInt8]) {
         let span = bytes.span
-        scope = bytes[1]
+        scope = bytes[1] & 0x7f
         store = [span.uint64(at: 2), span.uint64(at: 10)]
         database = span.uint32(at: 18)
-        zone = span.uint32(at: 22)
-        position = span.uint64(at: 26)
-        fetchFloor = span.uint64(at: 34)
+        zone = scope == 1 ? span.uint32(at: 22) : 0
+        let place = scope == 1 ? 26 : 22
+        position = span.uint64(at: place)
+        fetchFloor = bytes[1] < 0x80 ? 0 : span.uint64(at: place + 8)
+    }
+
+    /// How many bytes a token has whose second byte is this.
+    static func length(_ scope: UInt8) -> Int {
+        (scope & 0x7f == 1 ? 38 : 34) + (scope < 0x80 ? 0 : 8)
     }
 
     init(
@@ -44,12 +50,12 @@ struct TokenFields: Equatable {
     var encoded: [UInt8] {
         var writer = ByteWriter()
         writer.uint8(1)
-        writer.uint8(scope)
+        writer.uint8(scope | (fetchFloor == 0 ? 0 : 0x80))
         for word in store { writer.uint64(word) }
         writer.uint32(database)
-        writer.uint32(zone)
+        if scope == 1 { writer.uint32(zone) }
         writer.uint64(position)
-        writer.uint64(fetchFloor)
+        if fetchFloor != 0 { writer.uint64(fetchFloor) }
         return Self.sealed(writer.bytes)
     }
 
@@ -75,7 +81,7 @@ extension SampleMaker {
             TokenFields(
                 scope: 1, database: .max, zone: .max, position: 0xfff << 52 | ((1 << 52) - 1)),
             TokenFields(scope: 2, database: 0, zone: 0, position: 0),
-            TokenFields(scope: 2, database: 3, zone: 0, position: 98_765),
+            TokenFields(scope: 2, database: 3, zone: 0, position: 5 << 52 | 98_765),
             TokenFields(
                 scope: 2, database: 3, zone: 0, position: 98_765, fetchFloor: 123_456),
         ].map(\.encoded)
@@ -86,9 +92,11 @@ extension SampleMaker {
         scope[1] = 3
         var flipped = whole
         flipped[26] ^= 1
+        var floor = Array(whole.dropLast(4))
+        for place in 34..<42 { floor[place] = 0 }
         let damaged = [
             [], Array(whole.dropLast()), whole + [0], TokenFields.sealed(format),
-            TokenFields.sealed(scope), flipped,
+            TokenFields.sealed(scope), flipped, TokenFields.sealed(floor),
         ]
         return [
             "valid/tokens": [Sample.tokens: text(valid)],

@@ -19,11 +19,13 @@ import Testing
 
     /// The rule of `Formats/Token.md` that bytes break.
     private static func fault(of bytes: [UInt8]) -> String? {
-        if bytes.count != 46 { return "length" }
+        if bytes.count < 2 { return "length" }
         if bytes[0] != 1 { return "format" }
-        if bytes[1] != 1, bytes[1] != 2 { return "scope" }
-        let sealed = TokenFields.sealed(Array(bytes.dropLast(4)))
-        return sealed == bytes ? nil : "checksum"
+        let scope = bytes[1] & 0x7f
+        if scope != 1, scope != 2 { return "scope" }
+        if bytes.count != TokenFields.length(bytes[1]) { return "length" }
+        if TokenFields.sealed(Array(bytes.dropLast(4))) != bytes { return "checksum" }
+        return bytes[1] >= 0x80 && TokenFields(bytes).fetchFloor == 0 ? "fetchFloor" : nil
     }
 
     @Test(arguments: ["valid/tokens", "damaged/tokens"])

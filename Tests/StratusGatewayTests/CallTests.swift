@@ -22,7 +22,9 @@ struct CallTests {
         #expect(all[0]["syncToken"].value == nil && all[0]["atomic"].value == false)
         #expect(all[0]["zoneID"]["zoneType"].text == "DEFAULT_ZONE")
         #expect(all[1]["atomic"].isTrue && all[1]["syncToken"].text != nil)
-        #expect(all[1]["capabilities"].json == #"["fetchChanges","atomic"]"#)
+        #expect(
+            all[1]["capabilities"].json
+                == #"["fetchChanges","atomic","sharing","zoneWideSharing"]"#)
         #expect(
             all[1]["zoneID"]["ownerRecordName"].text
                 == gateway.container.userRecordName(for: "alice"))

@@ -30,22 +30,45 @@ struct CodecTests {
     }
 
     @Test func `a frame that is whole is read as it was written`() throws {
-        let bytes = frame { $0.ordinal = 1 << 31 | 5 }
+        let bytes = frame {
+            $0.ordinal = 1 << 31 | 5
+            $0.time = -77
+        }
         let header = try FrameHeader(
             bytes.span, at: 0, end: bytes.count, offset: Self.offset, salt: Self.salt)
         #expect(header.kind == EntryKind(rawValue: 32) && header.zone == 7)
         #expect(header.ordinal == 5 && header.isLast && header.payloadLength == 21)
-        #expect(header.version.offset == Self.offset && header.frameLength == 64)
+        #expect(header.version.offset == Self.offset && header.frameLength == 72)
+        #expect(header.commitTime == -77)
         #expect(fault(bytes) == nil)
     }
 
-    @Test func `any changed byte of a frame shows`() {
-        let bytes = frame { _ in }
+    @Test(arguments: [0, 1 << 31] as [UInt32])
+    func `any changed byte of a frame shows`(ordinal: UInt32) {
+        let bytes = frame { $0.ordinal = ordinal }
+        let headerLength = ordinal == 0 ? 40 : 48
         for place in bytes.indices {
             var changed = bytes
             changed[place] ^= 1
-            #expect(fault(changed) == (place < 40 ? .headerChecksum : .payloadChecksum))
+            let expected: FrameFault = place < headerLength ? .headerChecksum : .payloadChecksum
+            #expect(fault(changed) == expected)
         }
+    }
+
+    @Test func `the payload's checksum does not depend on the place of an entry`() throws {
+        func checksum(_ bytes: [UInt8], _ offset: JournalOffset) throws -> UInt64 {
+            try FrameHeader(
+                bytes.span, at: 0, end: bytes.count, offset: offset, salt: Self.salt
+            ).payloadChecksum
+        }
+        var copied = RawFrame()
+        copied.payload = [UInt8](repeating: 9, count: 21)
+        copied.version = Self.offset.rawValue
+        let other = Self.offset.advanced(byBytes: 4_096)
+        copied.ordinal = 1 << 31 | 3
+        copied.time = 12
+        let first = try checksum(frame { $0.ordinal = 1 }, Self.offset)
+        #expect(try checksum(copied.bytes(at: other, salt: Self.salt), other) == first)
     }
 
     @Test func `a frame is valid at one offset, and in one segment's life`() {
@@ -59,6 +82,8 @@ struct CodecTests {
     @Test func `zeros are no frame, and no frame reaches beyond its end`() {
         #expect(fault([UInt8](repeating: 0, count: 64)) == .zero)
         #expect(fault([UInt8](repeating: 0, count: 39)) == .length)
+        let last = frame { $0.ordinal = 1 << 31 }
+        #expect(fault(Array(last[..<47]), end: 72) == .length)
         let bytes = frame { _ in }
         #expect(fault(bytes, end: 56) == .length)
         #expect(fault(Array(bytes[..<56]), end: 64) == .length)
@@ -67,16 +92,9 @@ struct CodecTests {
     /// Values that the checksums cover and the format forbids.
     static let forbidden: [(String, @Sendable (inout RawFrame) -> Void)] = [
         ("field kind", { $0.kind = 0 }),
-        ("field flags", { $0.flags = 1 }),
-        ("field keyNumber", { $0.keyNumber = 1 }),
+        ("newer flags 1", { $0.flags = 1 }),
+        ("field reserved", { $0.reserved = 1 }),
         ("field length", { $0.length = 16 << 20 | 1 }),
-        (
-            "field length",
-            {
-                $0.ordinal = 1 << 31
-                $0.payload = [1, 2, 3, 4, 5, 6, 7]
-            }
-        ),
         (
             "field ordinal",
             {
@@ -163,8 +181,9 @@ struct FileCodecTests {
 
     @Test(arguments: [
         (0, "segment.magic"), (10, "format.newer 65281"), (12, "segment.reserved"),
-        (40, "segment.size"), (39, "segment.reserved"), (60, "segment.reserved"),
-        (96, "segment.reserved"), (4_087, "segment.reserved"),
+        (40, "segment.size"), (39, "segment.reserved"), (60, "format.newer layout 254"),
+        (96, "whole"), (100, "whole"), (104, "format.newer features 000000ff"),
+        (108, "segment.reserved"), (112, "segment.reserved"), (4_087, "segment.reserved"),
     ])
     func `a field of a segment header is checked beyond its checksum`(place: Int, found: String) {
         var changed = segment
@@ -203,14 +222,41 @@ struct FileCodecTests {
 
     @Test(arguments: [
         (10, "format.newer 254"), (12, "manifest.length"), (16, "manifest.generation"),
-        (50, "manifest.reserved"), (51, "manifest.reserved"), (72 + 8, "manifest.segment"),
-        (72 + 48, "manifest.segment"), (72 + 24 + 6, "manifest.segment"),
-        (72 + 56 + 7, "manifest.segment"),
+        (50, "manifest.environment"), (51, "manifest.reserved"), (72, "whole"), (76, "whole"),
+        (80, "format.newer features 000000ff"), (84, "manifest.reserved"),
+        (104 + 8, "manifest.segment"), (104 + 48, "manifest.segment"),
+        (104 + 24 + 6, "manifest.segment"), (104 + 56 + 7, "manifest.segment"),
     ])
     func `a field of a manifest is checked beyond its checksum`(place: Int, found: String) {
         var changed = manifest.encoded()
         changed[place] ^= 0xff
         #expect(decoded(sealed(changed, seed: manifest.generation)) == found)
+    }
+
+    /// The store with features that this code does not know.
+    private func edited(_ change: (inout FeatureSet) -> Void) -> Manifest {
+        var edited = manifest
+        change(&edited.features)
+        store.disk.killProcesses()
+        store.disk.replaceContents(store.path(edited.fileName), edited.encoded())
+        return edited
+    }
+
+    @Test func `a feature that only forbids writing leaves a store readable`() throws {
+        let edited = edited { $0.readOnlyCompatible = 4 }
+        let damage = JournalDamage(.newerFeatures(4), file: edited.fileName, byte: 76)
+        #expect(throws: JournalError.newerFormat(damage)) { try store.open() }
+        var follower = try TestFollower(store)
+        try follower.follow()
+        #expect(follower.commits.map(\.number) == [1])
+    }
+
+    @Test func `a writer keeps a compatible feature that it does not know`() throws {
+        _ = edited { $0.compatible = 1 << 31 }
+        let session = try store.write([[ModelCommit(3, [16])]])
+        #expect(session.recovered.map(\.number) == [1, 2])
+        try session.committer.close()
+        #expect(session.manifest.features.compatible == 1 << 31)
     }
 
     @Test func `a manifest under another name or with segments out of order is refused`() {

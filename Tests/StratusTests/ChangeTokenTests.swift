@@ -97,6 +97,13 @@ import Testing
             try await database.recordZoneChanges(inZoneWith: notes, since: copy)
         }
         #expect(other.code == .changeTokenExpired && other.cause == .changeToken(.incarnation))
+        // Of a database it lies four bytes earlier.
+        let all = try await database.databaseChanges().changeToken
+        bytes = [UInt8](all.data).dropLast(4)
+        bytes[29] ^= 0x10
+        let copyOfAll = try ChangeToken(data: Data(sealed(Array(bytes))))
+        let third = await failure { try await database.databaseChanges(since: copyOfAll) }
+        #expect(third.code == .changeTokenExpired && third.cause == .changeToken(.incarnation))
     }
 
     private func sealed(_ bytes: [UInt8]) -> [UInt8] {

@@ -54,17 +54,35 @@ import Testing
         #expect(parent.code == .referenceViolation)
     }
 
-    @Test func `what is wrong with a child alone is told before its parent's failure`()
-        async throws
-    {
+    @Test(arguments: [true, false])
+    func `what is wrong with a child alone is told before its parent's failure`(
+        isOfTag: Bool
+    ) async throws {
         let (_, database) = try await makeDatabase()
         try await database.save(note("typed", ["field": 1]))
-        var wrong = child("c", of: "p")
-        wrong["field"] = "text"
-        let result = try await database.modifyRecords(
-            saving: [wrong, child("d", of: "p"), note("p", type: "no type")], atomically: false)
-        #expect(result.saveResults[noteID("c")]?.code == .invalidArguments)
-        #expect(result.saveResults[noteID("d")]?.code == .referenceViolation)
+        // A parent that fails when it is looked up, or when its own content is.
+        var parent = note("p", type: "no type")
+        if isOfTag {
+            parent = try await database.save(note("p"))
+            try await database.deleteRecord(withID: parent.recordID)
+            parent["changed"] = 1
+        }
+        let astray = Reference(recordID: noteID("x", in: .default))
+        for (key, value) in [("field", RecordValue.string("text")), ("link", .reference(astray))] {
+            var wrong = child("c", of: "p")
+            wrong[key] = value
+            let result = try await database.modifyRecords(
+                saving: [wrong, child("d", of: "p"), child("e", of: "c"), parent],
+                atomically: false)
+            #expect(result.saveResults[noteID("c")]?.code == .invalidArguments, "\(key)")
+            #expect(result.saveResults[noteID("d")]?.code == .referenceViolation)
+            // Its own failure is what the failures of its children began with.
+            guard case .failure(let error)? = result.saveResults[noteID("e")] else {
+                Issue.record("the child of what failed is saved")
+                continue
+            }
+            #expect(error.partialErrors.values.map(\.code) == [.invalidArguments])
+        }
     }
 
     @Test func `a parent is looked for before the tag is looked at`() async throws {

@@ -1,4 +1,5 @@
 import Stratus
+import StratusFiles
 import StratusJournal
 import Support
 import Testing
@@ -18,7 +19,36 @@ import Testing
         try await database.save(record)
         try await database.save(note("bare", type: "Bare"))
         try await development.close()
+        try makeProduction(store)
         return try store.open(creating: false, environment: .production)
+    }
+
+    /// A store of the other environment with the same schema.
+    private func makeProduction(_ store: DiskStore) throws {
+        let storage = try LocalStorage(
+            at: "store", .writing(creating: false), on: store.disk.process())
+        var manifest = try #require(try Journal.newestManifest(in: storage))
+        manifest.environment = .production
+        manifest.generation += 1
+        manifest.set(nil)
+        try storage.put(manifest.fileName, manifest.encoded())
+        storage.close()
+    }
+
+    @Test func `the environment is part of the store, and checked where a caller names one`()
+        async throws
+    {
+        let store = DiskStore()
+        try await store.open(environment: .production).close()
+        #expect(try store.openReadOnly().environment == .production)
+        #expect(try store.open(environment: nil).environment == .production)
+        store.disk.killProcesses()
+        let error = await failure { try store.open(environment: .development) }
+        #expect(error.code == .invalidArguments)
+        #expect(
+            error.reason
+                == "expected a store of the environment development, found one of production")
+        try await store.open(environment: .production).close()
     }
 
     @Test func `in production a save with an unknown type or field has no effect`() async throws {

@@ -77,6 +77,21 @@ import Testing
         #expect(try await again.privateDatabase(for: "alice").allRecords().count == 51)
     }
 
+    @Test func `a checkpoint of a store without commits has nothing to do`() async throws {
+        let store = DiskStore()
+        for _ in 0..<2 {
+            let container = try store.open()
+            try await container.checkpoint()
+            #expect(try await container.indexStatistics().checkpoint == nil)
+            try await container.close()
+        }
+        let container = try store.open()
+        _ = try await fill(container, 1)
+        try await container.checkpoint()
+        #expect(try await container.indexStatistics().checkpoint != nil)
+        try await container.close()
+    }
+
     @Test func `commits and checkpoints at once all get their answer`() async throws {
         let store = DiskStore()
         let container = try store.open()
@@ -217,6 +232,29 @@ import Testing
         try await again.close()
         #expect(try findings(store).isEmpty)
         #expect(try await hash(store.open(creating: false)) == before)
+    }
+
+    @Test func `a checkpoint of another version is thrown away`() async throws {
+        let store = DiskStore()
+        let container = try store.open()
+        _ = try await fill(container, 100)
+        try await container.checkpoint()
+        let before = try await hash(container)
+        try await container.close()
+        let storage = try LocalStorage(
+            at: "store", .writing(creating: false), on: store.disk.process())
+        var manifest = try #require(try Journal.newestManifest(in: storage))
+        var checkpoint = try #require(manifest.checkpoint)
+        #expect(checkpoint.state[0] == 1)
+        checkpoint.state[0] = 2
+        manifest.generation += 1
+        manifest.set(checkpoint)
+        try storage.put(manifest.fileName, manifest.encoded())
+        storage.close()
+        let again = try store.open(creating: false)
+        #expect(again.recoveryReport.discardedCheckpoint?.kind == "checkpoint.refused")
+        #expect(again.recoveryReport.checkpoint == nil)
+        #expect(try await hash(again) == before)
     }
 
     @Test func `a checkpoint of no use is named, and costs only time`() async throws {

@@ -90,7 +90,7 @@ struct DiskStore {
 
     /// Opens the store as a process of its own, or as `process`.
     func open(
-        creating: Bool = true, environment: Container.Environment = .development,
+        creating: Bool = true, environment: Container.Environment? = nil,
         as process: SimulatedProcess? = nil
     ) throws -> Container {
         let storage = try LocalStorage(

@@ -3,12 +3,13 @@ import Testing
 
 /// Semantics 1.3.
 @Suite struct ZoneTests {
-    @Test func `a local zone can do nothing, a saved one is atomic and has a feed`() async throws {
+    @Test func `a local zone can do nothing, a saved one everything`() async throws {
         let database = try Container.inMemory().privateDatabase(for: "alice")
         let local = RecordZone(zoneID: notes)
         #expect(local.capabilities == [])
         let saved = try await database.save(local)
-        #expect(saved.capabilities == [.fetchChanges, .atomic])
+        #expect(
+            saved.capabilities == [.fetchChanges, .atomic, .sharing, .zoneWideSharing])
         #expect(try await database.recordZone(for: notes) == saved)
     }
 

@@ -17,7 +17,7 @@ import Testing
             let path = place.path + "/store/" + words[1].split(separator: ":")[0]
             let byte = try #require(Int(words[1].split(separator: ":")[1]))
             var bytes = try Data(contentsOf: URL(filePath: path))
-            bytes[byte + 44] ^= 1
+            bytes[byte + 52] ^= 1
             try bytes.write(to: URL(filePath: path))
             offsets.append("\(type) \(words[0])")
         }

@@ -17,18 +17,18 @@ import Testing
         ("valid/segments", ExitCode.ok, "", "no damage in"),
         (
             "damaged/row-f-torn-tail", .ok,
-            "journal-0000000000000000, byte 5856: frame.header checksum; a write was cut off",
+            "journal-0000000000000000, byte 5864: frame.header checksum; a write was cut off",
             "no damage, but a torn tail, in"
         ),
         (
             "damaged/row-j-last-group", .differences,
-            "journal-0000000000000000, byte 5680: frame.payload checksum; the next opening for "
+            "journal-0000000000000000, byte 5688: frame.payload checksum; the next opening for "
                 + "writing ends the journal there, and something acknowledged may be missing",
             "1 finding"
         ),
         (
             "damaged/row-d-before-stated-end", .differences,
-            "journal-0000000000000000, byte 5184: frame.header checksum", "1 finding"
+            "journal-0000000000000000, byte 5192: frame.header checksum", "1 finding"
         ),
     ])
     func `the exit code is 1 where something is damaged or may be lost`(

@@ -25,6 +25,8 @@ def description(data):
         if not holds:
             raise Damage("index.description", "description", c.place)
 
+    need(c.varint() == 1)
+
     def bound():
         return dict(key=c.take(c.varint()), stamp=c.varint())
 
@@ -59,6 +61,8 @@ def in_use(journal):
         return set()
     c = Cursor(checkpoint["state"])
     try:
+        if c.varint() != 1:
+            return set()
         c.varint(), c.varint(), DECODERS[36](Cursor(c.take(c.varint())))
         runs = description(c.take(c.left()))
     except (Damage, UnicodeDecodeError):

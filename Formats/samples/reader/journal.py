@@ -62,9 +62,28 @@ class Cursor:
     def left(self):
         return len(self.data) - self.place
 
+    def extensions(self):
+        """Passes over what a newer version added."""
+        count, tag = self.varint(), -1
+        if not 1 <= count <= 255:
+            raise Damage("payload.content")
+        for _ in range(count):
+            before, tag = tag, self.varint()
+            if tag <= before:
+                raise Damage("payload.content")
+            self.take(self.varint())
+            if tag % 2 == 0:
+                raise Damage("format.newer extension")
+
     def end(self):
         if self.place != len(self.data):
             raise Damage("payload.content")
+
+
+def features(data, place, name):
+    """Refuses what only a reader may read that knows it: none is known."""
+    if u(data, place + 8, 4):
+        raise Damage("format.newer features %08x" % u(data, place + 8, 4), name, place + 8)
 
 
 class Manifest:
@@ -73,32 +92,35 @@ class Manifest:
             if not condition:
                 raise Damage("manifest." + kind, name, byte)
 
-        need(80 <= len(data), "length", len(data))
+        need(112 <= len(data), "length", len(data))
         need(len(data) <= 64 << 20, "length")
         need(data[:8] == bytes.fromhex("8953544d0d0a1a0a"), "magic")
         stated = int(name[9:], 16)
         count = u(data, 12, 4)
-        check = 72 + 56 * count
+        check = 104 + 56 * count
         need(count <= 1 << 20 and len(data) >= check + 8, "length", 12)
         need(xxh3_64_intdigest(data[:check], seed=stated) == u(data, check, 8), "checksum")
         if u(data, 10, 2) > VERSION:
             raise Damage(f"format.newer {u(data, 10, 2)}", name, 10)
+        features(data, 72, name)
         self.generation = u(data, 16, 8)
         need(self.generation == stated, "generation", 16)
-        self.store, self.epoch = data[24:40], u(data, 52, 4)
-        need(u(data, 50, 2) == 0, "reserved", 50)
+        self.store, self.epoch, self.incarnation = data[24:40], u(data, 52, 4), u(data, 48, 2)
+        need(data[50] in (1, 2), "environment", 50)
+        need(data[51] == 0, "reserved", 51)
+        need(u(data, 84, 4) == 0, "reserved", 84)
         need(self.generation < MASK and u(data, 48, 2) < 4096 and self.epoch < (1 << 32) - 1,
              "number", 48)
         self.segments = []
         for index in range(count):
-            place = 72 + 56 * index
+            place = 104 + 56 * index
             base, state, salt, end, first, last, zero = struct.unpack_from("<7Q", data, place)
             segment = dict(
                 base=base, state=state & 255, length=state >> 8, salt=salt, end=end,
                 chain=first, endChain=last, limit=base + (state >> 8) // 8,
                 file="journal-%016x" % base, first=base + 512)
             need(
-                1 <= segment["state"] <= 4 and segment["length"] <= 1 << 32 and base < 1 << 52
+                1 <= segment["state"] <= 4 and segment["length"] <= 1 << 28 and base < 1 << 52
                 and zero == 0 and base <= end <= segment["limit"], "segment", place)
             need(segment["state"] in (2, 3) or index == count - 1, "order", place)
             need(not self.segments or self.segments[-1]["limit"] <= base, "order", place)
@@ -149,20 +171,23 @@ def frame(data, place, end, offset, salt):
     """The header of a whole frame, its payload not yet looked at; or the name of the fault."""
     if place + 40 > min(end, len(data)):
         return "frame.length"
-    head = data[place:place + 40]
+    last = data[place + 23] >= 0x80
+    at = 32 if last else 24
+    if place + at + 16 > min(end, len(data)):
+        return "frame.length"
+    head = data[place:place + at + 16]
     if not any(head):
         return "frame.no frame"
     if xxh3_64_intdigest(head[8:], seed=(salt + offset) & MASK) != u(head, 0, 8):
         return "frame.header checksum"
     f = dict(check=u(head, 8, 8), length=u(head, 16, 4), ordinal=u(head, 20, 4) & 0x7FFFFFFF,
-             last=head[23] >= 0x80, version=u(head, 24, 8), zone=u(head, 32, 4), kind=head[36],
-             offset=offset, place=place)
-    f["end"] = place + (40 + f["length"] + 7) // 8 * 8
+             last=last, version=u(head, at, 8), zone=u(head, at + 8, 4), kind=head[at + 12],
+             time=u(head, 24, 8) if last else None, offset=offset, place=place, content=place + at)
+    f["end"] = place + (at + 16 + f["length"] + 7) // 8 * 8
     f["entry"] = f["kind"] & 0x7F >= 32
     for fault, broken in [
         ("field length", f["length"] > 16 << 20), ("field kind", f["kind"] == 0),
-        ("field flags", head[37]), ("field keyNumber", u(head, 38, 2)),
-        ("field length", f["last"] and f["length"] < 8),
+        (f"newer flags {head[at + 13]}", head[at + 13]), ("field reserved", u(head, at + 14, 2)),
         ("field ordinal", not f["entry"] and (f["ordinal"] or f["last"])),
         ("length", f["end"] > end),
     ]:
@@ -175,22 +200,19 @@ def whole(data, place, end, offset, salt):
     f = frame(data, place, end, offset, salt)
     if isinstance(f, str):
         return f
-    if xxh3_64_intdigest(data[place + 24:f["end"]]) != f["check"]:
+    if xxh3_64_intdigest(data[f["content"]:f["end"]]) != f["check"]:
         return "frame.payload checksum"
-    if any(data[place + 40 + f["length"]:f["end"]]):
+    start = f["content"] + 16
+    if any(data[start + f["length"]:f["end"]]):
         return "frame.field padding"
-    f["payload"] = data[place + 40:place + 40 + f["length"] - (8 if f["last"] else 0)]
-    f["time"] = u(data, place + 40 + f["length"] - 8, 8) if f["last"] else None
+    f["payload"] = data[start:start + f["length"]]
     return f
 
 
 def refuse_field(data, segment, fault, offset):
-    """Refuses what no crash makes: checksums that hold, and a field that the format forbids."""
-    if fault.startswith("frame.field"):
-        place = (offset - segment["base"]) * 8
-        end = place + (40 + u(data, place + 16, 4) + 7) // 8 * 8
-        if xxh3_64_intdigest(data[place + 24:end]) == u(data, place + 8, 8):
-            raise Damage(fault, segment["file"], place, offset)
+    """Refuses what no crash makes: a checksum that holds, and a field that the format forbids."""
+    if fault.startswith(("frame.field", "frame.newer")):
+        raise Damage(fault, segment["file"], (offset - segment["base"]) * 8, offset)
 
 
 def group(data, segment, place, epoch, chain):
@@ -206,7 +228,7 @@ def group(data, segment, place, epoch, chain):
     g = dict(zip(("epoch", "count", "length", "durable", "chain"),
                  struct.unpack("<IIQQQ", f["payload"])))
     g["end"] = place + g["length"]
-    if (not 72 <= g["length"] <= 1 << 32 or g["length"] % 8 or g["end"] > segment["length"]
+    if (not 72 <= g["length"] <= 1 << 28 or g["length"] % 8 or g["end"] > segment["length"]
             or g["durable"] > offset or g["epoch"] < epoch):
         return None, [], "group.fields", offset
     if g["chain"] != chain:
@@ -278,9 +300,12 @@ class Journal:
         need(xxh3_64_intdigest(data[:4088]) == u(data, 4088, 8), "segment.checksum")
         if u(data, 10, 2) > VERSION:
             raise Damage(f"format.newer {u(data, 10, 2)}", name, 10)
+        features(data, 96, name)
+        if u(data, 60, 4) != 1:
+            raise Damage(f"format.newer layout {u(data, 60, 4)}", name, 60)
         length = u(data, 40, 8)
-        need(16384 <= length <= 1 << 32 and length % 4096 == 0, "segment.size", 40)
-        need(u(data, 12, 4) == 4096 and not any(data[60:64] + data[96:4088]),
+        need(16384 <= length <= 1 << 28 and length % 4096 == 0, "segment.size", 40)
+        need(u(data, 12, 4) == 4096 and not any(data[108:4088]),
              "segment.reserved", 96)
         need((u(data, 32, 8), data[16:32], u(data, 48, 8), length, u(data, 80, 8)) == (
             segment["base"], self.manifest.store, segment["salt"], segment["length"],
@@ -398,8 +423,9 @@ class Journal:
             if f["kind"] in DECODERS:
                 try:
                     f["decoded"] = DECODERS[f["kind"]](Cursor(f["payload"]))
-                except (Damage, UnicodeDecodeError):
-                    raise f["damage"]
+                except (Damage, UnicodeDecodeError) as fault:
+                    newer = str(fault).startswith("format.newer")
+                    raise damage(str(fault)) if newer else f["damage"]
             if not f["entry"]:
                 continue
             if f["kind"] == 36:

@@ -11,17 +11,22 @@ def token_line(line):
         data = base64.b64decode(line, validate=True)
     except ValueError:
         return "refused base64"
+    if len(data) < 2:
+        return "refused length"
+    scope, amid = data[1] & 127, data[1] >> 7
+    length = (38 if scope == 1 else 34) + 8 * amid
+    floor = u(data, length - 12, 8) if amid else 0
     for word, holds in [
-        ("length", len(data) == 46), ("format", data[:1] == b"\1"),
-        ("scope", data[1:2] in (b"\1", b"\2")),
-        ("checksum", xxh3_64_intdigest(data[:42]) & 0xFFFFFFFF
-         == int.from_bytes(data[42:], "little")),
+        ("format", data[0] == 1), ("scope", scope in (1, 2)), ("length", len(data) == length),
+        ("checksum", xxh3_64_intdigest(data[:-4]) & 0xFFFFFFFF == u(data, len(data) - 4, 4)),
+        ("fetchFloor", floor or not amid),
     ]:
         if not holds:
             return "refused " + word
-    scope, high, low, database, zone, position, head = struct.unpack_from("<BQQIIQQ", data, 1)
+    high, low, database = struct.unpack_from("<QQI", data, 2)
+    zone, position = struct.unpack_from("<IQ", data, 22) if scope == 1 else (0, u(data, 22, 8))
     return (f"{[0, 'zone', 'database'][scope]} store {high:016x}{low:016x} database {database} "
-            f"zone {zone} position {position} fetchFloor {head}")
+            f"zone {zone} position {position} fetchFloor {floor}")
 
 
 def system_fields(data):

@@ -37,6 +37,12 @@ def ended(c, decoded):
     return decoded
 
 
+def known(bits, mask, word):
+    """Other bits are of a newer format."""
+    if bits & ~mask:
+        raise Damage("format.newer " + word)
+
+
 def owners(c):
     found = [(c.varint(32), c.text()) for _ in range(c.varint())]
     keys = [(number, name.encode()) for number, name in found]
@@ -45,7 +51,8 @@ def owners(c):
 
 
 def record(c):
-    r, flags = {}, c.number(1)
+    r, flags = {}, c.varint(32)
+    known(flags, 511, "flags")
     need(flags & 1 or not flags & 2)
     need(flags & 2 or not flags & 48)
     r["type"], r["modifier"], r["modified"] = c.varint(32), c.varint(32), c.signed()
@@ -61,8 +68,10 @@ def record(c):
     r["formerOwners"] = owners(c) if flags & 32 else None
     r["origin"] = (c.varint(32), c.varint()) if flags & 64 else None
     r["assets"] = (c.varint(), c.varint()) if flags & 128 else (0, 0)
-    need(max(r["assets"]) <= 1 << 60 and any(r["assets"]) == (flags >= 128))
+    need(max(r["assets"]) <= 1 << 60 and any(r["assets"]) == bool(flags & 128))
     need(flags & 2 or not r["assets"][1])
+    if flags & 256:
+        c.extensions()
     # What follows may also be checked when the record is read; see Record.md, "Validity".
     count = c.varint()
     need(count <= c.left() // 3)
@@ -79,8 +88,9 @@ def tombstone(c):
     t["replaced"] = c.varint(32)
     t["name"] = c.text()
     if c.left():
-        flags = c.number(1)
-        need(0 < flags < 16)
+        flags = c.varint(32)
+        need(flags)
+        known(flags, 15, "flags")
         t["parent"] = c.text() if flags & 1 else None
         t["owners"] = owners(c) if flags & 2 else []
         t["destination"] = c.varint(32) if flags & 4 else None
@@ -93,6 +103,9 @@ def zone(c):
     z = dict(number=c.varint(32), database=c.varint(32), state=c.number(1),
              capabilities=c.number(1), incarnation=c.number(2), name=c.text(least=1))
     need(z["number"] and 1 <= z["state"] <= 3 and z["incarnation"] < 4096)
+    known(z["capabilities"], 15, "capabilities")
+    if c.left():
+        c.extensions()
     return ended(c, z)
 
 
@@ -101,8 +114,10 @@ def identity(c):
 
 
 def user(c):
-    number, name, _ = c.varint(32), identity(c), c.signed()
+    number, name, _, _ = c.varint(32), identity(c), c.signed(), c.text()
     need(number)
+    if c.left():
+        c.extensions()
     return ended(c, (number, name))
 
 
@@ -235,14 +250,15 @@ def text(t):
 
 
 def token(scope, store, database, number, position):
-    data = bytes([1, scope]) + store + struct.pack("<IIQQ", database, number, position, 0)
+    data = bytes([1, scope]) + store + struct.pack("<I", database)
+    data += (struct.pack("<I", number) if scope == 1 else b"") + struct.pack("<Q", position)
     data += struct.pack("<I", xxh3_64_intdigest(data) & 0xFFFFFFFF)
     return "token " + base64.b64encode(data).decode()
 
 
 class Store:
     def __init__(self, journal):
-        self.store = journal.manifest.store
+        self.store, self.incarnation = journal.manifest.store, journal.manifest.incarnation
         self.users, self.names, self.zones, self.byName, self.entries = {}, [], {}, {}, {}
         self.activity, self.marks, places = {}, [], {}
         self.chunks = Chunks(journal.files, self.store, places)
@@ -314,7 +330,8 @@ class Store:
         lines += [f"zone-{'deleted' if z['state'] == 2 else 'purged'} {z['name']}"
                   for _, z in feed
                   if z["state"] != 1 and z["capabilities"] & 1 and z["name"] not in living]
-        return lines + [token(2, self.store, database, 0, feed[-1][0] if feed else 0)]
+        last = self.incarnation << 52 | feed[-1][0] if feed else 0
+        return lines + [token(2, self.store, database, 0, last)]
 
     def fields(self, f):
         return sorted((self.names[number], kind, data) for number, kind, data
@@ -360,7 +377,7 @@ def describe(files):
         store = Store(j)
     except Damage as damage:
         lines = ["opens no"] + ([f"row {damage.row}"] if damage.row else [])
-        newer = damage.kind.startswith(("format.newer", "frame.unknown kind"))
+        newer = damage.kind.startswith(("format.newer", "frame.newer", "frame.unknown kind"))
         cause = "newerFormat" if newer else "damaged"
         return lines + [f"cause {cause}", damage.line()]
     listed = {s["file"] for s in j.manifest.segments} | {j.name} | in_use(j)

@@ -12,7 +12,7 @@ extension ChangeToken {
         /// It is of another zone, of one of the same name before it was deleted, or from before
         /// the zone was made.
         case zone
-        /// It is of a copy of the zone that went another way.
+        /// It is of a copy of the zone or of the store that went another way.
         case incarnation
         /// It is from a future that a crash took.
         case future
@@ -30,11 +30,10 @@ extension ChangeToken {
             throw StoreError.expired(
                 .zone, "the token is of another zone, or of one before it was deleted")
         }
-        let version = Version(rawValue: position)
-        guard version == .none || version.incarnation == zone.incarnation else {
+        guard position == .none || position.incarnation == zone.incarnation else {
             throw StoreError.expired(.incarnation, "the token is of another copy of the zone")
         }
-        try check(version.offset, reading)
+        try check(position.offset, reading)
     }
 
     /// The same of a database's, by its number; 0 where its owner has never written.
@@ -43,9 +42,12 @@ extension ChangeToken {
             throw StoreError.expired(
                 .kind, "the token of a zone is none of a database", .invalidArguments)
         }
-        if self.database == 0, position == 0, storeID == reading.identity.storeID { return }
+        if self.database == 0, position == .none, storeID == reading.identity.storeID { return }
         try check(database: database, reading)
-        try check(JournalOffset(rawValue: position), reading)
+        guard position == .none || position.incarnation == reading.identity.incarnation else {
+            throw StoreError.expired(.incarnation, "the token is of another copy of the store")
+        }
+        try check(position.offset, reading)
     }
 
     private func check(database: UInt32, _ reading: StoreReading) throws(StoreError) {

@@ -18,40 +18,41 @@ public struct ChangeToken: Hashable, Sendable {
     var database: UInt32
     /// 0 in the token of a database.
     var zone: UInt32
-    /// Everything at or below was seen: a version in a zone, an offset in a database.
-    var position: UInt64
-    /// Of a fetch that has more pages, in the same measure as ``position``: what was deleted at or
-    /// below it, the caller never knew or was told of before the fetch. 0 at the end of a fetch.
-    private(set) var fetchFloor: UInt64 = 0
+    /// A version: everything at or below was seen. A database's counts the changes of its zones by
+    /// their offsets, with the incarnation of the store.
+    var position: Version
+    /// Of a fetch that has more pages: what was deleted at or below it, the caller never knew or was
+    /// told of before the fetch. ``Version/none`` at the end of a fetch.
+    private(set) var fetchFloor = Version.none
 
     private static let format: UInt8 = 1
-    private static let length = 46
-    private static let checkedLength = length - 4
+    /// Of the byte that tells the scope: a fetch floor follows.
+    private static let amidFetch: UInt8 = 0x80
 
     init(zone: ZonePlace, at version: Version, of identity: StoreIdentity) {
         scope = .zone
         storeID = identity.storeID
         database = zone.database
         self.zone = zone.number
-        position = version.rawValue
+        position = version
     }
 
-    init(database: UInt32, at offset: JournalOffset, of identity: StoreIdentity) {
+    init(database: UInt32, at version: Version, of identity: StoreIdentity) {
         scope = .database
         storeID = identity.storeID
         self.database = database
         zone = 0
-        position = offset.rawValue
+        position = version
     }
 
     /// The floor of a fetch that begins or goes on with the token.
-    var floor: UInt64 { fetchFloor == 0 ? position : fetchFloor }
+    var floor: Version { fetchFloor == .none ? position : fetchFloor }
 
     /// Goes on at `position` in a fetch with that floor, or is at its end.
-    mutating func advance(to position: UInt64?, floor: UInt64, moreComing: Bool) {
+    mutating func advance(to position: Version?, floor: Version, moreComing: Bool) {
         if let position { self.position = position }
-        // No entry has the version or offset 1, which stands for the beginning.
-        fetchFloor = moreComing ? max(floor, 1) : 0
+        // No entry has the version 1, which stands for the beginning.
+        fetchFloor = moreComing ? max(floor, Version(rawValue: 1)) : .none
     }
 
     /// The token that ``data`` gave.
@@ -59,22 +60,36 @@ public struct ChangeToken: Hashable, Sendable {
     /// - Throws: ``StoreError`` with `invalidArguments` and the place where the bytes are no token.
     public init(data: Data) throws(StoreError) {
         let bytes = [UInt8](data)
-        let span = bytes.span
-        guard bytes.count == Self.length else {
-            throw Self.damaged("length", byte: min(bytes.count, Self.length))
-        }
+        guard bytes.count >= 2 else { throw Self.damaged("length", byte: bytes.count) }
         guard bytes[0] == Self.format else { throw Self.damaged("format", byte: 0) }
-        guard let scope = Scope(rawValue: bytes[1]) else { throw Self.damaged("scope", byte: 1) }
+        guard let scope = Scope(rawValue: bytes[1] & ~Self.amidFetch) else {
+            throw Self.damaged("scope", byte: 1)
+        }
+        let isAmidFetch = bytes[1] & Self.amidFetch != 0
+        let length = Self.length(scope, isAmidFetch: isAmidFetch)
+        guard bytes.count == length else {
+            throw Self.damaged("length", byte: min(bytes.count, length))
+        }
+        let span = bytes.span
+        let checked = length - 4
         guard
-            UInt32(truncatingIfNeeded: Checksum.xxh3(span, in: 0..<Self.checkedLength))
-                == span.uint32(at: Self.checkedLength)
-        else { throw Self.damaged("checksum", byte: Self.checkedLength) }
+            UInt32(truncatingIfNeeded: Checksum.xxh3(span, in: 0..<checked))
+                == span.uint32(at: checked)
+        else { throw Self.damaged("checksum", byte: checked) }
         self.scope = scope
         storeID = StoreID(high: span.uint64(at: 2), low: span.uint64(at: 10))
         database = span.uint32(at: 18)
-        zone = span.uint32(at: 22)
-        position = span.uint64(at: 26)
-        fetchFloor = span.uint64(at: 34)
+        zone = scope == .zone ? span.uint32(at: 22) : 0
+        let place = scope == .zone ? 26 : 22
+        position = Version(rawValue: span.uint64(at: place))
+        guard isAmidFetch else { return }
+        fetchFloor = Version(rawValue: span.uint64(at: place + 8))
+        guard fetchFloor != .none else { throw Self.damaged("fetchFloor", byte: place + 8) }
+    }
+
+    /// In bytes, with the checksum.
+    private static func length(_ scope: Scope, isAmidFetch: Bool) -> Int {
+        34 + (scope == .zone ? 4 : 0) + (isAmidFetch ? 8 : 0)
     }
 
     private static func damaged(_ kind: String, byte: Int) -> StoreError {
@@ -85,15 +100,16 @@ public struct ChangeToken: Hashable, Sendable {
 
     /// The token as bytes.
     public var data: Data {
-        var writer = ByteWriter(capacity: Self.length)
+        let isAmidFetch = fetchFloor != .none
+        var writer = ByteWriter(capacity: Self.length(scope, isAmidFetch: isAmidFetch))
         writer.uint8(Self.format)
-        writer.uint8(scope.rawValue)
+        writer.uint8(scope.rawValue | (isAmidFetch ? Self.amidFetch : 0))
         writer.uint64(storeID.high)
         writer.uint64(storeID.low)
         writer.uint32(database)
-        writer.uint32(zone)
-        writer.uint64(position)
-        writer.uint64(fetchFloor)
+        if scope == .zone { writer.uint32(zone) }
+        writer.uint64(position.rawValue)
+        if isAmidFetch { writer.uint64(fetchFloor.rawValue) }
         writer.uint32(UInt32(truncatingIfNeeded: Checksum.xxh3(writer.bytes.span)))
         return Data(writer.bytes)
     }

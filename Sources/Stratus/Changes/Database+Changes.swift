@@ -109,10 +109,10 @@ extension DatabaseSnapshot {
         }
         if let token { try token.check(against: zone, reading) }
         if let point { try point.check(against: zone, reading) }
-        let since = token.map { Version(rawValue: $0.position) } ?? .none
-        let end = point.map { Version(rawValue: $0.position) }
+        let since = token?.position ?? .none
+        let end = point?.position
         // A fetch without a token reports nothing that was gone when it began.
-        let floor = token?.floor ?? (end ?? reading.lastVersion(of: zone)).rawValue
+        let floor = token?.floor ?? end ?? reading.lastVersion(of: zone)
         var changes = RecordZoneChanges(
             changeToken: token ?? ChangeToken(zone: zone, at: .none, of: reading.identity))
         changes.isFullSnapshot = token == nil
@@ -122,8 +122,8 @@ extension DatabaseSnapshot {
         let page = try reading.feed(of: zone, since: since, asOf: end, Page(resultsLimit))
         changes.moreComing = page.moreComing
         changes.changeToken.advance(
-            to: page.places.last?.version.rawValue, floor: floor, moreComing: page.moreComing)
-        let places = page.places.filter { !$0.isDeleted || $0.version.rawValue > floor }
+            to: page.places.last?.version, floor: floor, moreComing: page.moreComing)
+        let places = page.places.filter { !$0.isDeleted || $0.version > floor }
         let types = types.map { Set($0.compactMap { reading.schema.number($0) }) }
         var users = UserNames(reading)
         changes.modifications.reserveCapacity(places.count)
@@ -133,7 +133,7 @@ extension DatabaseSnapshot {
                 changes.modifications.append(
                     try reading.record(entry, in: id, &users).showing(desiredKeys))
             } else if let deletion = try reading.deletion(
-                entry, after: Version(rawValue: floor), of: types, in: id)
+                entry, after: floor, of: types, in: id)
             {
                 changes.deletions.append(deletion)
             }
@@ -154,24 +154,26 @@ extension DatabaseSnapshot {
         if let token { try token.check(against: owner ?? 0, reading) }
         var changes = DatabaseChanges(
             changeToken: token
-                ?? ChangeToken(database: owner ?? 0, at: .zero, of: reading.identity))
+                ?? ChangeToken(database: owner ?? 0, at: .none, of: reading.identity))
         // A token of nobody's database, from before its owner first wrote, begins at the beginning.
         changes.changeToken.database = owner ?? 0
         changes.isFullSnapshot = token == nil
         guard let database = owner else { return changes }
-        let since = JournalOffset(rawValue: token?.position ?? 0)
+        let since = (token?.position ?? .none).offset
         let page = try reading.databaseFeed(of: database, since: since, Page(resultsLimit))
-        let floor = token?.floor ?? reading.last.rawValue
+        let incarnation = reading.identity.incarnation
+        let floor = token?.floor ?? Version(incarnation: incarnation, offset: reading.last)
         changes.moreComing = page.moreComing
         changes.changeToken.advance(
-            to: page.zones.last?.0.rawValue, floor: floor, moreComing: page.moreComing)
+            to: page.zones.last.map { Version(incarnation: incarnation, offset: $0.0) },
+            floor: floor, moreComing: page.moreComing)
         for (offset, place) in page.zones {
             let zoneID = RecordZone.ID(zoneName: try reading.zoneEntry(place).name)
             if place.isAlive {
                 if place.capabilities.contains(.fetchChanges) {
                     changes.modifications.append(zoneID)
                 }
-            } else if offset.rawValue > floor, place.capabilities.contains(.fetchChanges),
+            } else if offset > floor.offset, place.capabilities.contains(.fetchChanges),
                 try reading.isLast(place, named: zoneID.zoneName)
             {
                 changes.deletions.append(
@@ -189,7 +191,7 @@ extension DatabaseSnapshot {
         let reading = try reading
         let zone = try zone(id, reading)
         try token.check(against: try reading.database(scope) ?? 0, reading)
-        let offset = JournalOffset(rawValue: token.position)
+        let offset = token.position.offset
         guard zone.offset <= offset else {
             throw StoreError.expired(.zone, "the zone was made after the token")
         }

@@ -14,6 +14,8 @@ public struct StoreInformation: Sendable {
     public var created: Date
     /// Of the journal and the manifest.
     public var formatVersion: Int
+    /// What a save may bring.
+    public var environment: Container.Environment
     /// Where the journal ends, as an offset.
     public var head: UInt64
     /// How many segments it has, and their bytes together.
@@ -38,7 +40,8 @@ extension Container {
         return StoreInformation(
             storeID: reading.identity.storeID.description,
             created: Date(timeIntervalSince1970: Double(reading.identity.created) / 1_000_000),
-            formatVersion: Int(JournalVersion.current), head: reading.head.rawValue,
+            formatVersion: Int(JournalVersion.current), environment: environment,
+            head: reading.head.rawValue,
             segmentCount: reading.view.segments.count,
             journalLength: reading.view.segments.reduce(0) { $0 + $1.limit.bytes(since: $1.base) },
             userCount: Int(reading.userCount), zoneCount: Int(reading.zoneCount),
@@ -67,12 +70,15 @@ extension Container {
             skipsDamaged: skipsDamaged)
     }
 
-    /// The user record name of a user of the store. Numbers begin with 1 and have no gaps.
-    package func userRecordName(number: UInt32) throws(StoreError) -> String {
-        guard let user = try reading.waiting.user(number) else {
+    /// The user record name of a user of the store, and the name that the host gave first; nil
+    /// where that was the record name. Numbers begin with 1 and have no gaps.
+    package func user(
+        number: UInt32
+    ) throws(StoreError) -> (recordName: String, hostName: String?) {
+        guard let user = try reading.waiting.userEntry(number) else {
             throw StoreError(.internalError, "the index does not name user \(number)")
         }
-        return user.recordName
+        return (UserID(bits: user.bits).recordName, user.hostName.isEmpty ? nil : user.hostName)
     }
 
     /// Whether `user` ever wrote to the store.

@@ -194,6 +194,8 @@ final class IndexMaintainer: Sendable {
         }
         // Not now, where a segment is full and the next one could not be begun.
         guard let coming = state.coming else {
+            // Of a store without commits there is nothing to spare an opening.
+            if committer.withStage({ $0.writer.manifest.segments.isEmpty }) { return }
             state.failure = StoreError(.quotaExceeded, "the journal has no room to go on")
             return
         }

@@ -37,7 +37,7 @@ struct NumberAssignment {
             return nil
         }
         let number = reading.userCount + 1 + UInt32(newUsers.count)
-        newUsers.append(UserEntry(number: number, bits: user.bits, created: role.now / 1000))
+        newUsers.append(UserEntry(number: number, user: user, created: role.now / 1000))
         return number
     }
 

@@ -59,7 +59,7 @@ struct RecordBatch: RecordedRequest {
             failTogether(failures, &preparation)
             return preparation
         }
-        if !isAtomic, let again = again(without: parents.failures(after: preparation)) {
+        if !isAtomic, let again = again(without: try parents.failures(after: preparation)) {
             preparation.again = again
             return preparation
         }

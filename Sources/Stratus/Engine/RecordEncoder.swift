@@ -229,12 +229,11 @@ struct RecordEncoder {
         payload: (inout ByteWriter) -> Void
     ) throws(StoreError) -> Int {
         var length = 0
-        // The commit time may follow the payload.
-        let room = role.payloadLimit - FrameFormat.timeLength
+        let room = role.payloadLimit
         do {
             try preparation.buffer.append(
                 kind, zone: zone.number, incarnation: zone.incarnation,
-                limit: min(room, allowed) + FrameFormat.timeLength
+                limit: min(room, allowed)
             ) { writer in
                 let start = writer.count
                 payload(&writer)

@@ -11,6 +11,9 @@ struct StoreCheckpoint: Sendable {
     var zoneCount: UInt32
     var userCount: UInt32
 
+    /// Of the state's form and of what the keyspaces hold: another one is of no use.
+    static let version: UInt32 = 1
+
     /// Of the fold as it is now.
     init(_ state: FoldState, at position: JournalPosition) {
         self.position = position
@@ -25,6 +28,7 @@ struct StoreCheckpoint: Sendable {
     func manifest(of index: OrderedIndex) -> Manifest.Checkpoint? {
         guard index.leftMemoryThrough < position.offset.rawValue else { return nil }
         var writer = ByteWriter()
+        writer.varint(Self.version)
         writer.varint(zoneCount)
         writer.varint(userCount)
         var names = ByteWriter()
@@ -44,7 +48,7 @@ extension FoldState {
         lease = IndexLease(released)
     }
 
-    /// What a manifest kept; nil where it makes no sense. New tables get numbers from `firstNumber`
+    /// What a manifest kept; nil where it is of another version or makes no sense. New tables get numbers from `firstNumber`
     /// on.
     init?(
         _ checkpoint: Manifest.Checkpoint, _ store: TableStore, firstNumber: UInt64 = 1,
@@ -53,6 +57,7 @@ extension FoldState {
         let span = checkpoint.state.span
         var cursor = ByteCursor()
         do {
+            guard try cursor.varint32(span) == StoreCheckpoint.version else { return nil }
             let zoneCount = try cursor.varint32(span)
             let userCount = try cursor.varint32(span)
             let length = try cursor.count(span, upTo: cursor.remaining(span))

@@ -178,6 +178,21 @@ struct StoreReading: Sendable {
         }
     }
 
+    /// What the entry of a user says; nil where there is no user of that number.
+    func userEntry(_ number: UInt32) throws(StoreError) -> UserEntry? {
+        guard let value = try value(.userNumber(number)) else { return nil }
+        let entry: JournalEntry
+        do {
+            entry = try view.entry(at: JournalOffset(rawValue: value.stamp), mode)
+        } catch {
+            throw StoreError(translating: error)
+        }
+        guard let user = entry.withPayload({ try? UserEntry($0) }) else {
+            throw StoreError.damaged(entry)
+        }
+        return user
+    }
+
     func zoneEntry(_ place: ZonePlace) throws(StoreError) -> ZoneEntry {
         let entry: JournalEntry
         do {
@@ -244,14 +259,18 @@ extension JournalEntry {
 struct StoreIdentity: Sendable {
     var storeID: StoreID
     var secret: UInt64
+    var userSeed: Hash128
     var incarnation: UInt16
+    var environment: Manifest.Environment
     /// In microseconds since 1970.
     var created: Int64
 
     init(_ manifest: Manifest) {
         storeID = manifest.storeID
         secret = manifest.secret
+        userSeed = manifest.userSeed
         incarnation = manifest.incarnation
+        environment = manifest.environment
         created = manifest.created
     }
 
@@ -327,9 +346,17 @@ extension StoreError {
 }
 
 extension StoreError {
-    /// An entry whose checksum holds and whose payload makes no sense.
+    /// An entry whose checksum holds and whose payload cannot be decoded.
     static func damaged(_ entry: JournalEntry) -> StoreError {
-        StoreError(.damaged(entry.damage(.payload("content"))))
+        var numbers = NumberCheck()
+        do throws(FormatError) {
+            try entry.withPayload { payload throws(FormatError) in
+                try ProjectionRegistry.store.validate(payload, of: entry, &numbers)
+            }
+        } catch {
+            return StoreError(JournalError(entry.damage(JournalDamage.Kind(error))))
+        }
+        return StoreError(.damaged(entry.damage(.payload("content"))))
     }
 }
 

@@ -71,6 +71,10 @@ package struct StoreVerification: Sendable {
             progress(entry.offset.bytes(since: .zero), length)
             return payloads.fault(of: entry, isBehindDamage: isBehindDamage)
         }
+        // Whether anything is damaged only a version can tell that knows all of it.
+        if let newer = verifier.findings.first(where: \.damage.isNewer) {
+            throw JournalError.newerFormat(newer.damage)
+        }
         findings = verifier.findings.map {
             Finding(place: StoreError.Place($0.damage), severity: Finding.Severity($0.severity))
         }

@@ -1,6 +1,13 @@
 internal import StratusBytes
 internal import StratusJournal
 
+extension JournalDamage.Kind {
+    /// What it means that the payload of an entry cannot be decoded.
+    init(_ error: FormatError) {
+        self = if case .newer(let what) = error { .newerEntry(what) } else { .payload("content") }
+    }
+}
+
 /// Checks the payloads of all entries of a journal, in their order: their form, and that what they
 /// use by number is known (rules 1 to 4 of `Formats/Record.md`, "Validity").
 struct PayloadCheck {
@@ -11,22 +18,23 @@ struct PayloadCheck {
 
     init(_ registry: ProjectionRegistry) { self.registry = registry }
 
-    /// What is wrong with the payload of an entry whose frame is whole: `kind`, `content`, or what
-    /// has a number that is not known.
-    mutating func fault(of entry: JournalEntry, isBehindDamage: Bool) -> StaticString? {
+    /// What is wrong with an entry whose frame is whole: its kind or something in it is not known,
+    /// its payload has no meaning, or it uses a number that is not known.
+    mutating func fault(of entry: JournalEntry, isBehindDamage: Bool) -> JournalDamage.Kind? {
         let isReliable = numbers.isReliable && !isBehindDamage
         if entry.kind.isEntry, entry.header.ordinal == 0 { numbers = committed }
         numbers.isReliable = isReliable
         defer { if entry.header.isLast { committed = numbers } }
+        guard registry.mayRead(entry.kind) else { return .unknownKind(entry.kind.rawValue) }
         numbers.beginEntry()
         do throws(FormatError) {
             try entry.withPayload { bytes throws(FormatError) in
                 try registry.validate(bytes, of: entry, &numbers)
             }
-            return numbers.fault
+            return numbers.fault.map(JournalDamage.Kind.payload)
         } catch {
             if registry.definesNumbers(entry.kind) { numbers.isReliable = false }
-            return error == .value("kind") ? "kind" : "content"
+            return JournalDamage.Kind(error)
         }
     }
 }

@@ -73,14 +73,16 @@ package struct ProjectionRegistry: Sendable {
         return keyspaces[number]?.name ?? "keyspace \(number)"
     }
 
-    /// Fails with `.value("kind")` for a kind that is unknown and must not be.
+    /// Whether frames of a kind are known, or may be passed over.
+    func mayRead(_ kind: EntryKind) -> Bool {
+        kinds[Int(kind.rawValue)].owner != nil || kind.mayBeIgnored || kind == .trailer
+    }
+
+    /// Checks the payload of an entry of a kind that is known; of others there is nothing to check.
     func validate(
         _ payload: Span<UInt8>, of entry: JournalEntry, _ numbers: inout NumberCheck
     ) throws(FormatError) {
-        guard let owner = kinds[Int(entry.kind.rawValue)].owner else {
-            if entry.kind.mayBeIgnored || entry.kind == .trailer { return }
-            throw .value("kind")
-        }
+        guard let owner = kinds[Int(entry.kind.rawValue)].owner else { return }
         if isInZone(entry.kind) { numbers.useZone(entry.zone) }
         try owner.validate(payload, of: entry, &numbers)
     }

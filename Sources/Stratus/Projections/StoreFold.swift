@@ -88,7 +88,7 @@ struct StoreFold: JournalFold, Sendable {
                 try projections[place].apply(&entry, payload, to: &state)
             }
         } catch {
-            throw .payload("content")
+            throw JournalDamage.Kind(error)
         }
     }
 

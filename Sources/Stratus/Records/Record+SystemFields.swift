@@ -122,7 +122,7 @@ private struct SystemFieldsFormat {
         case .truncated: "truncated"
         case .integer: "integer"
         case .text: "text"
-        case .value(let field): "\(field)"
+        case .value(let field), .newer(let field): "\(field)"
         }
     }
 }

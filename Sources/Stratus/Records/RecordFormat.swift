@@ -5,14 +5,16 @@ internal import StratusJournal
 /// What stands before the fields in the entry of a record: `Formats/Record.md`, "Record".
 struct RecordHead: Equatable, Sendable {
     private enum Flag {
-        static let hasPrevious: UInt8 = 1
-        static let isUpdate: UInt8 = 2
-        static let hasParent: UInt8 = 4
-        static let hasOwners: UInt8 = 8
-        static let formerParent: UInt8 = 16
-        static let formerOwners: UInt8 = 32
-        static let isMoved: UInt8 = 64
-        static let hasAssets: UInt8 = 128
+        static let hasPrevious: UInt32 = 1
+        static let isUpdate: UInt32 = 2
+        static let hasParent: UInt32 = 4
+        static let hasOwners: UInt32 = 8
+        static let formerParent: UInt32 = 16
+        static let formerOwners: UInt32 = 32
+        static let isMoved: UInt32 = 64
+        static let hasAssets: UInt32 = 128
+        static let hasExtensions: UInt32 = 256
+        static let known: UInt32 = 511
     }
 
     var type: UInt32
@@ -63,7 +65,7 @@ struct RecordHead: Equatable, Sendable {
     func write(
         name: String, parent: String?, links: LinkChange = LinkChange(), to writer: inout ByteWriter
     ) {
-        var flags: UInt8 = 0
+        var flags: UInt32 = 0
         if previous != .none { flags |= Flag.hasPrevious }
         if isUpdate { flags |= Flag.isUpdate }
         if parent != nil { flags |= Flag.hasParent }
@@ -72,7 +74,7 @@ struct RecordHead: Equatable, Sendable {
         if links.formerOwners != nil { flags |= Flag.formerOwners }
         if origin != nil { flags |= Flag.isMoved }
         if assetBytes != nil || formerAssetBytes != nil { flags |= Flag.hasAssets }
-        writer.uint8(flags)
+        writer.varint(flags)
         writer.varint(type)
         writer.varint(modifier)
         writer.signedVarint(modified)
@@ -99,7 +101,8 @@ struct RecordHead: Equatable, Sendable {
     /// Reads the head and leaves the cursor at the field table. Makes no texts: every save and
     /// every opening passes here.
     init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
-        let flags = try cursor.uint8(bytes)
+        let flags = try cursor.varint32(bytes)
+        guard flags & ~Flag.known == 0 else { throw .newer("flags") }
         type = try cursor.varint32(bytes)
         modifier = try cursor.varint32(bytes)
         modified = try cursor.signedVarint(bytes)
@@ -130,7 +133,7 @@ struct RecordHead: Equatable, Sendable {
     }
 
     private mutating func readLinks(
-        _ flags: UInt8, _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
+        _ flags: UInt32, _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
     ) throws(FormatError) {
         let changes = flags & (Flag.formerParent | Flag.formerOwners) != 0
         guard !changes || isUpdate else { throw .value("flags") }
@@ -148,6 +151,7 @@ struct RecordHead: Equatable, Sendable {
             origin = MoveOrigin(zone: zone, version: Version(rawValue: try cursor.varint(bytes)))
         }
         if flags & Flag.hasAssets != 0 { try readAssets(bytes, &cursor) }
+        if flags & Flag.hasExtensions != 0 { try ExtensionBlock.skip(bytes, &cursor) }
     }
 
     private mutating func readAssets(

@@ -25,11 +25,11 @@ struct Tombstone: Equatable, Sendable {
     var takenBytes: Int { replacedLength + (assetBytes ?? 0) }
 
     private enum Flag {
-        static let hasParent: UInt8 = 1
-        static let hasOwners: UInt8 = 2
-        static let isMoved: UInt8 = 4
-        static let hadAssets: UInt8 = 8
-        static let known: UInt8 = 15
+        static let hasParent: UInt32 = 1
+        static let hasOwners: UInt32 = 2
+        static let isMoved: UInt32 = 4
+        static let hadAssets: UInt32 = 8
+        static let known: UInt32 = 15
     }
 
     func write(to writer: inout ByteWriter) {
@@ -39,13 +39,13 @@ struct Tombstone: Equatable, Sendable {
         writer.varint(previous.rawValue)
         writer.varint(replacedLength)
         writer.countedText(name)
-        var flags: UInt8 = 0
+        var flags: UInt32 = 0
         if parent != nil { flags |= Flag.hasParent }
         if !owners.isEmpty { flags |= Flag.hasOwners }
         if destination != nil { flags |= Flag.isMoved }
         if assetBytes != nil { flags |= Flag.hadAssets }
         if flags == 0 { return }
-        writer.uint8(flags)
+        writer.varint(flags)
         if let parent { writer.countedText(parent) }
         if !owners.isEmpty { OwnerLink.write(owners, to: &writer) }
         if let destination { writer.varint(destination) }
@@ -70,8 +70,9 @@ struct Tombstone: Equatable, Sendable {
         replacedLength = Int(try cursor.varint32(bytes))
         name = try cursor.text(bytes, upTo: 255)
         if cursor.remaining(bytes) > 0 {
-            let flags = try cursor.uint8(bytes)
-            guard flags != 0, flags & ~Flag.known == 0 else { throw .value("flags") }
+            let flags = try cursor.varint32(bytes)
+            guard flags != 0 else { throw .value("flags") }
+            guard flags & ~Flag.known == 0 else { throw .newer("flags") }
             if flags & Flag.hasParent != 0 { parent = try cursor.text(bytes, upTo: 255) }
             if flags & Flag.hasOwners != 0 { owners = try OwnerLink.read(bytes, &cursor) }
             if flags & Flag.isMoved != 0 { destination = try cursor.varint32(bytes) }

@@ -49,22 +49,41 @@ struct ParentCheck {
 
     /// The saves that fail since their parents were to be saved and failed, after all that is wrong
     /// with them alone. Each error says why its parent failed, and where all of it began.
-    func failures(after preparation: Preparation) -> [Int: StoreError] {
+    func failures(after preparation: Preparation) throws(StoreError) -> [Int: StoreError] {
         var failures: [Int: StoreError] = [:]
         for start in dependents.keys.sorted() {
-            guard case .failed(let cause) = preparation.results[start] else { continue }
-            var failed = [(item: start, reason: cause)]
-            while let (parent, reason) = failed.popLast() {
+            guard case .failed(let error) = preparation.results[start] else { continue }
+            var failed = [(item: start, reason: error, cause: error)]
+            while let (parent, reason, cause) = failed.popLast() {
                 for item in dependents[parent] ?? []
                 where failures[item] == nil && !preparation.results[item].hasFailed {
-                    let error = StoreError.afterFailure(of: reason, begunBy: cause)
+                    let own = try contentFailure(of: item, preparation.results[item])
+                    let error = (own ?? StoreError.afterFailure(of: reason, begunBy: cause))
                         .with(batch.items[item].recordID)
                     failures[item] = error
-                    failed.append((item, error))
+                    failed.append((item, error, own == nil ? cause : error))
                 }
             }
         }
         return failures
+    }
+
+    /// What is wrong with type and fields of a save that was not encoded yet.
+    private func contentFailure(
+        of item: Int, _ result: ItemResult
+    ) throws(StoreError) -> StoreError? {
+        guard case .save(let record, let rule) = batch.items[item],
+            case .planned(let plan) = result
+        else { return nil }
+        let isInsert = if case .insert = plan { true } else { false }
+        do throws(StoreError) {
+            try NumberAssignment(reading, .readOnly).check(
+                record, rule.policy, isInsert: isInsert, of: batch)
+            return nil
+        } catch {
+            if error.wouldBlock { throw error }
+            return error
+        }
     }
 }
 

@@ -13,7 +13,7 @@ extension RecordBatch {
         if preparation.needsCommitter { return }
         if encoder.links.isEmpty { return encoder.finish(&preparation) }
         var late = encoder.failures
-        if !isAtomic { late.merge(parents.failures(after: preparation)) { first, _ in first } }
+        if !isAtomic { late.merge(try parents.failures(after: preparation)) { first, _ in first } }
         if late.isEmpty || isAtomic {
             late.merge(try addCascade(&encoder, &preparation, sink: sink)) { first, _ in first }
         }

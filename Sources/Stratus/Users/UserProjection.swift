@@ -45,6 +45,9 @@ struct UserProjection: Projection {
     static func describe(
         _ payload: Span<UInt8>, _ kind: EntryKind, _ schema: Schema
     ) throws(FormatError) -> EntryDescription {
-        EntryDescription(detail: UserID(bits: try UserEntry(payload).bits).recordName)
+        let user = try UserEntry(payload)
+        let recordName = UserID(bits: user.bits).recordName
+        return EntryDescription(
+            detail: user.hostName.isEmpty ? recordName : "\(recordName) \(user.hostName)")
     }
 }

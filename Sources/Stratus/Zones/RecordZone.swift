@@ -59,7 +59,6 @@ public struct RecordZone: Hashable, Sendable {
 }
 
 extension RecordZone.Capabilities {
-    /// Of a zone that a user made. Sharing comes with shares.
-    static let custom: Self = [.fetchChanges, .atomic]
-    static let known: Self = [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
+    /// All, which a zone has that a user made.
+    static let custom: Self = [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
 }

@@ -58,9 +58,9 @@ struct ZoneEntry: Equatable, Sendable {
         incarnation = try cursor.uint16(bytes)
         name = try cursor.text(bytes, upTo: 255)
         guard number > 0, number < 1 << 31, database < 1 << 31, !name.isEmpty,
-            incarnation < 1 << 12,
-            capabilities.isSubset(of: .known)
+            incarnation < 1 << 12
         else { throw .value("zone") }
-        try cursor.end(bytes)
+        guard capabilities.isSubset(of: .custom) else { throw .newer("capabilities") }
+        try ExtensionBlock.end(bytes, &cursor)
     }
 }

@@ -37,8 +37,8 @@ extension Manifest {
         package static let filePrefix = "index-"
         /// The longest state.
         package static let stateLimit = 32 << 20
-        static let fileLimit = 1 << 16
-        private static let nameLimit = 255
+        package static let fileLimit = 1 << 16
+        package static let nameLimit = 255
         private static let fixedLength = 64
     }
 

@@ -1,27 +1,43 @@
 internal import StratusBytes
 
 /// The layout of a frame: `Formats/Journal.md`, "Frames".
+///
+/// A frame is its place in the journal and in its commit, which a copy of it changes, and its
+/// content, which a copy keeps with its checksum.
 package enum FrameFormat {
     static let headerChecksum = 0
     static let payloadChecksum = 8
     static let length = 16
     static let ordinal = 20
-    /// From here to the end of the frame the payload's checksum holds, wherever the frame lies.
-    static let content = 24
-    static let version = 24
-    static let zone = 32
-    static let kind = 36
-    static let flags = 37
-    static let keyNumber = 38
-    package static let headerLength = 40
-
+    /// Only an entry flagged last has it: its content begins 8 bytes later.
+    static let time = 24
     static let lastFlag: UInt32 = 1 << 31
-    /// An entry flagged last ends with the time of its commit.
-    package static let timeLength = 8
+
+    // Of the content.
+    static let version = 0
+    static let zone = 8
+    static let kind = 12
+    static let flags = 13
+    static let reserved = 14
+    private static let contentHeaderLength = 16
+
+    /// Where the content begins in a frame.
+    static func content(isLast: Bool) -> Int { isLast ? 32 : 24 }
+
+    /// Everything before the payload, in bytes: of an entry that is not flagged last, and the
+    /// most.
+    package static let headerLength = 40
+    static let greatestHeaderLength = 48
+    static func headerLength(isLast: Bool) -> Int {
+        content(isLast: isLast) + contentHeaderLength
+    }
+
     /// The longest payload, in any segment.
     package static let payloadLimit = 16 << 20
 
-    package static func frameLength(payload: Int) -> Int { (headerLength + payload + 7) & ~7 }
+    package static func frameLength(payload: Int, isLast: Bool = false) -> Int {
+        (headerLength(isLast: isLast) + payload + 7) & ~7
+    }
 
     static func seed(salt: UInt64, offset: JournalOffset) -> UInt64 { salt &+ offset.rawValue }
 }
@@ -31,16 +47,24 @@ package struct FrameHeader: Equatable, Sendable {
     package var kind: EntryKind
     package var zone: UInt32
     package var version: Version
-    /// Of the payload, in bytes, the commit time included.
+    /// In bytes.
     package var payloadLength: Int
     /// The entry's place in its commit, from 0.
     package var ordinal: UInt32
-    /// Whether the commit ends here.
-    package var isLast: Bool
+    /// In microseconds since 1970. Only the last entry of a commit has it.
+    package var commitTime: Int64?
     package var payloadChecksum: UInt64
 
+    /// Whether the commit ends here.
+    package var isLast: Bool { commitTime != nil }
+
+    /// Everything before the payload, in bytes.
+    var headerLength: Int { FrameFormat.headerLength(isLast: isLast) }
+
     /// Header, payload and padding, in bytes.
-    package var frameLength: Int { FrameFormat.frameLength(payload: payloadLength) }
+    package var frameLength: Int {
+        FrameFormat.frameLength(payload: payloadLength, isLast: isLast)
+    }
 }
 
 /// Why bytes are no frame.
@@ -51,11 +75,23 @@ package enum FrameFault: Error, Equatable, Sendable {
     case payloadChecksum
     /// The checksum holds, and yet a field has a value that the format does not allow.
     case field(StaticString)
+    /// The checksum holds, and the frame has flags that this version does not know.
+    case newerFlags(UInt8)
     /// The frame would end behind the place where it may.
     case length
 
     package static func == (left: FrameFault, right: FrameFault) -> Bool {
         left.description == right.description
+    }
+}
+
+extension FrameFault {
+    /// Whether the header's checksum holds: the frame was written so, and no crash does that.
+    var isOfWholeHeader: Bool {
+        switch self {
+        case .field, .newerFlags: true
+        case .zero, .headerChecksum, .payloadChecksum, .length: false
+        }
     }
 }
 
@@ -66,6 +102,7 @@ extension FrameFault: CustomStringConvertible {
         case .headerChecksum: "header checksum"
         case .payloadChecksum: "payload checksum"
         case .field(let name): "field \(name)"
+        case .newerFlags(let flags): "newer flags \(flags)"
         case .length: "length"
         }
     }
@@ -78,9 +115,13 @@ extension FrameHeader {
     package init(
         _ bytes: Span<UInt8>, at place: Int, end: Int, offset: JournalOffset, salt: UInt64
     ) throws(FrameFault) {
-        guard place + FrameFormat.headerLength <= min(bytes.count, end) else { throw .length }
+        let limit = min(bytes.count, end)
+        guard place + FrameFormat.headerLength <= limit else { throw .length }
         let stated = bytes.uint64(at: place)
-        let checked = place + FrameFormat.payloadChecksum..<place + FrameFormat.headerLength
+        let isLast = Self.isLast(bytes, at: place)
+        let headerEnd = place + FrameFormat.headerLength(isLast: isLast)
+        guard headerEnd <= limit else { throw .length }
+        let checked = place + FrameFormat.payloadChecksum..<headerEnd
         if stated == 0, bytes.isZero(in: checked) { throw .zero }
         let seed = FrameFormat.seed(salt: salt, offset: offset)
         guard Checksum.xxh3(bytes, in: checked, seed: seed) == stated else {
@@ -89,11 +130,12 @@ extension FrameHeader {
         self.init(decoding: bytes, at: place)
         guard payloadLength <= FrameFormat.payloadLimit else { throw .field("length") }
         guard kind.rawValue != 0 else { throw .field("kind") }
-        guard bytes.uint8(at: place + FrameFormat.flags) == 0 else { throw .field("flags") }
-        guard bytes.uint16(at: place + FrameFormat.keyNumber) == 0 else {
-            throw .field("keyNumber")
+        let content = place + FrameFormat.content(isLast: isLast)
+        let flags = bytes.uint8(at: content + FrameFormat.flags)
+        guard flags == 0 else { throw .newerFlags(flags) }
+        guard bytes.uint16(at: content + FrameFormat.reserved) == 0 else {
+            throw .field("reserved")
         }
-        guard !isLast || payloadLength >= FrameFormat.timeLength else { throw .field("length") }
         guard kind.isEntry || (ordinal == 0 && !isLast) else { throw .field("ordinal") }
         // An entry was written at its own offset first, or is a copy of an earlier one.
         guard !kind.isEntry || (version.offset > .zero && version.offset <= offset) else {
@@ -106,23 +148,29 @@ extension FrameHeader {
     init(decoding bytes: Span<UInt8>, at place: Int) {
         payloadChecksum = bytes.uint64(at: place + FrameFormat.payloadChecksum)
         payloadLength = Int(bytes.uint32(at: place + FrameFormat.length))
-        let position = bytes.uint32(at: place + FrameFormat.ordinal)
-        ordinal = position & ~FrameFormat.lastFlag
-        isLast = position & FrameFormat.lastFlag != 0
-        version = Version(rawValue: bytes.uint64(at: place + FrameFormat.version))
-        zone = bytes.uint32(at: place + FrameFormat.zone)
-        kind = EntryKind(rawValue: bytes.uint8(at: place + FrameFormat.kind))
+        ordinal = bytes.uint32(at: place + FrameFormat.ordinal) & ~FrameFormat.lastFlag
+        let isLast = Self.isLast(bytes, at: place)
+        commitTime = isLast ? bytes.uint64(at: place + FrameFormat.time).asInt64 : nil
+        let content = place + FrameFormat.content(isLast: isLast)
+        version = Version(rawValue: bytes.uint64(at: content + FrameFormat.version))
+        zone = bytes.uint32(at: content + FrameFormat.zone)
+        kind = EntryKind(rawValue: bytes.uint8(at: content + FrameFormat.kind))
+    }
+
+    /// Whether the frame at `place` says that its commit ends there.
+    static func isLast(_ bytes: Span<UInt8>, at place: Int) -> Bool {
+        bytes.uint32(at: place + FrameFormat.ordinal) & FrameFormat.lastFlag != 0
     }
 
     /// Verifies the payload of the frame whose header lies at `place`.
     package func verifyPayload(_ bytes: Span<UInt8>, at place: Int) throws(FrameFault) {
         let end = place + frameLength
         guard end <= bytes.count else { throw .length }
-        let content = place + FrameFormat.content..<end
+        let content = place + FrameFormat.content(isLast: isLast)..<end
         guard Checksum.xxh3(bytes, in: content) == payloadChecksum else {
             throw .payloadChecksum
         }
-        let padding = place + FrameFormat.headerLength + payloadLength..<end
+        let padding = place + headerLength + payloadLength..<end
         guard bytes.isZero(in: padding) else { throw .field("padding") }
     }
 }

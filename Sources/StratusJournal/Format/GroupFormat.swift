@@ -32,9 +32,9 @@ package struct GroupHeader: Equatable, Sendable {
         epoch = try cursor.uint32(bytes)
         frameCount = try cursor.uint32(bytes)
         let length = try cursor.uint64(bytes)
-        guard length >= UInt64(Self.frameLength), length % 8 == 0, length <= 1 << 26 else {
-            throw .value("length")
-        }
+        guard length >= UInt64(Self.frameLength), length % 8 == 0,
+            length <= UInt64(SegmentHeader.greatestLength)
+        else { throw .value("length") }
         lengthInBytes = Int(length)
         durableThrough = JournalOffset(rawValue: try cursor.uint64(bytes))
         chain = try cursor.uint64(bytes)

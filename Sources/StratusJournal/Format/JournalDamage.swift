@@ -1,3 +1,5 @@
+internal import StratusBytes
+
 /// Bytes on disk that are not what was written, and where.
 package struct JournalDamage: Error, Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
@@ -23,6 +25,12 @@ package struct JournalDamage: Error, Equatable, Sendable {
         case unknownKind(UInt8)
         /// Written in a format of this version, which is newer than this code reads.
         case newerFormat(UInt16)
+        /// Uses features of this set, of which this code does not know all.
+        case newerFeatures(UInt32)
+        /// A segment whose entries lie in a way that this code does not know.
+        case newerLayout(UInt32)
+        /// An entry with something in its payload that this code does not know and may not ignore.
+        case newerEntry(StaticString)
         /// An entry whose frame is whole and whose payload has no meaning.
         case payload(StaticString)
         /// In a file of the layer above; the word is its own.
@@ -39,6 +47,16 @@ package struct JournalDamage: Error, Equatable, Sendable {
     package var byte: Int
     /// The same place in the journal, where it has one.
     package var offset: JournalOffset?
+
+    /// Whether the bytes may be right, and a newer version knows what they mean.
+    package var isNewer: Bool {
+        switch kind {
+        case .newerFormat, .newerFeatures, .newerLayout, .newerEntry, .unknownKind,
+            .frame(.newerFlags):
+            true
+        default: false
+        }
+    }
 
     package init(_ kind: Kind, file: String, byte: Int, offset: JournalOffset? = nil) {
         self.kind = kind
@@ -64,6 +82,9 @@ extension JournalDamage.Kind {
         case .fileLength: "file.length"
         case .unknownKind(let kind): "frame.unknown kind \(kind)"
         case .newerFormat(let version): "format.newer \(version)"
+        case .newerFeatures(let features): "format.newer features \(Hex.encode(features))"
+        case .newerLayout(let layout): "format.newer layout \(layout)"
+        case .newerEntry(let what): "format.newer \(what)"
         case .payload(let field): "payload.\(field)"
         case .above(let word): word
         }

@@ -1,4 +1,4 @@
-internal import StratusBytes
+package import StratusBytes
 
 /// What a store consists of: small, written whole, a file of its own for each generation.
 ///
@@ -36,16 +36,30 @@ package struct Manifest: Equatable, Sendable {
         package var isEmpty: Bool { state == .ended && end == firstGroup }
     }
 
+    /// What a save may bring; said once, when the store is made.
+    package enum Environment: UInt8, Sendable {
+        /// New types and fields.
+        case development = 1
+        /// What the schema has already.
+        case production = 2
+    }
+
     package var generation: UInt64
     package var storeID: StoreID
     /// Seeds the hashes of names, so that nobody outside can make them collide.
     package var secret: UInt64
+    /// Makes the identities of users out of the names that the host gives them. Copies of a store
+    /// keep it, so that users keep their identities there.
+    package var userSeed: Hash128
     /// Higher in each restored copy of a store, so that copies share no tags.
     package var incarnation: UInt16
+    package var environment: Environment
     /// How often the store was opened for writing.
     package var epoch: UInt32
     /// When the store was made, in microseconds since 1970.
     package var created: Int64
+    /// A writer keeps those that it does not know.
+    package var features = FeatureSet()
     /// In order of their offsets; together they cover the journal. None before the first commit.
     package var segments: [Segment]
     /// Where an opening may begin to read.
@@ -54,13 +68,16 @@ package struct Manifest: Equatable, Sendable {
     package private(set) var checkpointDamage: JournalDamage?
 
     package init(
-        generation: UInt64, storeID: StoreID, secret: UInt64, incarnation: UInt16, epoch: UInt32,
-        created: Int64, segments: [Segment]
+        generation: UInt64, storeID: StoreID, secret: UInt64, userSeed: Hash128,
+        incarnation: UInt16, environment: Environment, epoch: UInt32, created: Int64,
+        segments: [Segment]
     ) {
         self.generation = generation
         self.storeID = storeID
         self.secret = secret
+        self.userSeed = userSeed
         self.incarnation = incarnation
+        self.environment = environment
         self.epoch = epoch
         self.created = created
         self.segments = segments
@@ -75,9 +92,10 @@ package struct Manifest: Equatable, Sendable {
     package static let filePrefix = "manifest-"
     static let magic: [UInt8] = [0x89, 0x53, 0x54, 0x4d, 0x0d, 0x0a, 0x1a, 0x0a]
     private static let segmentLength = 56
-    private static let fixedLength = 72
+    private static let featuresPlace = 72
+    private static let fixedLength = featuresPlace + FeatureSet.length + 16
     /// A million segments: more than 64 TiB.
-    private static let segmentLimit = 1 << 20
+    package static let segmentLimit = 1 << 20
 
     package static func fileName(generation: UInt64) -> String {
         filePrefix + Hex.encode(generation)
@@ -90,6 +108,11 @@ package struct Manifest: Equatable, Sendable {
     }
 
     package var fileName: String { Self.fileName(generation: generation) }
+
+    /// Fails where the store has features that only forbid writing, and this code does not know.
+    func checkWriting() throws(JournalDamage) {
+        try features.checkWriting(file: fileName, at: Self.featuresPlace)
+    }
 
     /// The segment to which a writer appends, once it has written anything.
     var active: Segment? { segments.last.flatMap { $0.state == .active ? $0 : nil } }
@@ -116,10 +139,13 @@ package struct Manifest: Equatable, Sendable {
         writer.uint64(storeID.low)
         writer.uint64(secret)
         writer.uint16(incarnation)
-        writer.uint16(0)
+        writer.uint8(environment.rawValue)
+        writer.uint8(0)
         writer.uint32(epoch)
         writer.int64(created)
         writer.uint64(UInt64(checkpoint.count))
+        features.write(to: &writer)
+        writer.hash(userSeed)
         for segment in segments {
             writer.uint64(segment.base.rawValue)
             writer.uint64(UInt64(segment.lengthInBytes) << 8 | UInt64(segment.state.rawValue))
@@ -157,14 +183,22 @@ extension Manifest {
         guard span.uint16(at: 10) <= JournalVersion.current else {
             throw JournalDamage(.newerFormat(span.uint16(at: 10)), file: name, byte: 10)
         }
+        features = try FeatureSet(span, at: Self.featuresPlace, file: name)
         generation = span.uint64(at: 16)
         guard generation == stated else { throw damage("generation", 16) }
         storeID = StoreID(high: span.uint64(at: 24), low: span.uint64(at: 32))
         secret = span.uint64(at: 40)
+        userSeed = Hash128(high: span.uint64(at: 88), low: span.uint64(at: 96))
         incarnation = span.uint16(at: 48)
+        guard let environment = Environment(rawValue: span.uint8(at: 50)) else {
+            throw damage("environment", 50)
+        }
+        self.environment = environment
         epoch = span.uint32(at: 52)
         created = span.uint64(at: 56).asInt64
-        guard span.uint16(at: 50) == 0 else { throw damage("reserved", 50) }
+        guard span.uint8(at: 51) == 0, span.uint32(at: 84) == 0 else {
+            throw damage("reserved", span.uint8(at: 51) == 0 ? 84 : 51)
+        }
         // An opening counts generation and epoch up by one.
         guard generation < .max, incarnation < 1 << 12, epoch < .max else {
             throw damage("number", 48)
@@ -194,7 +228,8 @@ extension Manifest.Segment {
     fileprivate init?(_ span: Span<UInt8>, at place: Int) {
         let length = span.uint64(at: place + 8)
         guard let state = Manifest.SegmentState(rawValue: UInt8(length & 0xff)),
-            length >> 8 <= 1 << 28, span.uint64(at: place) < JournalOffset.limit,
+            length >> 8 <= SegmentHeader.greatestLength,
+            span.uint64(at: place) < JournalOffset.limit,
             span.uint64(at: place + 48) == 0
         else { return nil }
         self.init(

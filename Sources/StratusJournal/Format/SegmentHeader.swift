@@ -40,9 +40,19 @@ package struct SegmentHeader: Equatable, Sendable {
     /// Microseconds since 1970.
     package var created: Int64
 
+    /// How the entries of a segment lie.
+    private enum Layout {
+        /// In the order in which they were written, each at its offset.
+        static let appended: UInt32 = 1
+    }
+
+    /// Of a file, in bytes.
+    package static let leastLength = 16 << 10
+    package static let greatestLength = 256 << 20
     /// The header fills what a file system writes at once, so that no later write touches it.
     package static let length = 4096
     private static let checksumPlace = length - 8
+    private static let featuresPlace = 96
     /// A changed first byte or line ending shows that a file was treated as text.
     static let magic: [UInt8] = [0x89, 0x53, 0x54, 0x4a, 0x0d, 0x0a, 0x1a, 0x0a]
 
@@ -73,11 +83,12 @@ package struct SegmentHeader: Equatable, Sendable {
         writer.uint64(UInt64(lengthInBytes))
         writer.uint64(salt)
         writer.uint32(epoch)
-        writer.uint32(0)
+        writer.uint32(Layout.appended)
         writer.uint64(predecessorBase.rawValue)
         writer.uint64(predecessorEnd.rawValue)
         writer.uint64(chain)
         writer.int64(created)
+        FeatureSet().write(to: &writer)
         writer.zeros(Self.checksumPlace - writer.count)
         writer.uint64(Checksum.xxh3(writer.bytes.span))
         return writer.bytes
@@ -100,10 +111,14 @@ package struct SegmentHeader: Equatable, Sendable {
         guard span.uint16(at: 10) <= JournalVersion.current else {
             throw damage(.newerFormat(span.uint16(at: 10)), 10)
         }
+        _ = try FeatureSet(span, at: Self.featuresPlace, file: name)
+        guard span.uint32(at: 60) == Layout.appended else {
+            throw damage(.newerLayout(span.uint32(at: 60)), 60)
+        }
         storeID = StoreID(high: span.uint64(at: 16), low: span.uint64(at: 24))
         base = JournalOffset(rawValue: span.uint64(at: 32))
         let length = span.uint64(at: 40)
-        guard length >= 16 << 10, length <= 1 << 28, length % 4096 == 0 else {
+        guard length >= Self.leastLength, length <= Self.greatestLength, length % 4096 == 0 else {
             throw damage(.segmentHeader("size"), 40)
         }
         lengthInBytes = Int(length)
@@ -114,7 +129,8 @@ package struct SegmentHeader: Equatable, Sendable {
         chain = span.uint64(at: 80)
         created = span.uint64(at: 88).asInt64
         guard base.rawValue < JournalOffset.limit, span.uint32(at: 12) == UInt32(Self.length),
-            span.uint32(at: 60) == 0, span.isZero(in: 96..<Self.checksumPlace)
+            span.uint32(at: Self.featuresPlace + 12) == 0,
+            span.isZero(in: Self.featuresPlace + FeatureSet.length..<Self.checksumPlace)
         else { throw damage(.segmentHeader("reserved"), 96) }
     }
 

@@ -33,21 +33,17 @@ package struct JournalEntry: Sendable {
             offset: offset)
     }
 
-    /// The payload without the commit time.
+    /// In microseconds since 1970. Only the last entry of a commit has it.
+    package var commitTime: Int64? { header.commitTime }
+
+    /// Where the payload lies in ``bytes``.
     package var payloadRange: Range<Int> {
-        let start = place + FrameFormat.headerLength
-        let time = header.isLast ? FrameFormat.timeLength : 0
-        return start..<start + header.payloadLength - time
+        let start = place + header.headerLength
+        return start..<start + header.payloadLength
     }
 
-    /// A copy of the payload without the commit time.
+    /// A copy of the payload.
     package var payload: [UInt8] { Array(bytes[payloadRange]) }
-
-    /// Microseconds since 1970; only the last entry of a commit has it.
-    package var commitTime: Int64? {
-        guard header.isLast else { return nil }
-        return Int64(bitPattern: bytes.span.uint64(at: payloadRange.upperBound))
-    }
 
     /// Gives `body` the payload, without a copy.
     package func withPayload<Result, Failure: Error>(

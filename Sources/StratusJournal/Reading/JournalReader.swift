@@ -263,8 +263,9 @@ package struct JournalReader<Fold: JournalFold> {
                     reader?.refresh()
                     continue
                 }
-                // Its checksums hold, so it was written so: no crash does that.
-                if case .frame(.field) = fault.damage.kind { throw JournalError(fault.damage) }
+                if case .frame(let frame) = fault.damage.kind, frame.isOfWholeHeader {
+                    throw JournalError(fault.damage)
+                }
                 // Whoever reads along comes here again and again until somebody writes.
                 if decided == fault.damage { return }
                 decided = fault.damage

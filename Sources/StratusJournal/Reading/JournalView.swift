@@ -175,11 +175,12 @@ package struct JournalView: Sendable {
     ) throws(JournalError) -> JournalEntry {
         guard let segment = segment(at: offset) else { throw .noEntry(offset) }
         let place = offset.bytes(since: segment.base)
-        let bytes = try read(place..<place + FrameFormat.headerLength, of: segment, mode)
+        let room = segment.end.bytes(since: offset)
+        let length = min(FrameFormat.greatestHeaderLength, room)
+        let bytes = try read(place..<place + length, of: segment, mode)
         guard
             let header = try? FrameHeader(
-                bytes.span, at: 0, end: segment.end.bytes(since: offset), offset: offset,
-                salt: segment.listed.salt)
+                bytes.span, at: 0, end: room, offset: offset, salt: segment.listed.salt)
         else { throw .noEntry(offset) }
         return try entry(at: offset, frameLength: header.frameLength, mode)
     }

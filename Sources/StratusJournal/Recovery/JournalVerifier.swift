@@ -7,7 +7,9 @@ package import StratusFiles
 package struct JournalVerifier {
     /// Says what is wrong with an entry's payload, if anything; is told whether something before it
     /// could not be read.
-    package typealias Check = (_ entry: JournalEntry, _ isBehindDamage: Bool) -> StaticString?
+    package typealias Check = (
+        _ entry: JournalEntry, _ isBehindDamage: Bool
+    ) -> JournalDamage.Kind?
 
     package private(set) var findings: [JournalFinding] = []
     package private(set) var segmentCount = 0
@@ -139,8 +141,7 @@ package struct JournalVerifier {
         switch row {
         case .behindStatedEnd, .cleanTail: return nil
         case .reorderedUnacknowledged, .lastGroupDamaged, .tornTail, .staleBytes:
-            // Its checksums hold, so it was written so: no crash does that.
-            if case .frame(.field) = fault.damage.kind { return .damage }
+            if case .frame(let fault) = fault.damage.kind, fault.isOfWholeHeader { return .damage }
             // What a living writer has not said to be durable may be on its way.
             if try isBeingWritten { return nil }
             return row == .tornTail || row == .staleBytes ? .tornTail : .possibleLoss
@@ -182,7 +183,7 @@ package struct JournalVerifier {
             func finding(_ kind: JournalDamage.Kind) {
                 findings.append(JournalFinding(entry.damage(kind)))
             }
-            if let fault = check(entry, isBroken) { finding(.payload(fault)) }
+            if let fault = check(entry, isBroken) { finding(fault) }
             if entry.kind == .trailer, isWhole, !holds(entry, in: group, of: segment) {
                 find(
                     JournalDamage(

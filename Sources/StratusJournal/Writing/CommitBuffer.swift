@@ -29,9 +29,9 @@ package struct CommitBuffer: Sendable {
 
     package var isEmpty: Bool { entryCount == 0 }
 
-    /// The bytes this commit takes in a group.
+    /// The bytes this commit takes in a group, with its time.
     package var lengthInBytes: Int {
-        isEmpty ? 0 : Self.finishedLength(frames.count, lastStart: lastStart, in: frames)
+        isEmpty ? 0 : frames.count + FrameFormat.content(isLast: true) - FrameFormat.time
     }
 
     /// Adds an entry; `payload` writes it. Fails with `.length` where it is too long.
@@ -50,7 +50,7 @@ package struct CommitBuffer: Sendable {
         frames.uint32(UInt32(kind.rawValue))
         payload(&frames)
         let length = frames.count - start - FrameFormat.headerLength
-        guard length + FrameFormat.timeLength <= limit else {
+        guard length <= limit else {
             frames.truncate(to: start)
             throw .length
         }
@@ -58,14 +58,5 @@ package struct CommitBuffer: Sendable {
         frames.pad(to: JournalOffset.unit)
         lastStart = start
         entryCount += 1
-    }
-
-    /// The length once the commit time is in the last entry.
-    private static func finishedLength(
-        _ count: Int, lastStart: Int, in frames: ByteWriter
-    ) -> Int {
-        let payload = frames.bytes.span.uint32(at: lastStart + FrameFormat.length)
-        return lastStart
-            + FrameFormat.frameLength(payload: Int(payload) + FrameFormat.timeLength)
     }
 }

@@ -44,14 +44,11 @@ package struct GroupBuilder: Sendable {
     ) -> JournalOffset {
         let start = frames.count
         let source = commit.frames.bytes.span
-        let lastPayload = Int(source.uint32(at: commit.lastStart + FrameFormat.length))
         if let time {
-            let end = commit.lastStart + FrameFormat.headerLength + lastPayload
-            frames.append(source.extracting(0..<end))
+            let place = commit.lastStart + FrameFormat.time
+            frames.append(source.extracting(0..<place))
             frames.int64(time)
-            frames.pad(to: JournalOffset.unit)
-            let last = start + commit.lastStart
-            frames.set(UInt32(lastPayload + FrameFormat.timeLength), at: last + FrameFormat.length)
+            frames.append(source.extracting(place..<source.count))
             totals.countCommit(at: time)
         } else {
             frames.append(source)
@@ -120,11 +117,8 @@ package struct GroupBuilder: Sendable {
                 let header = try? FrameHeader(
                     bytes, at: place, end: bytes.count, offset: offset, salt: salt)
             else { preconditionFailure("a group under construction holds whole frames") }
-            let time = header.isLast ? FrameFormat.timeLength : 0
-            let start = place + FrameFormat.headerLength
-            body(
-                header, offset,
-                bytes.extracting(start..<start + header.payloadLength - time))
+            let start = place + header.headerLength
+            body(header, offset, bytes.extracting(start..<start + header.payloadLength))
             place += header.frameLength
         }
     }
@@ -133,18 +127,20 @@ package struct GroupBuilder: Sendable {
     private mutating func finish(at place: Int) -> Int {
         let offset = base.advanced(byBytes: place)
         let length = Int(frames.bytes.span.uint32(at: place + FrameFormat.length))
-        let end = place + FrameFormat.frameLength(payload: length)
-        let incarnation = frames.bytes.span.uint64(at: place + FrameFormat.version)
+        let isLast = FrameHeader.isLast(frames.bytes.span, at: place)
+        let end = place + FrameFormat.frameLength(payload: length, isLast: isLast)
+        let content = place + FrameFormat.content(isLast: isLast)
+        let incarnation = frames.bytes.span.uint64(at: content + FrameFormat.version)
         frames.set(
             (incarnation & ~(JournalOffset.limit - 1)) | offset.rawValue,
-            at: place + FrameFormat.version)
-        let payload = Checksum.xxh3(
-            frames.bytes.span, in: place + FrameFormat.content..<end)
+            at: content + FrameFormat.version)
+        let payload = Checksum.xxh3(frames.bytes.span, in: content..<end)
         frames.set(payload, at: place + FrameFormat.payloadChecksum)
         payloadChecksums.append(payload)
         let header = Checksum.xxh3(
             frames.bytes.span,
-            in: place + FrameFormat.payloadChecksum..<place + FrameFormat.headerLength,
+            in: place + FrameFormat.payloadChecksum..<place
+                + FrameFormat.headerLength(isLast: isLast),
             seed: FrameFormat.seed(salt: salt, offset: offset))
         frames.set(header, at: place + FrameFormat.headerChecksum)
         return end

@@ -39,7 +39,7 @@ struct CrashDamage: CustomStringConvertible {
             let active = manifest.segments.last
         else { return nil }
         let length = disk.contents(store.path(manifest.fileName)).count
-        let checkpointPlace = 80 + 56 * manifest.segments.count
+        let checkpointPlace = manifest.checkpointPlace
         switch kind {
         case .manifest:
             file = manifest.fileName

@@ -36,7 +36,8 @@ extension Command {
                 "the limits that hold (default: unlimited)"),
             Option(
                 "environment", taking: .init("NAME", .oneOf(["development", "production"])),
-                "whether a save may bring types and fields (default: development)"),
+                "whether a save may bring types and fields: of a store that --create makes "
+                    + "(default: development); another one must be of it"),
         ],
         examples: [
             Example("stratus exec ./store --create", "Answers one request after the other."),

@@ -8,8 +8,7 @@ struct ListedDatabase {
     let number: Int
     /// Nil: the public database.
     let recordName: String?
-    /// What the host calls the owner. A store keeps no such names: only that of the usual user is
-    /// known, and one that the command line says.
+    /// What the host calls the owner; nil where it only ever gave the record name.
     let userName: String?
 
     /// For people: `public`, or the owner.
@@ -32,12 +31,10 @@ extension Invocation {
     func databases(of container: Container) throws -> [ListedDatabase] {
         guard !choosesDatabase else { return [listed(database(of: container), in: container)] }
         let users = try (0..<container.information.userCount).map { index in
-            let name = try container.userRecordName(number: UInt32(index + 1))
+            let user = try container.user(number: UInt32(index + 1))
             return ListedDatabase(
-                database: container.privateDatabase(for: name), number: index + 1,
-                recordName: name,
-                userName: name == container.userRecordName(for: Self.defaultUser)
-                    ? Self.defaultUser : nil)
+                database: container.privateDatabase(for: user.recordName), number: index + 1,
+                recordName: user.recordName, userName: user.hostName)
         }
         let everybodys = ListedDatabase(
             database: container.publicDatabase(as: user), number: 0, recordName: nil,

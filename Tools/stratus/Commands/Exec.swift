@@ -84,8 +84,8 @@ package enum Exec {
             let storage = try LocalStorage(at: path, .writing(creating: creating))
             return try Container(
                 writing: storage, creating: creating, durability: durability, profile: profile,
-                environment: invocation.value("environment") == "production"
-                    ? .production : .development,
+                environment: invocation.value("environment").flatMap(
+                    Container.Environment.init(rawValue:)),
                 options: options, steppedByCaller: isStepped, threadCount: Container.threadCount)
         } catch {
             throw StoreError(translating: error)

@@ -36,7 +36,8 @@ enum Show {
             ("store", invocation.argument("STORE")), ("id", information.storeID),
             ("created", Timestamp.text(information.created)),
             ("last commit", information.lastCommit.map { Timestamp.text($0) } ?? "none"),
-            ("format", String(information.formatVersion)), ("state", state),
+            ("format", String(information.formatVersion)),
+            ("environment", information.environment.rawValue), ("state", state),
             ("writer", writer ?? "none"),
             ("head", "offset \(information.head)"),
             (
