@@ -256,23 +256,6 @@ import Testing
         #expect(!TreeWriter.isTarget([]) && !TreeWriter.isTarget([65, 0, 66]))
     }
 
-    @Test(arguments: [
-        LocalStorage.Access.reading, .writing(creating: false), .writing(creating: true),
-    ])
-    func `a store whose directory cannot be opened or made is named by its path`(
-        access: LocalStorage.Access
-    ) throws {
-        let folder = try Folder()
-        let path = folder.path + "/none/store"
-        let error = #expect(throws: StorageError.self) { try LocalStorage(at: path, access) }
-        #expect(error?.file == path)
-        // A file where the directory should be.
-        let other = #expect(throws: StorageError.self) {
-            try LocalStorage(at: folder.path + "/other", access)
-        }
-        #expect(other?.file == folder.path + "/other")
-    }
-
     @Test func `an error of the system says what it means`() throws {
         let folder = try Folder()
         try folder.link("in/link", to: "file")
