@@ -1,5 +1,6 @@
 import FoundationEssentials
 import StratusFiles
+import Support
 import Testing
 
 /// Directories that come into a store, and those that are made of what it holds.
