@@ -69,7 +69,13 @@ package final class FreshFile: Sendable {
     package func place() throws(SystemError) {
         try file.open.synchronize()
         try file.link(as: name)
-        try folder.synchronize()
+        do {
+            try folder.synchronize()
+        } catch {
+            // It may not outlive the power, so that the caller is not to rely on it.
+            try? folder.unlink(name)
+            throw error
+        }
     }
 
     /// Makes the file durable and gives it its name, also where another file has that.
