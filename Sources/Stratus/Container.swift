@@ -111,9 +111,21 @@ public final class Container: Sendable {
         deduplication: Deduplication = .perUser,
         memoryLimit: Int = 64 << 20
     ) async throws(StoreError) -> Container {
+        try await open(
+            at: path, on: LinuxFileSystem(), creating: creating, durability: durability,
+            profile: profile, environment: environment, deduplication: deduplication,
+            memoryLimit: memoryLimit)
+    }
+
+    /// The same in a directory of `system`, which is also where callers' files are.
+    package nonisolated(nonsending) static func open(
+        at path: String, on system: any FileSystem, creating: Bool, durability: Durability,
+        profile: Profile = .unlimited, environment: Environment = .development,
+        deduplication: Deduplication = .perUser, memoryLimit: Int
+    ) async throws(StoreError) -> Container {
         let threads = IOThreads(count: threadCount)
         return try await threads.run {
-            let storage = try LocalStorage(at: path, .writing(creating: creating))
+            let storage = try LocalStorage(at: path, .writing(creating: creating), on: system)
             return try Container(
                 writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
                 creating: creating, durability: durability, profile: profile,
@@ -130,9 +142,18 @@ public final class Container: Sendable {
     public nonisolated(nonsending) static func openReadOnly(
         at path: String, profile: Profile = .unlimited, memoryLimit: Int = 64 << 20
     ) async throws(StoreError) -> Container {
+        try await openReadOnly(
+            at: path, on: LinuxFileSystem(), profile: profile, memoryLimit: memoryLimit)
+    }
+
+    /// The same of a directory of `system`.
+    package nonisolated(nonsending) static func openReadOnly(
+        at path: String, on system: any FileSystem, profile: Profile = .unlimited,
+        memoryLimit: Int
+    ) async throws(StoreError) -> Container {
         let threads = IOThreads(count: threadCount)
         return try await threads.run {
-            let storage = try LocalStorage(at: path, .reading)
+            let storage = try LocalStorage(at: path, .reading, on: system)
             return try Container(
                 reading: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
                 profile: profile)

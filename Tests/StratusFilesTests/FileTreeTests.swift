@@ -1,5 +1,6 @@
 import FoundationEssentials
 import StratusFiles
+import Support
 import Testing
 
 /// Directories that come into a store, and those that are made of what it holds.
@@ -254,23 +255,6 @@ import Testing
         }
         #expect(!TreeWriter.isName(bytes("..")) && !TreeWriter.isName(bytes("a/b")))
         #expect(!TreeWriter.isTarget([]) && !TreeWriter.isTarget([65, 0, 66]))
-    }
-
-    @Test(arguments: [
-        LocalStorage.Access.reading, .writing(creating: false), .writing(creating: true),
-    ])
-    func `a store whose directory cannot be opened or made is named by its path`(
-        access: LocalStorage.Access
-    ) throws {
-        let folder = try Folder()
-        let path = folder.path + "/none/store"
-        let error = #expect(throws: StorageError.self) { try LocalStorage(at: path, access) }
-        #expect(error?.file == path)
-        // A file where the directory should be.
-        let other = #expect(throws: StorageError.self) {
-            try LocalStorage(at: folder.path + "/other", access)
-        }
-        #expect(other?.file == folder.path + "/other")
     }
 
     @Test func `an error of the system says what it means`() throws {

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import StratusFiles
 import Support
 import Testing
@@ -48,27 +47,5 @@ struct ResidentReadTests {
             }
         }
         #expect(outcomes == [true, false])
-    }
-
-    @Test func `behind the end of a file a resident read says so`() throws {
-        let (_, file) = try simulated([1, 2, 3], missesOneIn: 0)
-        #expect(throws: StorageError(.truncated, file: "a")) { try file.read(2..<4, .resident) }
-    }
-
-    /// What was just written is in the page cache; a file system that cannot tell says that it is
-    /// not, and never waits.
-    @Test func `the machine answers with the bytes or that it would have to wait`() throws {
-        let directory = FileManager.default.temporaryDirectory
-            .appending(path: "stratus-\(UUID())").path
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let storage = try LocalStorage(at: directory, .writing(creating: true))
-        try storage.put("a", [1, 2, 3])
-        let file = try storage.open("a")
-        do throws(StorageError) {
-            #expect(try file.read(0..<3, .resident) == [1, 2, 3])
-        } catch {
-            #expect(error.kind == .notResident)
-        }
-        #expect(try file.read(0..<3) == [1, 2, 3])
     }
 }

@@ -204,7 +204,7 @@ extension SimulatedDiskTests {
             try process.files.rename("a", to: "b", in: process.directory)
         }
         #expect(throws: SystemError(.exists, in: "mkdir")) { try process.files.makeDirectory("a") }
-        #expect(try Set(process.files.list(process.directory)) == ["a", "b"])
+        #expect(try Set(process.names()) == ["a", "b"])
         let reading = try process.files.open("a", in: process.directory, .reading)
         #expect(throws: SystemError(.other(9), in: "pwrite")) {
             try process.write([1], to: reading)
@@ -241,6 +241,10 @@ struct TestProcess {
     }
 
     func sync(_ file: FileDescriptor) throws { try files.synchronizeData(file) }
+
+    func names() throws -> [String] {
+        try files.list(directory).map { String(decoding: $0, as: UTF8.self) }
+    }
 
     func syncNames() throws { try files.synchronize(directory) }
 }

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Stratus
 import StratusFiles
 import StratusTool
+import Support
 import Testing
 
 /// Trees that come out of a store.

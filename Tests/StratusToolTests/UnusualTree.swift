@@ -1,5 +1,6 @@
 import FoundationEssentials
 import StratusFiles
+import Support
 
 /// A directory of what directories seldom hold.
 final class UnusualTree {

@@ -30,6 +30,7 @@ extension StorageWrapper {
 
     package func writer() throws(StorageError) -> String? { try under.writer() }
     package func close() { under.close() }
+    package var fileSystem: any FileSystem { under.fileSystem }
     package func isDirectory(_ status: FileStatus) -> Bool { under.isDirectory(status) }
     package func hasFile(_ status: FileStatus) throws(StorageError) -> Bool {
         try under.hasFile(status)

@@ -5,8 +5,8 @@ extension Tool {
     /// By the names of the commands. Each command that opens a store adds a line here.
     private static let handlers: [String: Handler] =
         informing(about: .stratus).merging([
-            "import": Import.run,
-            "export": Export.run,
+            "import": { try await Import.run($0, $1) },
+            "export": { try await Export.run($0, $1) },
             "exec": Exec.run,
             "follow": Follow.run,
             "info": Show.info,

@@ -103,10 +103,10 @@ extension Asset {
         ofFile place: FilePlace
     ) async throws(StoreError) -> Bool {
         let asset = try stored()
-        guard let threads = asset.store?.uploads else { throw .assetGone }
-        return try await threads.run {
-            let file = try SourceFile(place)
-            guard file.isMeant, file.identity.length == asset.content.length else { return false }
+        guard let store = asset.store else { throw .assetGone }
+        return try await store.uploads.run {
+            let file = try SourceFile(place, on: store.storage.fileSystem)
+            guard file.isMeant, file.status.length == asset.content.length else { return false }
             var reader = AssetReader(asset)
             var position = 0
             while let bytes = try reader.next() {
@@ -206,8 +206,9 @@ extension StoredAsset {
         _ progress: ((TransferProgress) -> Void)?
     ) throws {
         do {
+            guard let storage = store?.storage else { throw StoreError.assetGone }
             let file = try FreshFile(
-                path, length: range.count, bounds, outside: store?.storage)
+                path, length: range.count, bounds, outside: storage, on: storage.fileSystem)
             var reader = AssetReader(self, range) { pieces, place throws(StoreError) in
                 do throws(SystemError) {
                     try file.write(pieces, at: place)

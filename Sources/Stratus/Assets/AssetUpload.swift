@@ -68,7 +68,8 @@ final class AssetUpload: Sendable {
         let path = place.path
         let file: SourceFile
         do throws(SystemError) {
-            file = try SourceFile(place, outside: store.storage)
+            file = try SourceFile(
+                place, outside: store.storage, on: store.storage.fileSystem)
         } catch {
             throw StoreError(readingFile: error, path)
         }
@@ -76,7 +77,7 @@ final class AssetUpload: Sendable {
         var position = 0
         while true {
             // One more than there should be shows where the file grew.
-            let wanted = min(Self.pieceLength, file.identity.length - position + 1)
+            let wanted = min(Self.pieceLength, file.status.length - position + 1)
             let count: Int
             do throws(SystemError) {
                 count = try state.withLock { state throws(SystemError) in
@@ -90,11 +91,11 @@ final class AssetUpload: Sendable {
             if count == 0 { break }
             position += count
             // A file that grows for ever is none.
-            guard position <= file.identity.length else { throw .fileModified(path) }
+            guard position <= file.status.length else { throw .fileModified(path) }
             try goOn()
             progress(position)
         }
-        guard position == file.identity.length, file.isUnchanged() else {
+        guard position == file.status.length, file.isUnchanged() else {
             throw .fileModified(path)
         }
         return end()

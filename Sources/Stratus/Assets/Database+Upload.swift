@@ -175,7 +175,7 @@ private struct RecordUpload: Sendable {
     mutating func begin(
         _ upload: AssetUpload, _ progress: UploadProgress?
     ) throws(StoreError) {
-        let total = progress == nil ? nil : totalBytes
+        let total = progress == nil ? nil : totalBytes(on: upload.store.storage.fileSystem)
         for place in assets.indices {
             guard case .given(let asset) = assets[place] else { continue }
             let before = completed
@@ -207,12 +207,12 @@ private struct RecordUpload: Sendable {
     }
 
     /// With what was read; nil where a file does not say.
-    private var totalBytes: Int? {
+    private func totalBytes(on system: any FileSystem) -> Int? {
         var total = completed
         for asset in assets.compactMap(\.unread) {
             let size =
                 if case .file(let place) = asset.source {
-                    place.length
+                    place.length(on: system)
                 } else {
                     asset.size
                 }

@@ -56,6 +56,7 @@ package struct HostFiles: Sendable {
 extension Container {
     /// Begins a file of the machine outside every store.
     package func makeFile(_ path: String, length: Int) throws(SystemError) -> FreshFile {
-        try FreshFile(path, length: length, outside: foundation.storage)
+        let storage = foundation.storage
+        return try FreshFile(path, length: length, outside: storage, on: storage.fileSystem)
     }
 }

@@ -1,19 +1,35 @@
 /// What an operating system offers for files, a method per system call.
 ///
 /// There are two: ``LinuxFileSystem``, and the simulated disk of the tests, which loses, tears,
-/// reorders and refuses what real disks do. All that a store does to files passes through here.
-/// A call does what the system call does and no more: transfers may be short, any call may be
-/// interrupted. ``LocalStorage`` turns that into whole transfers.
+/// reorders and refuses what real disks do. All that a store does to files passes through here,
+/// also to those of callers. A call does what the system call does and no more: transfers may be
+/// short, any call may be interrupted.
+///
+/// Paths and names are bytes, since they need not be UTF-8. A name is one of an entry of the
+/// directory it is given with; a link is followed only where a method says so.
 package protocol FileSystem: Sendable {
-    /// Opens the directory at `path`, which may be relative to the working directory.
-    func openDirectory(_ path: String) throws(SystemError) -> FileDescriptor
+    /// Opens the directory at `path`, following links. A path that is not absolute begins at
+    /// `base`; nil: at the working directory.
+    func openDirectory(
+        _ path: [UInt8], from base: FileDescriptor?, _ access: DirectoryAccess
+    ) throws(SystemError) -> FileDescriptor
 
     /// Makes the directory at `path`, with mode 0700. Its parent must exist.
-    func makeDirectory(_ path: String) throws(SystemError)
+    func makeDirectory(
+        _ path: [UInt8], from base: FileDescriptor?
+    ) throws(SystemError)
 
-    /// Opens the file `name` in `directory`; links are not followed. A created file has mode 0600.
+    /// Opens the file `name`. Of the permissions of one that is made the process's mask is taken
+    /// off. Never waits for what is no file, as a pipe.
     func open(
-        _ name: String, in directory: FileDescriptor, _ mode: OpenMode
+        _ name: [UInt8], in directory: FileDescriptor, _ mode: OpenMode, permissions: UInt32
+    ) throws(SystemError) -> FileDescriptor
+
+    /// Makes a file without a name in `directory`, for reading and writing; it goes when it is
+    /// closed. Fails with `.notSupported`, `.isDirectory` or `.invalid` where the file system or
+    /// the kernel knows none.
+    func openUnnamed(
+        in directory: FileDescriptor, permissions: UInt32
     ) throws(SystemError) -> FileDescriptor
 
     func close(_ file: FileDescriptor) throws(SystemError)
@@ -35,6 +51,16 @@ package protocol FileSystem: Sendable {
         _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int, _ mode: WriteMode
     ) throws(SystemError) -> Int
 
+    /// The same of the bytes of `pieces`, one after the other.
+    func write(
+        _ file: FileDescriptor, _ pieces: ArraySlice<ArraySlice<UInt8>>, at offset: Int,
+        _ mode: WriteMode
+    ) throws(SystemError) -> Int
+
+    /// sync_file_range(2): the medium begins with what was written to a range. Nothing is durable
+    /// for it; a later sync has less to do.
+    func startWriting(_ file: FileDescriptor, _ range: Range<Int>) throws(SystemError)
+
     /// fdatasync(2): the file's data, and the metadata needed to read them, are durable.
     func synchronizeData(_ file: FileDescriptor) throws(SystemError)
 
@@ -44,7 +70,7 @@ package protocol FileSystem: Sendable {
     /// Sets the length; new bytes read as zero.
     func truncate(_ file: FileDescriptor, to length: Int) throws(SystemError)
 
-    /// Reserves blocks for a range inside the file's length, so that writing there needs no more.
+    /// Reserves blocks for a range, so that writing there needs no more. The length stays.
     func allocate(_ file: FileDescriptor, _ range: Range<Int>) throws(SystemError)
 
     /// Gives back the blocks that lie in a range as a whole; all of the range reads as zero then.
@@ -52,9 +78,10 @@ package protocol FileSystem: Sendable {
 
     func status(_ file: FileDescriptor) throws(SystemError) -> FileStatus
 
-    /// The status of what `name` in `directory` stands for; of a symbolic link its own.
+    /// The status of what `name` stands for, which may have several parts; of a symbolic link that
+    /// is the last of them, its own.
     func status(
-        of name: String, in directory: FileDescriptor
+        of name: [UInt8], in directory: FileDescriptor
     ) throws(SystemError) -> FileStatus
 
     /// The status of what an absolute path leads to; symbolic links are followed.
@@ -63,19 +90,79 @@ package protocol FileSystem: Sendable {
     /// The path of the process's working directory, to which relative paths refer.
     func workingDirectory() throws(SystemError) -> String
 
-    /// Gives the file `name` another name in the same directory; fails with `.exists` where that
-    /// name is taken.
-    func rename(
-        _ name: String, to newName: String, in directory: FileDescriptor
+    /// Sets the twelve lowest bits of the mode.
+    func setPermissions(_ file: FileDescriptor, _ permissions: UInt32) throws(SystemError)
+
+    /// Sets when a file or directory was modified and read last.
+    func setTimes(_ file: FileDescriptor, _ time: FileTime) throws(SystemError)
+
+    func setTimes(
+        of name: [UInt8], in directory: FileDescriptor, _ time: FileTime
     ) throws(SystemError)
 
-    func unlink(_ name: String, in directory: FileDescriptor) throws(SystemError)
+    /// Gives a file without a name one; fails with `.exists` where that is taken.
+    func link(
+        _ file: FileDescriptor, as name: [UInt8], in directory: FileDescriptor
+    ) throws(SystemError)
+
+    /// Makes a symbolic link that points to `target`.
+    func makeLink(
+        _ name: [UInt8], to target: [UInt8], in directory: FileDescriptor
+    ) throws(SystemError)
+
+    /// Where the symbolic link `name` points to.
+    func target(
+        of name: [UInt8], in directory: FileDescriptor
+    ) throws(SystemError) -> [UInt8]
+
+    /// Gives the file `name` another name in the same directory. Where that name is taken the file
+    /// takes the place of what has it, or else the call fails with `.exists`.
+    func rename(
+        _ name: [UInt8], to newName: [UInt8], in directory: FileDescriptor, replacing: Bool
+    ) throws(SystemError)
+
+    func unlink(_ name: [UInt8], in directory: FileDescriptor) throws(SystemError)
 
     /// The names in a directory, without `.` and `..`, in no order.
-    func list(_ directory: FileDescriptor) throws(SystemError) -> [String]
+    func list(_ directory: FileDescriptor) throws(SystemError) -> NameList
 
     /// flock(2), without waiting. False where another open file holds a lock that forbids it.
     func lock(_ file: FileDescriptor, _ kind: LockKind) throws(SystemError) -> Bool
+}
+
+// With names that are text, as those of a store's files.
+extension FileSystem {
+    package func openDirectory(_ path: String) throws(SystemError) -> FileDescriptor {
+        try openDirectory(Array(path.utf8), from: nil, .reading)
+    }
+
+    package func makeDirectory(_ path: String) throws(SystemError) {
+        try makeDirectory(Array(path.utf8), from: nil)
+    }
+
+    /// A created file has mode 0600.
+    package func open(
+        _ name: String, in directory: FileDescriptor, _ mode: OpenMode
+    ) throws(SystemError) -> FileDescriptor {
+        try open(Array(name.utf8), in: directory, mode, permissions: 0o600)
+    }
+
+    package func status(
+        of name: String, in directory: FileDescriptor
+    ) throws(SystemError) -> FileStatus {
+        try status(of: Array(name.utf8), in: directory)
+    }
+
+    /// Fails with `.exists` where the new name is taken.
+    package func rename(
+        _ name: String, to newName: String, in directory: FileDescriptor
+    ) throws(SystemError) {
+        try rename(Array(name.utf8), to: Array(newName.utf8), in: directory, replacing: false)
+    }
+
+    package func unlink(_ name: String, in directory: FileDescriptor) throws(SystemError) {
+        try unlink(Array(name.utf8), in: directory)
+    }
 }
 
 /// A file that a process has open.
@@ -91,67 +178,19 @@ package enum OpenMode: Sendable {
     case creatingExclusively
     /// For reading and writing; made where it does not exist.
     case creating
+    /// A directory, for reading; `.` is the one that the name is given with.
+    case directory
+}
+
+package enum DirectoryAccess: Sendable {
+    /// The directory itself can be synced and locked.
+    case reading
+    /// The directory need not be readable: only the names in it are used.
+    case traversing
 }
 
 package enum LockKind: Sendable {
     case shared
     case exclusive
     case none
-}
-
-package struct FileStatus: Equatable, Sendable {
-    /// In bytes.
-    package var length: Int
-    /// How many names the file has: 0 once it was unlinked.
-    package var links: Int
-    /// Device and inode, which together name the file.
-    package var device: UInt64
-    package var inode: UInt64
-
-    package init(length: Int, links: Int, device: UInt64, inode: UInt64) {
-        self.length = length
-        self.links = links
-        self.device = device
-        self.inode = inode
-    }
-
-    /// Whether both are of one file or directory.
-    package func isSameFile(as other: FileStatus) -> Bool {
-        device == other.device && inode == other.inode
-    }
-}
-
-/// A system call failed.
-package struct SystemError: Error, Equatable, Sendable {
-    package enum Code: Equatable, Sendable {
-        case interrupted
-        case exists
-        case notFound
-        case noSpace
-        case inputOutput
-        case wouldBlock
-        case permission
-        /// The process, or the system, has as many files open as it may.
-        case tooManyFiles
-        /// The process, its user or its control group has as many threads as it may.
-        case tooManyThreads
-        /// A request named a path outside the directories that the host permits.
-        case outsideBounds
-        /// A request named a path inside the directory of a store.
-        case insideStore
-        case other(Int32)
-    }
-
-    package var code: Code
-    /// The name of the call.
-    package var call: StaticString
-
-    package init(_ code: Code, in call: StaticString) {
-        self.code = code
-        self.call = call
-    }
-
-    package static func == (left: SystemError, right: SystemError) -> Bool {
-        left.code == right.code && left.call.description == right.call.description
-    }
 }

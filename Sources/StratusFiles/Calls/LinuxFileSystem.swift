@@ -6,20 +6,8 @@ internal import StratusBytes
 package struct LinuxFileSystem: FileSystem {
     package init() {}
 
-    package func openDirectory(_ path: String) throws(SystemError) -> FileDescriptor {
-        // Safe: the string is a C string for the length of the call.
-        let result = unsafe clinux_openat(
-            AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-        return try Self.descriptor(result, "open")
-    }
-
-    package func makeDirectory(_ path: String) throws(SystemError) {
-        // Safe: the string is a C string for the length of the call.
-        try check(unsafe mkdir(path, 0o700), "mkdir")
-    }
-
     package func open(
-        _ name: String, in directory: FileDescriptor, _ mode: OpenMode
+        _ name: [UInt8], in directory: FileDescriptor, _ mode: OpenMode, permissions: UInt32
     ) throws(SystemError) -> FileDescriptor {
         let flags =
             switch mode {
@@ -27,10 +15,19 @@ package struct LinuxFileSystem: FileSystem {
             case .writing: O_RDWR
             case .creating: O_RDWR | O_CREAT
             case .creatingExclusively: O_RDWR | O_CREAT | O_EXCL
+            case .directory: O_RDONLY | O_DIRECTORY
             }
-        // Safe: the string is a C string for the length of the call.
+        // Safe: the name ends with a zero.
         let result = unsafe clinux_openat(
-            directory.rawValue, name, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            directory.rawValue, name.cString, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+            permissions)
+        return try Self.descriptor(result, "open")
+    }
+
+    package func openUnnamed(
+        in directory: FileDescriptor, permissions: UInt32
+    ) throws(SystemError) -> FileDescriptor {
+        let result = clinux_open_unnamed(directory.rawValue, permissions)
         return try Self.descriptor(result, "open")
     }
 
@@ -78,9 +75,35 @@ package struct LinuxFileSystem: FileSystem {
         return result
     }
 
+    package func write(
+        _ file: FileDescriptor, _ pieces: ArraySlice<ArraySlice<UInt8>>, at offset: Int,
+        _ mode: WriteMode
+    ) throws(SystemError) -> Int {
+        // Safe: what the vector names is there during the call, and only read.
+        let result = unsafe Self.gather(pieces, []) { vector in
+            unsafe write(file, vector, vector.count, at: offset, mode)
+        }
+        if result < 0 { throw SystemError(number: Int32(-result), in: "pwritev") }
+        return result
+    }
+
+    /// Calls `body` with where `pieces` lie, at most as many as a call takes.
+    private static func gather(
+        _ pieces: ArraySlice<ArraySlice<UInt8>>, _ vector: [iovec], _ body: ([iovec]) -> Int
+    ) -> Int {
+        // Safe: each buffer is there until its closure returns, and is only read.
+        guard let first = pieces.first, unsafe vector.count < 64 else {
+            return unsafe body(vector)
+        }
+        // Safe: as above.
+        return unsafe first.withUnsafeBytes { buffer in
+            unsafe gather(pieces.dropFirst(), vector + [iovec(buffer)], body)
+        }
+    }
+
     /// Writes some of what `count` parts name, one after the other; returns how many bytes, or the
     /// negated errno.
-    func write(
+    private func write(
         _ file: FileDescriptor, _ parts: UnsafePointer<iovec>, _ count: Int, at offset: Int,
         _ mode: WriteMode
     ) -> Int {
@@ -96,9 +119,7 @@ package struct LinuxFileSystem: FileSystem {
         }
     }
 
-    /// sync_file_range(2): the medium begins with what was written to a range. Nothing is durable
-    /// for it; a later sync has less to do.
-    func startWriting(
+    package func startWriting(
         _ file: FileDescriptor, _ range: Range<Int>
     ) throws(SystemError) {
         let result = clinux_start_writing(
@@ -139,16 +160,6 @@ package struct LinuxFileSystem: FileSystem {
         return FileStatus(status)
     }
 
-    package func status(
-        of name: String, in directory: FileDescriptor
-    ) throws(SystemError) -> FileStatus {
-        var status = stat()
-        // Safe: the string is a C string for the length of the call; the structure outlives it.
-        let result = unsafe fstatat(directory.rawValue, name, &status, AT_SYMLINK_NOFOLLOW)
-        try check(result, "fstatat")
-        return FileStatus(status)
-    }
-
     package func status(ofPath path: String) throws(SystemError) -> FileStatus {
         var status = stat()
         // Safe: the string is a C string for the length of the call; the structure outlives it.
@@ -165,27 +176,16 @@ package struct LinuxFileSystem: FileSystem {
         return unsafe String(cString: path)
     }
 
-    package func rename(
-        _ name: String, to newName: String, in directory: FileDescriptor
+    package func setPermissions(
+        _ file: FileDescriptor, _ permissions: UInt32
     ) throws(SystemError) {
-        // Safe: both strings are C strings for the length of the call.
-        let result = unsafe clinux_rename_exclusive(directory.rawValue, name, newName)
-        if result < 0 { throw SystemError(number: -result, in: "renameat2") }
+        try check(fchmod(file.rawValue, permissions), "fchmod")
     }
 
-    package func unlink(_ name: String, in directory: FileDescriptor) throws(SystemError) {
-        // Safe: the string is a C string for the length of the call.
-        try check(unsafe unlinkat(directory.rawValue, name, 0), "unlinkat")
-    }
-
-    package func list(_ directory: FileDescriptor) throws(SystemError) -> [String] {
-        // A fresh descriptor: a directory stream owns its descriptor and moves its position.
-        // Safe: the string is a C string for the length of the call.
-        let fresh = unsafe clinux_openat(
-            directory.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-        return try DirectoryStream(Self.descriptor(fresh, "open")).names.compactMap { name in
-            String(validating: name, as: UTF8.self)
-        }
+    package func setTimes(_ file: FileDescriptor, _ time: FileTime) throws(SystemError) {
+        let time = timespec(time)
+        // Safe: the array has the two times that are asked for.
+        try check(unsafe futimens(file.rawValue, [time, time]), "futimens")
     }
 
     package func lock(
@@ -222,7 +222,7 @@ package struct LinuxFileSystem: FileSystem {
         return FileDescriptor(rawValue: result)
     }
 
-    private func check(
+    func check(
         _ result: some SignedInteger, _ call: StaticString
     ) throws(SystemError) {
         if result < 0 { throw SystemError(number: errno, in: call) }
@@ -231,9 +231,24 @@ package struct LinuxFileSystem: FileSystem {
 
 extension FileStatus {
     init(_ status: stat) {
+        let kind: Kind =
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: .file
+            case S_IFDIR: .directory
+            case S_IFLNK: .link
+            default: .other
+            }
         self.init(
-            length: status.st_size, links: Int(status.st_nlink), device: UInt64(status.st_dev),
-            inode: UInt64(status.st_ino))
+            kind: kind, permissions: status.st_mode & 0o7777, length: status.st_size,
+            links: Int(status.st_nlink), device: UInt64(status.st_dev),
+            inode: UInt64(status.st_ino), modified: FileTime(status.st_mtim),
+            changed: FileTime(status.st_ctim))
+    }
+}
+
+extension FileTime {
+    fileprivate init(_ time: timespec) {
+        self.init(seconds: time.tv_sec, nanoseconds: time.tv_nsec)
     }
 }
 
@@ -243,60 +258,5 @@ extension iovec {
         // Safe: nothing is read here.
         unsafe self.init(
             iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
-    }
-}
-
-extension SystemError {
-    init(number: Int32, in call: StaticString) {
-        let code: Code =
-            switch number {
-            case EINTR: .interrupted
-            case EEXIST: .exists
-            case ENOENT: .notFound
-            case ENOSPC, EDQUOT, EFBIG: .noSpace
-            case EIO: .inputOutput
-            case EAGAIN: .wouldBlock
-            case EACCES, EPERM, EROFS: .permission
-            case EMFILE, ENFILE: .tooManyFiles
-            default: .other(number)
-            }
-        self.init(code, in: call)
-    }
-}
-
-extension SystemError {
-    /// Whether nothing is where the path leads that the call could use.
-    package var isOfPath: Bool {
-        switch code {
-        case .notFound, .other(ENOTDIR), .other(ELOOP), .other(ENAMETOOLONG): true
-        default: false
-        }
-    }
-}
-
-extension SystemError: CustomStringConvertible {
-    package var description: String { "\(call): \(reason)" }
-
-    private var reason: String {
-        switch code {
-        case .interrupted: "interrupted"
-        case .exists: "the name exists"
-        case .notFound: "no such file"
-        case .noSpace: "no space left"
-        case .inputOutput: "input/output error"
-        case .wouldBlock: "would block"
-        case .permission: "not permitted"
-        case .tooManyFiles: "too many open files"
-        case .tooManyThreads: "the system gives no further thread"
-        case .outsideBounds: "the path leads out of the permitted directories"
-        case .insideStore: "the path leads into the directory of a store"
-        case .other(let number): Self.text(of: number) ?? "error \(number)"
-        }
-    }
-
-    private static func text(of number: Int32) -> String? {
-        // Safe: the text is a C string that lives as long as the process.
-        guard let text = unsafe clinux_error_text(number) else { return nil }
-        return unsafe String(cString: text).lowercased()
     }
 }

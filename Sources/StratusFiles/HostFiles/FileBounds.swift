@@ -17,26 +17,31 @@ package struct FileBounds: Hashable, Sendable {
     package func check(
         _ path: String, isNew: Bool, outside store: any Storage
     ) throws(SystemError) {
-        _ = try end(of: Array(path.utf8), followsLast: !isNew, outside: store)
+        _ = try end(
+            of: Array(path.utf8), followsLast: !isNew, outside: store, on: store.fileSystem)
     }
 
     /// Fails with `.insideStore` where `path` names an entry of the directory of a store, there
     /// already or not. What else is wrong with the path is left to whoever makes the entry.
-    package static func checkOutsideStores(_ path: String) throws(SystemError) {
+    package static func checkOutsideStores(
+        _ path: String, on system: any FileSystem
+    ) throws(SystemError) {
         // A directory may be named with separators behind its name.
         let slash = UInt8(ascii: "/")
         let name = Array(path.utf8.reversed().drop { $0 == slash }.reversed())
-        guard let end = try? PathEnd(name, followsLast: true) else { return }
+        guard let end = try? PathEnd(name, followsLast: true, on: system) else { return }
         if try end.folder.isStore { throw SystemError(.insideStore, in: "open") }
     }
 
     /// Where a path leads that may be named.
     func end(
-        of path: [UInt8], followsLast: Bool, outside store: (any Storage)? = nil
+        of path: [UInt8], followsLast: Bool, outside store: (any Storage)? = nil,
+        on system: any FileSystem
     ) throws(SystemError) -> PathEnd {
         let end: PathEnd
         do {
-            end = try PathEnd(path, from: base(of: path), followsLast: followsLast)
+            end = try PathEnd(
+                path, from: base(of: path, on: system), followsLast: followsLast, on: system)
         } catch {
             // Whether there is a directory outside is not for the caller to know.
             if let roots, !roots.contains("/") { throw SystemError(.outsideBounds, in: "open") }
@@ -45,8 +50,8 @@ package struct FileBounds: Hashable, Sendable {
         let folders = try end.folder.enclosing()
         if let roots {
             let permitted = roots.compactMap { root -> FileStatus? in
-                guard let folder = try? OpenFolder(at: root) else { return nil }
-                return (try? folder.status([UInt8(ascii: ".")])).map { FileStatus($0) }
+                guard let folder = try? OpenFolder(at: root, on: system) else { return nil }
+                return try? folder.status()
             }
             guard
                 folders.contains(where: { folder in permitted.contains(where: folder.isSameFile) })
@@ -60,9 +65,11 @@ package struct FileBounds: Hashable, Sendable {
         return end
     }
 
-    private func base(of path: [UInt8]) throws(SystemError) -> OpenFolder? {
+    private func base(
+        of path: [UInt8], on system: any FileSystem
+    ) throws(SystemError) -> OpenFolder? {
         guard let roots, path.first != UInt8(ascii: "/") else { return nil }
         guard let first = roots.first else { throw SystemError(.outsideBounds, in: "open") }
-        return try OpenFolder(at: first)
+        return try OpenFolder(at: first, on: system)
     }
 }

@@ -1,11 +1,9 @@
-internal import Glibc
-
 /// Where a file of the machine is to be read, perhaps long after somebody looked at it.
 package struct FilePlace: Hashable, Sendable {
     /// An entry of a tree, and what it was when it was looked at.
     private struct Seen: Sendable {
         let tree: FileTree
-        let identity: SourceFile.Identity
+        let status: FileStatus
     }
 
     /// As the system or the tree has it; it need not be UTF-8.
@@ -26,54 +24,58 @@ package struct FilePlace: Hashable, Sendable {
     init(_ entry: FileTree.Entry, in tree: FileTree) {
         path = entry.path
         bounds = .anywhere
-        seen = Seen(tree: tree, identity: entry.identity)
+        seen = Seen(tree: tree, status: entry.status)
     }
 
     /// How many bytes are there to read, in what was looked at or in what is there now; nil where
     /// there is nothing.
-    package var length: Int? { (seen?.identity ?? identity)?.length }
+    package func length(on system: any FileSystem) -> Int? {
+        (seen?.status ?? status(on: system))?.length
+    }
 
     /// Opens the file for reading, unless it is one of `store` or lies where it may not be named.
     /// What is no file makes it not wait.
-    func open(outside store: (any Storage)?) throws(SystemError) -> FileDescriptor {
+    func open(
+        outside store: (any Storage)?, on system: any FileSystem
+    ) throws(SystemError) -> OpenDescriptor {
         if let seen { return try seen.tree.open(path) }
-        let end = try bounds.end(of: path, followsLast: true, outside: store)
-        let file = try end.folder.open(end.name, O_RDONLY)
-        do {
-            let status = try LinuxFileSystem().status(file)
-            // Its other names may be in the store's directory.
-            if let store, status.links > 1, try store.hasFile(status) {
-                throw SystemError(.insideStore, in: "open")
-            }
-            return file
-        } catch {
-            try? LinuxFileSystem().close(file)
-            throw error as? SystemError ?? SystemError(.inputOutput, in: "open")
+        let end = try bounds.end(of: path, followsLast: true, outside: store, on: system)
+        let file = try end.folder.open(end.name, .reading)
+        let status = try file.call { system, descriptor throws(SystemError) in
+            try system.status(descriptor)
         }
+        // Its other names may be in the store's directory.
+        if let store, status.links > 1 {
+            guard let isOfStore = try? store.hasFile(status) else {
+                throw SystemError(.inputOutput, in: "open")
+            }
+            if isOfStore { throw SystemError(.insideStore, in: "open") }
+        }
+        return file
     }
 
-    /// What the path leads to; nil where that is nothing.
-    private var identity: SourceFile.Identity? {
-        guard let end = try? bounds.end(of: path, followsLast: true),
-            let status = try? end.folder.status(end.name)
-        else { return nil }
-        return SourceFile.Identity(status)
+    /// Of what the path leads to; nil where that is nothing.
+    private func status(on system: any FileSystem) -> FileStatus? {
+        guard let end = try? bounds.end(of: path, followsLast: true, on: system) else {
+            return nil
+        }
+        return try? end.folder.status(end.name)
     }
 
     /// Whether a file that was opened here is what is to be read.
-    func isMeant(_ identity: SourceFile.Identity) -> Bool {
-        seen.map { $0.identity == identity } ?? true
+    func isMeant(_ status: FileStatus) -> Bool {
+        seen.map { $0.status == status } ?? true
     }
 
     /// Whether that file is still what is found here. Of one that was looked at it does not matter
     /// which name it has now.
-    func leads(to identity: SourceFile.Identity) -> Bool {
-        seen != nil || self.identity == identity
+    func leads(to status: FileStatus, on system: any FileSystem) -> Bool {
+        seen != nil || self.status(on: system) == status
     }
 
     package static func == (left: FilePlace, right: FilePlace) -> Bool {
         left.path == right.path && left.seen?.tree === right.seen?.tree
-            && left.seen?.identity == right.seen?.identity && left.bounds == right.bounds
+            && left.seen?.status == right.seen?.status && left.bounds == right.bounds
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(path) }

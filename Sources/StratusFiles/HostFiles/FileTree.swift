@@ -1,28 +1,19 @@
-internal import Glibc
-
 /// What a directory of the machine holds, for bringing it into a store. It changes nothing, and
 /// nothing leads out of it: below its root no link is followed, whoever exchanges what meanwhile.
 package final class FileTree: Sendable {
-    package enum Kind: Equatable, Sendable {
-        case folder
-        case file
-        case link
-        /// A device, a pipe, a socket.
-        case other
-    }
-
     package struct Entry: Sendable {
         /// Relative to the tree, its parts joined by `/`; bytes, since names need not be UTF-8.
         package var path: [UInt8]
-        package var kind: Kind
-        /// Of a file, in bytes.
-        package var size: Int
-        /// The twelve lowest bits: permissions, set-user, set-group, sticky.
-        package var mode: Int
-        /// Since 1970.
-        package var modifiedNanoseconds: Int
         /// What it was when it was looked at.
-        package var identity: SourceFile.Identity
+        package var status: FileStatus
+
+        package var kind: FileStatus.Kind { status.kind }
+        /// Of a file, in bytes.
+        package var size: Int { status.length }
+        /// The twelve lowest bits: permissions, set-user, set-group, sticky.
+        package var mode: Int { Int(status.permissions) }
+        /// Since 1970.
+        package var modifiedNanoseconds: Int { status.modified.nanosecondsSince1970 }
 
         /// The last part of the path.
         package var name: [UInt8] {
@@ -38,7 +29,14 @@ package final class FileTree: Sendable {
     private let root: OpenFolder
 
     /// Opens the directory at a path of the system; it may be a link to one.
-    package init(_ path: String) throws(SystemError) { root = try OpenFolder(at: path) }
+    package init(
+        _ path: String, on system: any FileSystem
+    ) throws(SystemError) {
+        root = try OpenFolder(at: path, on: system)
+    }
+
+    /// Of the directory itself.
+    package func status() throws(SystemError) -> FileStatus { try root.status() }
 
     /// The folder at a path of the tree; the root at none.
     package func folder(_ path: [UInt8]) throws(SystemError) -> Folder {
@@ -69,10 +67,10 @@ package final class FileTree: Sendable {
         package mutating func leave() throws(SystemError) { try steps.leave() }
     }
 
-    func open(_ path: [UInt8]) throws(SystemError) -> FileDescriptor {
+    func open(_ path: [UInt8]) throws(SystemError) -> OpenDescriptor {
         let start = path.lastIndex(of: UInt8(ascii: "/"))
         let folder = try root.folder(at: start.map { Array(path[..<$0]) } ?? [])
-        return try folder.open(Array(path[(start.map { $0 + 1 } ?? 0)...]), O_RDONLY)
+        return try folder.open(Array(path[(start.map { $0 + 1 } ?? 0)...]), .reading)
     }
 }
 
@@ -92,19 +90,7 @@ extension FileTree {
 
         /// What lies there under that name.
         package func entry(_ name: [UInt8]) throws(SystemError) -> Entry {
-            let status = try folder.status(name)
-            let kind: Kind =
-                switch status.st_mode & S_IFMT {
-                case S_IFDIR: .folder
-                case S_IFREG: .file
-                case S_IFLNK: .link
-                default: .other
-                }
-            return Entry(
-                path: child(name), kind: kind, size: status.st_size,
-                mode: Int(status.st_mode & 0o7777),
-                modifiedNanoseconds: FileTree.nanoseconds(status.st_mtim),
-                identity: SourceFile.Identity(status))
+            Entry(path: child(name), status: try folder.status(name))
         }
 
         /// The path that an entry of that name has.
@@ -122,14 +108,7 @@ extension FileTree {
 
         /// Opens a file of the folder now.
         package func file(_ entry: Entry) throws(SystemError) -> SourceFile {
-            try SourceFile(folder.open(entry.name, O_RDONLY), place(of: entry))
+            try SourceFile(folder.open(entry.name, .reading), place(of: entry))
         }
-    }
-
-    /// Times that no number holds, before 1678 and after 2262, become the least and the greatest.
-    fileprivate static func nanoseconds(_ time: timespec) -> Int {
-        let (seconds, over) = time.tv_sec.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, overAgain) = seconds.addingReportingOverflow(time.tv_nsec)
-        return over || overAgain ? (time.tv_sec < 0 ? .min : .max) : sum
     }
 }

@@ -1,19 +1,12 @@
-internal import Glibc
-
 /// A way through a tree of folders of which one is open at a time: however deep it lies, one step
 /// down or up takes the same few calls.
 ///
 /// Nothing leads out of the tree, whoever exchanges what meanwhile: down it follows no link, and up
 /// it goes to the folder that it came from, or fails.
 struct FolderWalk: Sendable {
-    private struct Identity: Equatable, Sendable {
-        let device: UInt64
-        let inode: UInt64
-    }
-
     /// The open folder was come to from this one.
     private struct Step: Sendable {
-        let outer: Identity
+        let outer: FileStatus
         /// How long its path is.
         let pathLength: Int
     }
@@ -31,7 +24,7 @@ struct FolderWalk: Sendable {
 
     mutating func enter(_ name: [UInt8]) throws(SystemError) {
         let inner = try folder.folder(name)
-        steps.append(Step(outer: try Self.identity(of: folder), pathLength: path.count))
+        steps.append(Step(outer: try folder.status(), pathLength: path.count))
         if !path.isEmpty { path.append(UInt8(ascii: "/")) }
         path += name
         folder = inner
@@ -44,15 +37,12 @@ struct FolderWalk: Sendable {
         guard let step = steps.popLast() else { return }
         path.removeLast(path.count - step.pathLength)
         let above = [UInt8](repeating: UInt8(ascii: "."), count: 2)
-        if let outer = try? folder.folder(above), (try? Self.identity(of: outer)) == step.outer {
+        if let outer = try? folder.folder(above), let status = try? outer.status(),
+            status.isSameFile(as: step.outer)
+        {
             folder = outer
         } else {
             folder = try root.folder(at: path)
         }
-    }
-
-    private static func identity(of folder: OpenFolder) throws(SystemError) -> Identity {
-        let status = try folder.status([UInt8(ascii: ".")])
-        return Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     }
 }

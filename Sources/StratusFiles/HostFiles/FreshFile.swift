@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// A file that is made for a caller: private while it is written, and under its own name only once
 /// it is whole and durable. Given up, or with the end of the process, it is gone.
 package final class FreshFile: Sendable {
@@ -12,47 +10,52 @@ package final class FreshFile: Sendable {
     /// now nor when it is placed. Fails where it would lie in `store` or may not be named.
     package convenience init(
         _ path: String, length: Int, _ bounds: FileBounds = .anywhere,
-        outside store: (any Storage)? = nil
+        outside store: (any Storage)? = nil, on system: any FileSystem
     ) throws(SystemError) {
-        let end = try bounds.end(of: Array(path.utf8), followsLast: false, outside: store)
+        let end = try bounds.end(
+            of: Array(path.utf8), followsLast: false, outside: store, on: system)
         if (try? end.folder.status(end.name)) != nil { throw SystemError(.exists, in: "open") }
         // What was opened by its path alone cannot be synced.
         let folder = try end.folder.folder([UInt8(ascii: ".")])
-        try self.init(in: folder, end.name, length: length, mode: 0o600)
+        try self.init(in: folder, end.name, length: length, permissions: 0o600)
     }
 
     /// Begins a file that is to be named `path`, or to take the place of the file there: of that it
     /// has the permissions, else those that the process gives. Nil where it cannot take the place:
     /// what is there is no file, as a pipe or a link, or the directory may not be changed.
-    package convenience init?(replacing path: String) {
-        guard let (folder, name) = try? Self.split(path) else { return nil }
-        let permissions = try? folder.permissions(ofFile: name)
-        if permissions == nil, (try? folder.status(name)) != nil { return nil }
+    package convenience init?(
+        replacing path: String, on system: any FileSystem
+    ) {
+        guard let (folder, name) = try? Self.split(path, on: system) else { return nil }
+        let old = try? folder.status(name)
+        if let old, old.kind != .file { return nil }
         do throws(SystemError) {
-            try self.init(in: folder, name, length: 0, mode: 0o666)
-            if let permissions { try OpenFolder.setMode(file.descriptor, permissions) }
+            try self.init(in: folder, name, length: 0, permissions: 0o666)
+            if let old { try file.open.setPermissions(old.permissions & 0o777) }
         } catch {
             return nil
         }
     }
 
     private init(
-        in folder: OpenFolder, _ name: [UInt8], length: Int, mode: UInt32
+        in folder: OpenFolder, _ name: [UInt8], length: Int, permissions: UInt32
     ) throws(SystemError) {
         self.folder = folder
         self.name = name
-        file = try UnnamedFile(in: folder, mode: mode)
-        content = NewFile(file.descriptor, length: length, .kept)
+        file = try UnnamedFile(in: folder, permissions: permissions)
+        content = NewFile(file.open, length: length, .kept)
     }
 
-    private static func split(_ path: String) throws(SystemError) -> (OpenFolder, [UInt8]) {
+    private static func split(
+        _ path: String, on system: any FileSystem
+    ) throws(SystemError) -> (OpenFolder, [UInt8]) {
         let parts = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let name = String(parts.map { path[path.utf8.index(after: $0)...] } ?? path[...])
         guard !name.isEmpty, name != ".", name != ".." else {
             throw SystemError(.notFound, in: "open")
         }
         let folder = parts.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        return (try OpenFolder(at: folder), Array(name.utf8))
+        return (try OpenFolder(at: folder, on: system), Array(name.utf8))
     }
 
     /// Writes `pieces` one after the other from `position` on. Several threads may.
@@ -64,21 +67,21 @@ package final class FreshFile: Sendable {
 
     /// Makes the file durable and gives it its name; fails with `.exists` where that is taken.
     package func place() throws(SystemError) {
-        try synchronize()
+        try file.open.synchronize()
         try file.link(as: name)
-        try folder.synchronize()
+        do {
+            try folder.synchronize()
+        } catch {
+            // It may not outlive the power, so that the caller is not to rely on it.
+            try? folder.unlink(name)
+            throw error
+        }
     }
 
     /// Makes the file durable and gives it its name, also where another file has that.
     package func replace() throws(SystemError) {
-        try synchronize()
+        try file.open.synchronize()
         try file.replace(name)
         try folder.synchronize()
-    }
-
-    private func synchronize() throws(SystemError) {
-        try retrying { () throws(SystemError) in
-            try LinuxFileSystem().synchronize(file.descriptor)
-        }
     }
 }

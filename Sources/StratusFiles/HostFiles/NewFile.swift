@@ -1,16 +1,14 @@
-internal import Glibc
 internal import Synchronization
 
 /// A file that is written once, from its beginning or from several threads, and has a length that
 /// somebody says: only as it is written it shows whether that is so.
 final class NewFile: Sendable {
-    private let descriptor: FileDescriptor
+    private let file: OpenDescriptor
     private let length: Int
     private let mode: WriteMode
     /// Up to here blocks were found.
     private let reserved = Atomic(0)
     private let written = Atomic(0)
-    private let system = LinuxFileSystem()
 
     /// Blocks for so many bytes are found at once, which takes a third less time than finding them
     /// as they are written; a file that is not longer than half of it is written in a call or two.
@@ -19,10 +17,9 @@ final class NewFile: Sendable {
     private static let step = 4 << 20
     private static let page = 4096
 
-    /// An empty file of the caller's, who closes it. What becomes of its bytes in memory, `mode`
-    /// says.
-    init(_ descriptor: FileDescriptor, length: Int, _ mode: WriteMode) {
-        self.descriptor = descriptor
+    /// An empty file. What becomes of its bytes in memory, `mode` says.
+    init(_ file: OpenDescriptor, length: Int, _ mode: WriteMode) {
+        self.file = file
         self.length = length
         self.mode = mode
     }
@@ -37,7 +34,7 @@ final class NewFile: Sendable {
             let (before, after) = written.add(end - position, ordering: .relaxed)
             // What fails here fails again where somebody waits for it.
             if before / Self.step < after / Self.step {
-                try? system.startWriting(descriptor, 0..<after)
+                try? file.system.startWriting(file.descriptor, 0..<after)
             }
         case .streamed:
             // What another call writes to the first and the last page must find them in memory.
@@ -56,7 +53,9 @@ final class NewFile: Sendable {
         let start = reserved.load(ordering: .relaxed)
         guard end > start, length > Self.reservation / 2 else { return }
         let end = max(end, min(length, end + Self.reservation))
-        try retrying { () throws(SystemError) in try system.allocate(descriptor, start..<end) }
+        try file.call { system, descriptor throws(SystemError) in
+            try system.allocate(descriptor, start..<end)
+        }
         reserved.store(end, ordering: .relaxed)
     }
 
@@ -66,13 +65,8 @@ final class NewFile: Sendable {
         var rest = pieces
         var position = position
         while !rest.isEmpty {
-            let count = try retrying { () throws(SystemError) in
-                // Safe: what the vector names is there during the call, and only read.
-                let result = unsafe Self.gather(rest, []) { vector in
-                    unsafe system.write(descriptor, vector, vector.count, at: position, mode)
-                }
-                if result < 0 { throw SystemError(number: Int32(-result), in: "pwritev") }
-                return result
+            let count = try file.call { system, descriptor throws(SystemError) in
+                try system.write(descriptor, rest, at: position, mode)
             }
             position += count
             rest = Self.cut(rest, count).rest
@@ -94,19 +88,5 @@ final class NewFile: Sendable {
             if !piece.isEmpty { first.append(piece) }
         }
         return (first[...], [])
-    }
-
-    /// Calls `body` with where `pieces` lie, at most as many as a call takes.
-    private static func gather(
-        _ pieces: ArraySlice<ArraySlice<UInt8>>, _ vector: [iovec], _ body: ([iovec]) -> Int
-    ) -> Int {
-        // Safe: each buffer is there until its closure returns, and is only read.
-        guard let first = pieces.first, unsafe vector.count < 64 else {
-            return unsafe body(vector)
-        }
-        // Safe: as above.
-        return unsafe first.withUnsafeBytes { buffer in
-            unsafe gather(pieces.dropFirst(), vector + [iovec(buffer)], body)
-        }
     }
 }

@@ -1,32 +1,34 @@
-internal import CLinux
-internal import Glibc
-
 /// A directory of the machine that is open: what is done in it is done there, whatever becomes of
 /// the paths that lead to it. Its methods take the name of one entry, and follow no link.
 final class OpenFolder: Sendable {
-    private let descriptor: FileDescriptor
+    private let directory: OpenDescriptor
+
+    var system: any FileSystem { directory.system }
 
     /// Opens the directory at a path of the system, following links.
-    init(at path: String) throws(SystemError) {
-        descriptor = try LinuxFileSystem().openDirectory(path)
+    convenience init(at path: String, on system: any FileSystem) throws(SystemError) {
+        self.init(
+            try OpenDescriptor(on: system) { system throws(SystemError) in
+                try system.openDirectory(path)
+            })
     }
 
     /// Opens a directory, following links; a path that is not absolute begins at `base`, or at the
     /// working directory. It need not be readable.
-    init(at path: [UInt8], from base: OpenFolder?) throws(SystemError) {
-        // Safe: the path ends with a zero.
-        let result = unsafe clinux_open_directory_path(
-            base?.descriptor.rawValue ?? AT_FDCWD, path.cString)
-        descriptor = try LinuxFileSystem.descriptor(result, "open")
+    convenience init(
+        at path: [UInt8], from base: OpenFolder?, on system: any FileSystem
+    ) throws(SystemError) {
+        self.init(
+            try OpenDescriptor(on: system) { system throws(SystemError) in
+                try system.openDirectory(path, from: base?.directory.descriptor, .traversing)
+            })
     }
 
-    private init(_ descriptor: FileDescriptor) { self.descriptor = descriptor }
-
-    deinit { _ = close(descriptor.rawValue) }
+    private init(_ directory: OpenDescriptor) { self.directory = directory }
 
     /// A folder in it; `.` is itself once more.
     func folder(_ name: [UInt8]) throws(SystemError) -> OpenFolder {
-        OpenFolder(try open(name, O_RDONLY | O_DIRECTORY))
+        OpenFolder(try open(name, .directory))
     }
 
     /// A folder below it, by names that are joined by `/`; itself where there are none. No path of
@@ -39,140 +41,125 @@ final class OpenFolder: Sendable {
         return folder
     }
 
+    /// Of the permissions of what is made the process's mask is taken off.
     func open(
-        _ name: [UInt8], _ flags: Int32, mode: UInt32 = 0
-    ) throws(SystemError) -> FileDescriptor {
-        // Safe: the name ends with a zero. What is no file or folder must not make it wait.
-        let result = unsafe clinux_openat(
-            descriptor.rawValue, name.cString, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode)
-        return try LinuxFileSystem.descriptor(result, "open")
+        _ name: [UInt8], _ mode: OpenMode, permissions: UInt32 = 0
+    ) throws(SystemError) -> OpenDescriptor {
+        try OpenDescriptor(on: system) { system throws(SystemError) in
+            try system.open(name, in: directory.descriptor, mode, permissions: permissions)
+        }
     }
 
     /// Makes a file in it that has no name, for writing. Not every file system can.
-    func openUnnamed(mode: UInt32) throws(SystemError) -> FileDescriptor {
-        let result = clinux_open_unnamed(descriptor.rawValue, mode)
-        return try LinuxFileSystem.descriptor(result, "open")
+    func openUnnamed(permissions: UInt32) throws(SystemError) -> OpenDescriptor {
+        try OpenDescriptor(on: system) { system throws(SystemError) in
+            try system.openUnnamed(in: directory.descriptor, permissions: permissions)
+        }
     }
 
     /// Gives a file without a name one in it; fails with `.exists` where that is taken.
-    func link(_ file: FileDescriptor, as name: [UInt8]) throws(SystemError) {
-        // Safe: the name ends with a zero.
-        let result = unsafe clinux_link_unnamed(
-            file.rawValue, descriptor.rawValue, name.cString)
-        if result < 0 { throw SystemError(number: -result, in: "linkat") }
+    func link(_ file: OpenDescriptor, as name: [UInt8]) throws(SystemError) {
+        try directory.call { system, descriptor throws(SystemError) in
+            try system.link(file.descriptor, as: name, in: descriptor)
+        }
     }
 
-    /// Gives an entry another name; fails with `.exists` where that is taken.
-    func rename(_ name: [UInt8], to newName: [UInt8]) throws(SystemError) {
-        // Safe: both end with a zero.
-        let result = unsafe clinux_rename_exclusive(
-            descriptor.rawValue, name.cString, newName.cString)
-        if result < 0 { throw SystemError(number: -result, in: "renameat2") }
-    }
-
-    /// Gives an entry another name, in the place of what has it.
-    func rename(_ name: [UInt8], over newName: [UInt8]) throws(SystemError) {
-        // Safe: both end with a zero.
-        try check(
-            unsafe renameat(
-                descriptor.rawValue, name.cString, descriptor.rawValue, newName.cString),
-            "renameat")
+    /// Gives an entry another name. Where that is taken it takes the place of what has it, or else
+    /// fails with `.exists`.
+    func rename(
+        _ name: [UInt8], to newName: [UInt8], replacing: Bool
+    ) throws(SystemError) {
+        try directory.call { system, descriptor throws(SystemError) in
+            try system.rename(name, to: newName, in: descriptor, replacing: replacing)
+        }
     }
 
     /// What was done in it is durable when this returns.
     func synchronize() throws(SystemError) {
-        try retrying { () throws(SystemError) in
-            try LinuxFileSystem().synchronize(descriptor)
+        try directory.call { system, descriptor throws(SystemError) in
+            try system.synchronize(descriptor)
         }
     }
 
     /// The names in it, in no order.
     func names() throws(SystemError) -> NameList {
-        // A directory stream owns its descriptor and moves its position.
-        try DirectoryStream(try open([UInt8(ascii: ".")], O_RDONLY | O_DIRECTORY)).names
+        try directory.call { system, descriptor throws(SystemError) in
+            try system.list(descriptor)
+        }
     }
 
-    func status(_ name: [UInt8]) throws(SystemError) -> stat {
-        var status = stat()
-        // Safe: the name ends with a zero, and the structure outlives the call.
-        try check(
-            unsafe fstatat(descriptor.rawValue, name.cString, &status, AT_SYMLINK_NOFOLLOW),
-            "fstatat")
-        return status
+    /// Of a link its own. `..` may stand before the name, and `.` is the folder itself.
+    func status(_ name: [UInt8]) throws(SystemError) -> FileStatus {
+        try directory.call { system, descriptor throws(SystemError) in
+            try system.status(of: name, in: descriptor)
+        }
     }
 
-    /// The permissions of a regular file; fails where there is none.
-    func permissions(ofFile name: [UInt8]) throws(SystemError) -> mode_t {
-        let mode = try status(name).st_mode
-        guard mode & S_IFMT == S_IFREG else { throw SystemError(.other(EINVAL), in: "fstatat") }
-        return mode & 0o777
+    /// Its own.
+    func status() throws(SystemError) -> FileStatus {
+        try directory.call { system, descriptor throws(SystemError) in
+            try system.status(descriptor)
+        }
     }
 
     /// Where a link points to.
     func target(_ name: [UInt8]) throws(SystemError) -> [UInt8] {
-        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
-        // Safe: the name ends with a zero, and the array has room for what is asked.
-        let count = unsafe readlinkat(
-            descriptor.rawValue, name.cString, &target, target.count)
-        guard count >= 0 else { throw SystemError(number: errno, in: "readlinkat") }
-        return target[..<count].map { UInt8(bitPattern: $0) }
+        try directory.call { system, descriptor throws(SystemError) in
+            try system.target(of: name, in: descriptor)
+        }
     }
 
     /// Makes a folder that is private.
     func makeFolder(_ name: [UInt8]) throws(SystemError) {
-        // Safe: the name ends with a zero.
-        try check(unsafe mkdirat(descriptor.rawValue, name.cString, 0o700), "mkdirat")
+        try directory.call { system, descriptor throws(SystemError) in
+            try system.makeDirectory(name, from: descriptor)
+        }
     }
 
     /// Makes a link that points to `target`, which holds no zero.
     func makeLink(_ name: [UInt8], to target: [UInt8]) throws(SystemError) {
-        // Safe: both end with a zero.
-        try check(
-            unsafe symlinkat(target.cString, descriptor.rawValue, name.cString), "symlinkat")
+        try directory.call { system, descriptor throws(SystemError) in
+            try system.makeLink(name, to: target, in: descriptor)
+        }
     }
 
     func unlink(_ name: [UInt8]) throws(SystemError) {
-        // Safe: the name ends with a zero.
-        try check(unsafe unlinkat(descriptor.rawValue, name.cString, 0), "unlinkat")
+        try directory.call { system, descriptor throws(SystemError) in
+            try system.unlink(name, in: descriptor)
+        }
     }
 
     /// Sets when an entry was modified and read last.
-    func setTimes(_ name: [UInt8], _ time: timespec) throws(SystemError) {
-        // Safe: the name ends with a zero, and the array has the two times that are asked for.
-        try check(
-            unsafe utimensat(
-                descriptor.rawValue, name.cString, [time, time], AT_SYMLINK_NOFOLLOW),
-            "utimensat")
+    func setTimes(_ name: [UInt8], _ time: FileTime) throws(SystemError) {
+        try directory.call { system, descriptor throws(SystemError) in
+            try system.setTimes(of: name, in: descriptor, time)
+        }
     }
 
     /// Sets its own mode and times.
-    func finish(mode: Int, _ time: timespec) throws(SystemError) {
-        try Self.finish(descriptor, mode: mode, time)
-    }
-
-    /// Sets the mode and the times of an open file or folder.
-    static func finish(
-        _ file: FileDescriptor, mode: Int, _ time: timespec
-    ) throws(SystemError) {
-        try setMode(file, mode_t(truncatingIfNeeded: mode) & 0o7777)
-        // Safe: the array has the two times that are asked for.
-        guard unsafe futimens(file.rawValue, [time, time]) == 0 else {
-            throw SystemError(number: errno, in: "futimens")
-        }
-    }
-
-    static func setMode(_ file: FileDescriptor, _ mode: mode_t) throws(SystemError) {
-        guard fchmod(file.rawValue, mode) == 0 else {
-            throw SystemError(number: errno, in: "fchmod")
-        }
-    }
-
-    private func check(_ result: Int32, _ call: StaticString) throws(SystemError) {
-        if result < 0 { throw SystemError(number: errno, in: call) }
+    func finish(mode: Int, _ time: FileTime) throws(SystemError) {
+        try directory.finish(mode: mode, time)
     }
 }
 
-extension [UInt8] {
-    /// As system calls take text: ending with a zero, and before that without one.
-    var cString: [CChar] { map { CChar(bitPattern: $0) } + [0] }
+extension OpenDescriptor {
+    /// Sets the mode, of which the twelve lowest bits count, and the times.
+    func finish(mode: Int, _ time: FileTime) throws(SystemError) {
+        try setPermissions(UInt32(truncatingIfNeeded: mode) & 0o7777)
+        try call { system, descriptor throws(SystemError) in
+            try system.setTimes(descriptor, time)
+        }
+    }
+
+    func setPermissions(_ permissions: UInt32) throws(SystemError) {
+        try call { system, descriptor throws(SystemError) in
+            try system.setPermissions(descriptor, permissions)
+        }
+    }
+
+    func synchronize() throws(SystemError) {
+        try call { system, descriptor throws(SystemError) in
+            try system.synchronize(descriptor)
+        }
+    }
 }

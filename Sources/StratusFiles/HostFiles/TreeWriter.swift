@@ -1,14 +1,14 @@
-internal import Glibc
-
 /// A directory of the machine that is being made anew, the counterpart of ``FileTree``. Nothing
 /// that is made leads out of it, whoever exchanges what meanwhile.
 package final class TreeWriter: Sendable {
     private let root: OpenFolder
 
     /// Makes the directory `path`, which must not exist. Nobody else can look into it.
-    package init(_ path: String) throws(SystemError) {
-        try LinuxFileSystem().makeDirectory(path)
-        root = try OpenFolder(at: path)
+    package init(
+        _ path: String, on system: any FileSystem
+    ) throws(SystemError) {
+        try retrying { () throws(SystemError) in try system.makeDirectory(path) }
+        root = try OpenFolder(at: path, on: system)
     }
 
     /// Whether an entry may have that name.
@@ -18,9 +18,12 @@ package final class TreeWriter: Sendable {
             && !name.contains(0) && !name.contains(UInt8(ascii: "/"))
     }
 
+    /// PATH_MAX of Linux, in bytes, with the zero at the end.
+    private static let targetLimit = 4096
+
     /// Whether a link may point there.
     package static func isTarget(_ target: [UInt8]) -> Bool {
-        !target.isEmpty && target.count < PATH_MAX && !target.contains(0)
+        !target.isEmpty && target.count < targetLimit && !target.contains(0)
     }
 
     /// A folder that was made; the root at the path of no names.
@@ -66,12 +69,12 @@ package final class TreeWriter: Sendable {
             _ name: [UInt8], to target: [UInt8], modifiedNanoseconds: Int
         ) throws(SystemError) {
             try folder.makeLink(name, to: target)
-            try folder.setTimes(name, timespec(nanoseconds: modifiedNanoseconds))
+            try folder.setTimes(name, FileTime(nanosecondsSince1970: modifiedNanoseconds))
         }
 
         /// Gives the folder, once it is complete, what it had.
         package func finish(mode: Int, modifiedNanoseconds: Int) throws(SystemError) {
-            try folder.finish(mode: mode, timespec(nanoseconds: modifiedNanoseconds))
+            try folder.finish(mode: mode, FileTime(nanosecondsSince1970: modifiedNanoseconds))
         }
     }
 }
@@ -89,7 +92,7 @@ package final class TreeFile: Sendable {
         self.name = name
         file = try UnnamedFile(in: folder)
         // A tree is more than memory should hold back from the disk, or keep.
-        content = NewFile(file.descriptor, length: length, .streamed)
+        content = NewFile(file.open, length: length, .streamed)
     }
 
     /// Writes `pieces` one after the other from `position` on. Several threads may.
@@ -102,19 +105,8 @@ package final class TreeFile: Sendable {
     /// Gives the file, which is whole now, what it has besides its bytes, and then its name; fails
     /// with `.exists` where that is taken.
     package func finish(mode: Int, modifiedNanoseconds: Int) throws(SystemError) {
-        try OpenFolder.finish(
-            file.descriptor, mode: mode, timespec(nanoseconds: modifiedNanoseconds))
+        try file.open.finish(
+            mode: mode, FileTime(nanosecondsSince1970: modifiedNanoseconds))
         try file.link(as: name)
-    }
-}
-
-extension timespec {
-    /// Since 1970.
-    fileprivate init(nanoseconds: Int) {
-        let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-        self =
-            rest < 0
-            ? timespec(tv_sec: seconds - 1, tv_nsec: rest + 1_000_000_000)
-            : timespec(tv_sec: seconds, tv_nsec: rest)
     }
 }

@@ -12,7 +12,7 @@ package final class LocalStorage: Storage {
     }
 
     package let place: String
-    let system: any FileSystem
+    package let fileSystem: any FileSystem
     let policy: WritePolicy
     let directory: OpenFile
     private let descriptors: DescriptorCache
@@ -31,7 +31,7 @@ package final class LocalStorage: Storage {
         descriptorLimit: Int = descriptorLimit
     ) throws(StorageError) {
         place = path
-        self.system = system
+        fileSystem = system
         self.policy = policy
         switch access {
         case .reading:
@@ -54,7 +54,9 @@ package final class LocalStorage: Storage {
         let names = try directory.call { system, descriptor throws(SystemError) in
             try system.list(descriptor)
         }
-        return names.sorted { Array($0.utf8).lexicographicallyPrecedes($1.utf8) }
+        // No file of a store has a name that is not UTF-8.
+        let texts = names.compactMap { String(validating: $0, as: UTF8.self) }
+        return texts.sorted { Array($0.utf8).lexicographicallyPrecedes($1.utf8) }
     }
 
     package func create(

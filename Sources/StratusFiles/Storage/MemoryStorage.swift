@@ -27,13 +27,19 @@ package final class MemoryStorage: Storage {
     }
 
     package func delete(_ name: String) throws(StorageError) -> Bool {
-        // Whoever reads the file keeps it alive, so that no pin is needed here.
-        files.withLock { $0[name] = nil }
-        return true
+        files.withLock { files in
+            guard files[name]?.isPinned != true else { return false }
+            files[name] = nil
+            return true
+        }
     }
 
     package func pin(_ name: String) throws(StorageError) -> any StoragePin {
-        try find(name)
+        // Under the lock, so that the file is not deleted before it is pinned.
+        guard let pin = files.withLock({ $0[name].map(MemoryPin.init) }) else {
+            throw StorageError(.notFound, file: name)
+        }
+        return pin
     }
 
     /// Nobody but its own container reaches the memory.
@@ -42,7 +48,18 @@ package final class MemoryStorage: Storage {
     package func fence(
         holding names: [String], without absent: String
     ) throws(StorageError) -> any StorageFence {
-        MemoryFence()
+        var held: [MemoryFile] = []
+        for name in names { held.append(try find(name)) }
+        return MemoryFence(storage: self, held: held, absent: absent)
+    }
+
+    fileprivate func check(
+        _ held: [MemoryFile], without absent: String
+    ) throws(StorageError) {
+        let wrong = files.withLock { files in
+            held.first { files[$0.name] !== $0 }?.name ?? (files[absent] == nil ? nil : absent)
+        }
+        if let wrong { throw StorageError(.fencedOut, file: wrong) }
     }
 
     package func writer() throws(StorageError) -> String? { ProcessIdentity.current }
@@ -67,14 +84,29 @@ package final class MemoryStorage: Storage {
     }
 }
 
-/// Memory that only its container reaches cannot be taken away.
 private struct MemoryFence: StorageFence {
-    func check() throws(StorageError) {}
+    let storage: MemoryStorage
+    let held: [MemoryFile]
+    let absent: String
+
+    func check() throws(StorageError) { try storage.check(held, without: absent) }
 }
 
-private final class MemoryFile: StorageFile, StoragePin {
+private final class MemoryPin: StoragePin {
+    private let file: MemoryFile
+
+    init(_ file: MemoryFile) {
+        self.file = file
+        file.pinCount.add(1, ordering: .relaxed)
+    }
+
+    deinit { file.pinCount.subtract(1, ordering: .relaxed) }
+}
+
+private final class MemoryFile: StorageFile {
     let name: String
     let length: Int
+    let pinCount = Atomic(0)
     /// What was written; the rest of the length reads as zero and takes no memory.
     private let bytes: Mutex<[UInt8]>
 
@@ -83,6 +115,8 @@ private final class MemoryFile: StorageFile, StoragePin {
         self.length = length
         self.bytes = Mutex(bytes)
     }
+
+    var isPinned: Bool { pinCount.load(ordering: .relaxed) > 0 }
 
     func append(
         _ new: Span<UInt8>, at position: Int, _ mode: WriteMode

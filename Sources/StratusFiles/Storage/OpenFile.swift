@@ -1,46 +1,39 @@
-/// An open descriptor, closed when it is no longer referenced; every call on it is repeated while
-/// signals interrupt it, and every transfer until it is whole.
+/// An open file or directory of a store; every transfer is repeated until it is whole.
 final class OpenFile: Sendable {
     let name: String
-    let descriptor: FileDescriptor
-    private let system: any FileSystem
+    private let open: OpenDescriptor
+
+    var descriptor: FileDescriptor { open.descriptor }
 
     init(
         _ name: String, in directory: OpenFile, _ mode: OpenMode
     ) throws(StorageError) {
         self.name = name
-        system = directory.system
         do {
-            descriptor = try retrying { () throws(SystemError) in
-                try directory.system.open(name, in: directory.descriptor, mode)
+            open = try OpenDescriptor(on: directory.open.system) { system throws(SystemError) in
+                try system.open(name, in: directory.descriptor, mode)
             }
         } catch {
             throw StorageError(error, file: name)
         }
     }
 
-    private init(name: String, descriptor: FileDescriptor, system: any FileSystem) {
+    private init(name: String, _ open: OpenDescriptor) {
         self.name = name
-        self.descriptor = descriptor
-        self.system = system
+        self.open = open
     }
 
     static func directory(
         _ path: String, on system: any FileSystem
     ) throws(StorageError) -> OpenFile {
         do {
-            let descriptor = try retrying { () throws(SystemError) in
+            let open = try OpenDescriptor(on: system) { system throws(SystemError) in
                 try system.openDirectory(path)
             }
-            return OpenFile(name: path, descriptor: descriptor, system: system)
+            return OpenFile(name: path, open)
         } catch {
             throw StorageError(error, file: path)
         }
-    }
-
-    deinit {
-        // Data that matters was synced before, so a failure here loses nothing.
-        try? system.close(descriptor)
     }
 
     /// One call on the file; `file` is the name that an error gives.
@@ -49,7 +42,7 @@ final class OpenFile: Sendable {
         _ body: (any FileSystem, FileDescriptor) throws(SystemError) -> Result
     ) throws(StorageError) -> Result {
         do {
-            return try retrying { () throws(SystemError) in try body(system, descriptor) }
+            return try open.call(body)
         } catch {
             throw StorageError(error, file: file ?? name)
         }
@@ -79,7 +72,7 @@ final class OpenFile: Sendable {
         _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode = .kept
     ) throws(StorageError) {
         do {
-            try system.writeAll(descriptor, bytes, at: position, mode)
+            try open.system.writeAll(descriptor, bytes, at: position, mode)
         } catch {
             throw StorageError(error, file: name)
         }
@@ -98,7 +91,7 @@ final class OpenFile: Sendable {
         into bytes: inout OutputSpan<UInt8>, at position: Int, _ mode: ReadMode
     ) throws(StorageError) -> Int {
         do throws(SystemError) {
-            return try retrying { () throws(SystemError) in
+            return try open.call { system, descriptor throws(SystemError) in
                 switch mode {
                 case .blocking: try system.read(descriptor, into: &bytes, at: position)
                 case .resident: try system.readResident(descriptor, into: &bytes, at: position)
@@ -109,19 +102,6 @@ final class OpenFile: Sendable {
                 throw StorageError(.notResident, file: name)
             }
             throw StorageError(error, file: name)
-        }
-    }
-}
-
-/// Repeats a call while signals interrupt it.
-func retrying<Result>(
-    _ body: () throws(SystemError) -> Result
-) throws(SystemError) -> Result {
-    while true {
-        do {
-            return try body()
-        } catch {
-            if error.code != .interrupted { throw error }
         }
     }
 }

@@ -46,6 +46,9 @@ package protocol Storage: AnyObject, Sendable {
     /// Gives up the right to write.
     func close()
 
+    /// The file system that callers' files are in, and the directory of the store if it has one.
+    var fileSystem: any FileSystem { get }
+
     /// Whether that is the directory of the machine in which the files lie.
     func isDirectory(_ status: FileStatus) -> Bool
 
@@ -55,6 +58,7 @@ package protocol Storage: AnyObject, Sendable {
 
 /// A storage that has no directory of the machine.
 extension Storage {
+    package var fileSystem: any FileSystem { LinuxFileSystem() }
     package func isDirectory(_ status: FileStatus) -> Bool { false }
     package func hasFile(_ status: FileStatus) throws(StorageError) -> Bool { false }
 }

@@ -45,11 +45,11 @@ struct AssetRateTests {
             var times = Times()
             try Self.measureParts(source, &times)
             times.writingStored = try Self.write(times.storedBytes, "\(folder)/raw-\(run)")
-            times.writingAll = try Self.write(source.identity.length, "\(folder)/all-\(run)")
+            times.writingAll = try Self.write(source.status.length, "\(folder)/all-\(run)")
             try await Self.measureStore("\(folder)/store-\(run)", path, &times)
             runs.append(times)
         }
-        Self.report(runs, source.identity.length)
+        Self.report(runs, source.status.length)
     }
 
     /// Of bytes of which half can be compressed.
@@ -73,7 +73,7 @@ struct AssetRateTests {
     /// What has to be done to every byte, on one core, in memory.
     private static func measureParts(_ source: SourceFile, _ times: inout Times) throws {
         var position = 0
-        while position < source.identity.length {
+        while position < source.status.length {
             let part = try source.read(at: position, upTo: 32 << 20)
             position += part.count
             var cuts: [Range<Int>] = []
@@ -177,15 +177,15 @@ struct AssetRateTests {
     private static func readSegments(_ path: String) throws {
         for name in try segments(path) {
             let segment = try SourceFile(FilePlace("\(path)/\(name)"))
-            for position in stride(from: 0, to: segment.identity.length, by: 1 << 20) {
+            for position in stride(from: 0, to: segment.status.length, by: 1 << 20) {
                 _ = try segment.read(at: position, upTo: 1 << 20)
             }
         }
     }
 
     private static func areEqual(_ left: SourceFile, _ right: SourceFile) throws -> Bool {
-        guard left.identity.length == right.identity.length else { return false }
-        for position in stride(from: 0, to: left.identity.length, by: 1 << 20) {
+        guard left.status.length == right.status.length else { return false }
+        for position in stride(from: 0, to: left.status.length, by: 1 << 20) {
             let bytes = try left.read(at: position, upTo: 1 << 20)
             guard try right.read(at: position, upTo: 1 << 20) == bytes else { return false }
         }

@@ -11,6 +11,9 @@ struct DiskDirectory: Sendable {
     /// What the medium holds for certain.
     private(set) var durable: [String: DiskNode] = [:]
 
+    /// As processes see them; a crash leaves them as they are.
+    var attributes = DiskAttributes(permissions: 0o700)
+
     private var pending: [NameChange] = []
     /// What a failed synchronisation left: on the medium or not, and never tried again.
     private var limbo: [NameChange] = []

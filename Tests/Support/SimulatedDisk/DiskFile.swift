@@ -10,6 +10,10 @@ struct DiskFile: Sendable {
     var links = 0
     /// How many descriptors are open.
     var openCount = 0
+    /// Whether it is a symbolic link, whose content is where it points to.
+    private(set) var isLink = false
+    /// As processes see them; a crash leaves them as they are.
+    var attributes = DiskAttributes(permissions: 0o600)
 
     private var pending = PendingChanges()
     /// What a failed synchronisation left: pages that are clean in memory, and on the medium or
@@ -25,6 +29,13 @@ struct DiskFile: Sendable {
     /// A file whose content is durable.
     init(_ bytes: [UInt8]) {
         replace(bytes)
+    }
+
+    /// A symbolic link, whose target is durable with its name.
+    init(linkTo target: [UInt8]) {
+        replace(target)
+        isLink = true
+        attributes = DiskAttributes(permissions: 0o777)
     }
 
     /// Writes without a limit on room; the caller has checked.

@@ -3,37 +3,15 @@ import StratusFiles
 // The calls, between ``DiskMachine/begin`` and ``DiskMachine/end``.
 
 extension DiskMachine {
-    mutating func openDirectory(_ path: String, _ process: Int) throws(SystemError)
-        -> FileDescriptor
-    {
-        let turn = try begin(.openDirectory, by: process, name: path)
-        let directory: Int
-        switch medium.node(path) {
-        case .directory(let place): directory = place
-        case .file: throw SystemError(.notDirectory, in: "open")
-        case nil: throw SystemError(.notFound, in: "open")
-        }
-        try end(.openDirectory, turn)
-        return add(
-            OpenFile(
-                node: .directory(directory), name: path, process: process, isWritable: false))
-    }
-
-    mutating func makeDirectory(_ path: String, _ process: Int) throws(SystemError) {
-        let turn = try begin(.makeDirectory, by: process, name: path)
-        guard medium.node(path) == nil else { throw SystemError(.exists, in: "mkdir") }
-        guard let (parent, name) = medium.parent(of: path) else {
-            throw SystemError(.notFound, in: "mkdir")
-        }
-        medium.makeDirectory(name, in: parent)
-        try end(.makeDirectory, turn)
-    }
-
     mutating func open(
-        _ name: String, in directory: FileDescriptor, _ mode: OpenMode, _ process: Int
+        _ bytes: [UInt8], in directory: FileDescriptor, _ mode: OpenMode, permissions: UInt32,
+        _ process: Int
     ) throws(SystemError) -> FileDescriptor {
-        let turn = try begin(.open, by: process, name: name)
+        let turn = try begin(
+            .open, by: process, name: String(decoding: bytes, as: UTF8.self))
         let parent = try findDirectory(directory, of: process, .open)
+        if mode == .directory { return try openDirectory(bytes, in: parent, turn, process) }
+        let name = try DiskMedium.name(bytes, .open)
         guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: "/")) else {
             throw SystemError(.invalid, in: "open")
         }
@@ -41,10 +19,13 @@ extension DiskMachine {
         var isNew = false
         switch (medium.node(name, in: parent), mode) {
         case (.some, .creatingExclusively): throw SystemError(.exists, in: "open")
+        case (.file(let file), _) where medium.files[file].isLink:
+            throw SystemError(.tooManyLinks, in: "open")
         case (.file(let file), _): place = file
         case (.directory, _): throw SystemError(.isDirectory, in: "open")
         case (nil, .creating), (nil, .creatingExclusively):
-            place = medium.makeFile(name, in: parent, DiskFile())
+            place = makeFile(permissions)
+            medium.link(place, as: name, in: parent)
             isNew = true
         case (nil, _): throw SystemError(.notFound, in: "open")
         }
@@ -52,6 +33,38 @@ extension DiskMachine {
         return add(
             OpenFile(
                 node: .file(place), name: name, process: process, isWritable: mode != .reading))
+    }
+
+    /// A directory whose name is the last part of a path is not come to by a link.
+    private mutating func openDirectory(
+        _ name: [UInt8], in parent: Int, _ turn: CallTurn, _ process: Int
+    ) throws(SystemError) -> FileDescriptor {
+        let node = try medium.resolve(name, from: parent, followsLast: false, .open)
+        guard case .directory = node else { throw SystemError(.notDirectory, in: "open") }
+        try end(.open, turn, hasChanged: false)
+        return add(
+            OpenFile(
+                node: node, name: String(decoding: name, as: UTF8.self), process: process,
+                isWritable: false))
+    }
+
+    mutating func openUnnamed(
+        in directory: FileDescriptor, permissions: UInt32, _ process: Int
+    ) throws(SystemError) -> FileDescriptor {
+        let turn = try begin(.openUnnamed, by: process, on: directory)
+        _ = try findDirectory(directory, of: process, .openUnnamed)
+        if !medium.options.hasUnnamedFiles { throw SystemError(.notSupported, in: "open") }
+        let place = makeFile(permissions)
+        try end(.openUnnamed, turn)
+        return add(OpenFile(node: .file(place), name: "", process: process, isWritable: true))
+    }
+
+    private mutating func makeFile(_ permissions: UInt32) -> Int {
+        let place = medium.makeFile(DiskFile())
+        medium.withAttributes(of: .file(place)) {
+            $0.permissions = permissions & ~DiskAttributes.mask
+        }
+        return place
     }
 
     mutating func close(_ file: FileDescriptor, _ process: Int) throws(SystemError) {
@@ -85,12 +98,13 @@ extension DiskMachine {
         return count
     }
 
-    private func transfer(
+    private mutating func transfer(
         _ call: DiskCall, _ turn: CallTurn, _ file: FileDescriptor,
         into bytes: inout OutputSpan<UInt8>, at offset: Int, _ process: Int
     ) throws(SystemError) -> Int {
         let place = try findFile(file, of: process, call)
         guard offset >= 0 else { throw SystemError(.invalid, in: call.systemCall) }
+        if turn == .overtaken { changeByte(at: offset, of: place) }
         let content = medium.files[place].visible
         var count = turn.shortened(min(bytes.freeCapacity, max(0, content.length - offset)))
         var start = offset
@@ -105,6 +119,17 @@ extension DiskMachine {
         return count
     }
 
+    /// What another process does.
+    private mutating func changeByte(at offset: Int, of place: Int) {
+        let content = medium.files[place].visible
+        let offset = min(offset, content.length)
+        let old = [UInt8](capacity: 1) { byte in
+            if offset < content.length { content.read(into: &byte, count: 1, at: offset) }
+        }
+        medium.withFile(place) { $0.write([~(old.first ?? 0)].span, at: offset) }
+        medium.touch(.file(place))
+    }
+
     mutating func write(
         _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int, _ process: Int
     ) throws(SystemError) -> Int {
@@ -115,15 +140,25 @@ extension DiskMachine {
         let count = medium.writableCount(wanted, at: offset, in: place)
         if count == 0 && wanted > 0 { throw SystemError(.noSpace, in: "pwrite") }
         medium.withFile(place) { $0.write(bytes.extracting(0..<count), at: offset) }
+        medium.touch(.file(place))
         try end(.write, turn)
         return count
+    }
+
+    /// A disk may write at any moment what was not synced: this one needs no telling.
+    mutating func startWriting(_ file: FileDescriptor, _ process: Int) throws(SystemError) {
+        let turn = try begin(.startWriting, by: process, on: file)
+        _ = try findFile(file, of: process, .startWriting, writing: true)
+        try end(.startWriting, turn)
     }
 
     mutating func synchronize(
         _ file: FileDescriptor, _ call: DiskCall, _ process: Int
     ) throws(SystemError) {
         let turn = try begin(call, by: process, on: file)
-        let node = try find(file, of: process, call).node
+        let open = try find(file, of: process, call)
+        if open.isTraversed { throw SystemError(.badDescriptor, in: call.systemCall) }
+        let node = open.node
         // Where the power goes in the middle, what is pending survives or not, as it would anyway.
         if turn != .powerCut { medium.synchronize(node) }
         try end(call, turn)
@@ -136,6 +171,7 @@ extension DiskMachine {
         let place = try findFile(file, of: process, .truncate, writing: true)
         guard length >= 0 else { throw SystemError(.invalid, in: "ftruncate") }
         medium.withFile(place) { $0.truncate(to: length) }
+        medium.touch(.file(place))
         try end(.truncate, turn)
     }
 
@@ -171,6 +207,7 @@ extension DiskMachine {
         }
         let bytes = range.clamped(to: 0..<medium.files[place].visible.length)
         medium.withFile(place) { $0.deallocate(bytes) }
+        medium.touch(.file(place))
         try end(.deallocate, turn)
     }
 
@@ -181,74 +218,6 @@ extension DiskMachine {
         let status = status(of: try find(file, of: process, .status).node)
         try end(.status, turn)
         return status
-    }
-
-    mutating func status(
-        of name: String, in directory: FileDescriptor, _ process: Int
-    ) throws(SystemError) -> FileStatus {
-        let turn = try begin(.status, by: process, name: name)
-        let parent = try findDirectory(directory, of: process, .status)
-        guard let node = medium.node(name, in: parent) else {
-            throw SystemError(.notFound, in: "fstatat")
-        }
-        try end(.status, turn)
-        return status(of: node)
-    }
-
-    mutating func status(
-        ofPath path: String, _ process: Int
-    ) throws(SystemError) -> FileStatus {
-        let turn = try begin(.status, by: process, name: path)
-        guard let node = medium.node(path) else { throw SystemError(.notFound, in: "stat") }
-        try end(.status, turn)
-        return status(of: node)
-    }
-
-    private func status(of node: DiskNode) -> FileStatus {
-        switch node {
-        case .file(let place):
-            FileStatus(
-                length: medium.files[place].visible.length, links: medium.files[place].links,
-                device: 1, inode: UInt64(2 * place + 3))
-        case .directory(let place):
-            FileStatus(length: 4096, links: 2, device: 1, inode: UInt64(2 * place + 2))
-        }
-    }
-
-    mutating func rename(
-        _ name: String, to newName: String, in directory: FileDescriptor, _ process: Int
-    ) throws(SystemError) {
-        let turn = try begin(.rename, by: process, name: name)
-        let parent = try findDirectory(directory, of: process, .rename)
-        guard medium.node(name, in: parent) != nil else {
-            throw SystemError(.notFound, in: "renameat2")
-        }
-        guard medium.node(newName, in: parent) == nil else {
-            throw SystemError(.exists, in: "renameat2")
-        }
-        medium.rename(name, to: newName, in: parent)
-        try end(.rename, turn)
-    }
-
-    mutating func unlink(
-        _ name: String, in directory: FileDescriptor, _ process: Int
-    ) throws(SystemError) {
-        let turn = try begin(.unlink, by: process, name: name)
-        let parent = try findDirectory(directory, of: process, .unlink)
-        switch medium.node(name, in: parent) {
-        case .file: medium.unlink(name, in: parent)
-        case .directory: throw SystemError(.isDirectory, in: "unlinkat")
-        case nil: throw SystemError(.notFound, in: "unlinkat")
-        }
-        try end(.unlink, turn)
-    }
-
-    mutating func list(_ directory: FileDescriptor, _ process: Int) throws(SystemError) -> [String]
-    {
-        let turn = try begin(.list, by: process, on: directory)
-        let place = try findDirectory(directory, of: process, .list)
-        try end(.list, turn)
-        return medium.directories[place].names
     }
 
     mutating func flock(

@@ -17,6 +17,8 @@ struct DiskMachine: Sendable {
     private var liveProcesses: Set<Int> = []
     private var lastProcess = 0
     private var kindCounts = [Int](repeating: 0, count: DiskCall.allCases.count)
+    /// Of the calls that a fault on one file counts.
+    private var fileCounts: [DiskCall: [String: Int]] = [:]
     private var misbehaviour: (generator: SeededGenerator, oneIn: Int)?
 
     init(_ medium: DiskMedium) {
@@ -31,6 +33,7 @@ struct DiskMachine: Sendable {
     mutating func resetCalls() {
         callCount = 0
         kindCounts = [Int](repeating: 0, count: DiskCall.allCases.count)
+        fileCounts = [:]
         log = []
         crashPoints = []
     }
@@ -42,6 +45,8 @@ struct OpenFile: Sendable {
     var name: String
     var process: Int
     var isWritable: Bool
+    /// Of a directory: whether it may only be gone through.
+    var isTraversed = false
     var lock = LockKind.none
 }
 
@@ -50,6 +55,7 @@ enum CallTurn: Equatable {
     case normal
     case short(keeping: UInt64)
     case misdirected
+    case overtaken
     /// The power goes in the middle: the call takes effect, and nobody hears of it.
     case powerCut
 }
@@ -65,16 +71,21 @@ extension DiskMachine {
         }
         callCount += 1
         kindCounts[call.rawValue] += 1
+        let name =
+            logsCalls || !faults.isEmpty
+            ? name ?? file.flatMap { openFiles[$0.rawValue]?.name } ?? "" : ""
+        if faults.contains(where: { $0.kind == call && $0.file == name }) {
+            fileCounts[call, default: [:]][name, default: 0] += 1
+        }
         let turn: CallTurn
         var failure: SystemError?
         do {
-            turn = try decide(call)
+            turn = try decide(call, name)
         } catch {
             turn = .normal
             failure = error
         }
         if logsCalls {
-            let name = name ?? file.flatMap { openFiles[$0.rawValue]?.name } ?? ""
             log.append(
                 LoggedCall(
                     number: callCount, call: call, name: name,
@@ -98,11 +109,18 @@ extension DiskMachine {
         }
     }
 
-    private mutating func decide(_ call: DiskCall) throws(SystemError) -> CallTurn {
+    private mutating func decide(
+        _ call: DiskCall, _ name: String
+    ) throws(SystemError) -> CallTurn {
         if callCount == crashAtCall { return .powerCut }
         for fault in faults {
             if let kind = fault.kind, kind != call { continue }
-            let number = fault.kind == nil ? callCount : kindCounts[call.rawValue]
+            if let file = fault.file, file != name { continue }
+            let number =
+                fault.kind == nil
+                ? callCount
+                : fault.file == nil
+                    ? kindCounts[call.rawValue] : fileCounts[call]?[name] ?? 0
             guard fault.isLasting ? number >= fault.number : number == fault.number else {
                 continue
             }
@@ -110,6 +128,7 @@ extension DiskMachine {
             case .fail(let code): throw SystemError(code, in: call.systemCall)
             case .short: return .short(keeping: UInt64(truncatingIfNeeded: callCount))
             case .misdirected: return .misdirected
+            case .overtaken: return .overtaken
             }
         }
         guard call.mayBeInterrupted, misbehaviour != nil else { return .normal }
@@ -232,11 +251,4 @@ extension DiskMachine {
         if !isTaken { openFiles[file.rawValue]?.lock = kind }
         return !isTaken
     }
-}
-
-extension SystemError.Code {
-    static let badDescriptor = SystemError.Code.other(9)
-    static let notDirectory = SystemError.Code.other(20)
-    static let isDirectory = SystemError.Code.other(21)
-    static let invalid = SystemError.Code.other(22)
 }

@@ -8,6 +8,8 @@ struct DiskMedium: Sendable {
     /// The first is the root.
     private(set) var directories = [DiskDirectory()]
     private var freeFiles: [Int] = []
+    /// A moment more with every change.
+    private var changeCount = 0
 
     init(options: DiskOptions) { self.options = options }
 
@@ -21,6 +23,19 @@ struct DiskMedium: Sendable {
     }
 
     mutating func makeFile(_ name: String, in directory: Int, _ file: DiskFile) -> Int {
+        let place = makeFile(file)
+        link(place, as: name, in: directory)
+        return place
+    }
+
+    mutating func link(_ file: Int, as name: String, in directory: Int) {
+        files[file].links += 1
+        directories[directory].set(name, to: .file(file))
+        touch(.directory(directory))
+    }
+
+    /// A file without a name.
+    mutating func makeFile(_ file: DiskFile) -> Int {
         let place: Int
         if let free = freeFiles.popLast() {
             place = free
@@ -29,23 +44,49 @@ struct DiskMedium: Sendable {
             place = files.count
             files.append(file)
         }
-        files[place].links = 1
-        directories[directory].set(name, to: .file(place))
+        touch(.file(place))
         return place
     }
 
     mutating func makeDirectory(_ name: String, in parent: Int) {
         directories.append(DiskDirectory())
         directories[parent].set(name, to: .directory(directories.count - 1))
+        touch(.directory(directories.count - 1))
+        touch(.directory(parent))
     }
 
     mutating func unlink(_ name: String, in directory: Int) {
         if case .file(let file) = node(name, in: directory) { files[file].links -= 1 }
         directories[directory].set(name, to: nil)
+        touch(.directory(directory))
     }
 
+    /// The file that has the new name loses it.
     mutating func rename(_ name: String, to newName: String, in directory: Int) {
+        if case .file(let old) = node(newName, in: directory) { files[old].links -= 1 }
         directories[directory].rename(name, to: newName)
+        touch(.directory(directory))
+    }
+
+    /// The bytes or the names of a node were changed.
+    mutating func touch(_ node: DiskNode) {
+        changeCount += 1
+        let now = DiskAttributes.moment(changeCount)
+        withAttributes(of: node) { $0.modified = now }
+    }
+
+    /// Changes in place what a node has besides its bytes or names.
+    mutating func withAttributes(of node: DiskNode, _ body: (inout DiskAttributes) -> Void) {
+        changeCount += 1
+        let now = DiskAttributes.moment(changeCount)
+        func change(_ attributes: inout DiskAttributes) {
+            body(&attributes)
+            attributes.changed = now
+        }
+        switch node {
+        case .file(let file): change(&files[file].attributes)
+        case .directory(let directory): change(&directories[directory].attributes)
+        }
     }
 
     /// Changes a name on the medium itself.
@@ -182,23 +223,64 @@ extension DiskMedium {
         return place
     }
 
-    /// What is at `path`, from the root; the root is also the working directory.
+    /// What is at `path`, from the root; the root is also the working directory. Nil where there is
+    /// nothing.
     func node(_ path: some StringProtocol) -> DiskNode? {
-        var trail = [0]
-        var file: DiskNode?
-        for part in path.split(separator: "/") where part != "." {
-            guard file == nil, let last = trail.last else { return nil }
-            if part == ".." {
-                if trail.count > 1 { trail.removeLast() }
+        try? resolve(Array(path.utf8), from: 0, followsLast: true, .status)
+    }
+
+    /// What `path` leads to, from the root or, where it is not absolute, from a directory. A link
+    /// as the last part is followed only where `followsLast` says so.
+    func resolve(
+        _ path: [UInt8], from base: Int, followsLast: Bool, _ call: DiskCall
+    ) throws(SystemError) -> DiskNode {
+        var here = DiskNode.directory(path.first == UInt8(ascii: "/") ? 0 : base)
+        var waiting = Array(path.split(separator: UInt8(ascii: "/")).reversed())
+        var linkCount = 0
+        while let part = waiting.popLast() {
+            guard case .directory(let directory) = here else {
+                throw SystemError(.notDirectory, in: call.systemCall)
+            }
+            if part.elementsEqual(".".utf8) { continue }
+            if part.elementsEqual("..".utf8) {
+                here = .directory(parent(of: directory))
                 continue
             }
-            switch node(String(part), in: last) {
-            case .directory(let child): trail.append(child)
-            case .file(let place): file = .file(place)
-            case nil: return nil
+            let name = try Self.name(part, call)
+            guard let node = node(name, in: directory) else {
+                throw SystemError(.notFound, in: call.systemCall)
             }
+            guard let target = target(of: node), followsLast || !waiting.isEmpty else {
+                here = node
+                continue
+            }
+            linkCount += 1
+            if linkCount > 40 { throw SystemError(.tooManyLinks, in: call.systemCall) }
+            if target.first == UInt8(ascii: "/") { here = .directory(0) }
+            waiting += target.split(separator: UInt8(ascii: "/")).reversed()
         }
-        return file ?? trail.last.map { .directory($0) }
+        return here
+    }
+
+    /// Where a symbolic link points to; nil where the node is none.
+    func target(of node: DiskNode) -> [UInt8]? {
+        guard case .file(let file) = node, files[file].isLink else { return nil }
+        return files[file].visible.bytes
+    }
+
+    /// The name as this disk has it: some file systems take only UTF-8.
+    static func name(
+        _ bytes: some Collection<UInt8>, _ call: DiskCall
+    ) throws(SystemError) -> String {
+        guard let name = String(validating: bytes, as: UTF8.self) else {
+            throw SystemError(.badName, in: call.systemCall)
+        }
+        return name
+    }
+
+    /// The root is the directory above itself.
+    private func parent(of directory: Int) -> Int {
+        directories.firstIndex { $0.visible.values.contains(.directory(directory)) } ?? 0
     }
 
     /// The directory that `path` lies in and the last name of `path`.

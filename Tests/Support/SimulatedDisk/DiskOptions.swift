@@ -18,6 +18,8 @@ package struct DiskOptions: Sendable {
     package var missesOneIn = 8
     /// Decides which reads those are.
     package var missSeed: UInt64 = 0
+    /// Whether it has files without a name; not every file system does.
+    package var hasUnnamedFiles = true
     /// Whether ``SimulatedDisk/makeStale(_:sector:by:)`` works; it costs memory.
     package var keepsReplacedSectors = false
 
@@ -27,24 +29,30 @@ package struct DiskOptions: Sendable {
 
 /// The calls of a ``FileSystem``.
 package enum DiskCall: Int, CaseIterable, Sendable {
-    case openDirectory, makeDirectory, open, close, read, readResident, write
-    case synchronizeData, synchronize, truncate, allocate, deallocate, status, rename, unlink, list,
-        lock
+    case openDirectory, makeDirectory, open, openUnnamed, close, read, readResident, write
+    case startWriting, synchronizeData, synchronize, truncate, allocate, deallocate, status
+    case setPermissions, setTimes, link, makeLink, target, rename, unlink, list, lock
 
     /// The name that an error carries, as on Linux.
     package var systemCall: StaticString {
         switch self {
-        case .openDirectory, .open: "open"
+        case .openDirectory, .open, .openUnnamed: "open"
         case .makeDirectory: "mkdir"
         case .close: "close"
         case .read: "pread"
         case .readResident: "preadv2"
         case .write: "pwrite"
+        case .startWriting: "sync_file_range"
         case .synchronizeData: "fdatasync"
         case .synchronize: "fsync"
         case .truncate: "ftruncate"
         case .allocate, .deallocate: "fallocate"
         case .status: "fstat"
+        case .setPermissions: "fchmod"
+        case .setTimes: "futimens"
+        case .link: "linkat"
+        case .makeLink: "symlinkat"
+        case .target: "readlinkat"
         case .rename: "renameat2"
         case .unlink: "unlinkat"
         case .list: "getdents"
@@ -55,16 +63,20 @@ package enum DiskCall: Int, CaseIterable, Sendable {
     /// Whether a crash before the call and one after it can differ.
     package var changesDisk: Bool {
         switch self {
-        case .makeDirectory, .open, .write, .synchronizeData, .synchronize, .truncate, .allocate,
-            .deallocate, .rename, .unlink:
+        case .makeDirectory, .open, .openUnnamed, .write, .synchronizeData, .synchronize,
+            .truncate, .allocate, .deallocate, .setPermissions, .setTimes, .link, .makeLink,
+            .rename, .unlink:
             true
-        case .openDirectory, .close, .read, .readResident, .status, .list, .lock: false
+        case .openDirectory, .close, .read, .readResident, .startWriting, .status, .target, .list,
+            .lock:
+            false
         }
     }
 
     var mayBeInterrupted: Bool {
         switch self {
-        case .openDirectory, .open, .read, .readResident, .write, .synchronizeData, .synchronize:
+        case .openDirectory, .open, .openUnnamed, .read, .readResident, .write, .synchronizeData,
+            .synchronize:
             true
         default: false
         }
@@ -82,6 +94,8 @@ package struct DiskFault: Equatable, Sendable {
         case short
         /// A read returns what lies a sector further on, or before in the last one.
         case misdirected
+        /// Before a read, another process changes the byte at its place, or appends one.
+        case overtaken
     }
 
     /// What happens instead.
@@ -90,6 +104,8 @@ package struct DiskFault: Equatable, Sendable {
     package var number: Int
     /// The kind of call that is counted and affected, or nil for any.
     package var kind: DiskCall?
+    /// The name of the file whose calls of that kind are counted and affected, or nil for any.
+    package var file: String?
     /// Whether every later call goes wrong too.
     package var isLasting: Bool
 
@@ -101,6 +117,12 @@ package struct DiskFault: Equatable, Sendable {
         self.number = number
         self.kind = kind
         isLasting = lasting
+    }
+
+    /// A fault at the call `number` of a kind on the file that was opened by the name `file`.
+    package init(_ effect: Effect, at number: Int, of kind: DiskCall, on file: String) {
+        self.init(effect, at: number, of: kind)
+        self.file = file
     }
 }
 

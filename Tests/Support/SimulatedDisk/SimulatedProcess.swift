@@ -20,23 +20,35 @@ package struct SimulatedProcess: FileSystem {
         disk.machine.withLock { $0.kill(number) }
     }
 
-    package func openDirectory(_ path: String) throws(SystemError) -> FileDescriptor {
+    package func openDirectory(
+        _ path: [UInt8], from base: FileDescriptor?, _ access: DirectoryAccess
+    ) throws(SystemError) -> FileDescriptor {
         try disk.machine.withLock { machine throws(SystemError) in
-            try machine.openDirectory(path, number)
+            try machine.openDirectory(path, from: base, access, number)
         }
     }
 
-    package func makeDirectory(_ path: String) throws(SystemError) {
+    package func makeDirectory(
+        _ path: [UInt8], from base: FileDescriptor?
+    ) throws(SystemError) {
         try disk.machine.withLock { machine throws(SystemError) in
-            try machine.makeDirectory(path, number)
+            try machine.makeDirectory(path, from: base, number)
         }
     }
 
     package func open(
-        _ name: String, in directory: FileDescriptor, _ mode: OpenMode
+        _ name: [UInt8], in directory: FileDescriptor, _ mode: OpenMode, permissions: UInt32
     ) throws(SystemError) -> FileDescriptor {
         try disk.machine.withLock { machine throws(SystemError) in
-            try machine.open(name, in: directory, mode, number)
+            try machine.open(name, in: directory, mode, permissions: permissions, number)
+        }
+    }
+
+    package func openUnnamed(
+        in directory: FileDescriptor, permissions: UInt32
+    ) throws(SystemError) -> FileDescriptor {
+        try disk.machine.withLock { machine throws(SystemError) in
+            try machine.openUnnamed(in: directory, permissions: permissions, number)
         }
     }
 
@@ -68,6 +80,21 @@ package struct SimulatedProcess: FileSystem {
         // A disk may write at any moment what was not synced: this one needs no telling.
         try disk.machine.withLock { machine throws(SystemError) in
             try machine.write(file, bytes, at: offset, number)
+        }
+    }
+
+    package func write(
+        _ file: FileDescriptor, _ pieces: ArraySlice<ArraySlice<UInt8>>, at offset: Int,
+        _ mode: WriteMode
+    ) throws(SystemError) -> Int {
+        try write(file, Array(pieces.joined()).span, at: offset, mode)
+    }
+
+    package func startWriting(
+        _ file: FileDescriptor, _ range: Range<Int>
+    ) throws(SystemError) {
+        try disk.machine.withLock { machine throws(SystemError) in
+            try machine.startWriting(file, number)
         }
     }
 
@@ -110,7 +137,7 @@ package struct SimulatedProcess: FileSystem {
     }
 
     package func status(
-        of name: String, in directory: FileDescriptor
+        of name: [UInt8], in directory: FileDescriptor
     ) throws(SystemError) -> FileStatus {
         try disk.machine.withLock { machine throws(SystemError) in
             try machine.status(of: name, in: directory, number)
@@ -125,21 +152,70 @@ package struct SimulatedProcess: FileSystem {
 
     package func workingDirectory() throws(SystemError) -> String { "" }
 
-    package func rename(
-        _ name: String, to newName: String, in directory: FileDescriptor
+    package func setPermissions(
+        _ file: FileDescriptor, _ permissions: UInt32
     ) throws(SystemError) {
         try disk.machine.withLock { machine throws(SystemError) in
-            try machine.rename(name, to: newName, in: directory, number)
+            try machine.setPermissions(file, permissions, number)
         }
     }
 
-    package func unlink(_ name: String, in directory: FileDescriptor) throws(SystemError) {
+    package func setTimes(_ file: FileDescriptor, _ time: FileTime) throws(SystemError) {
+        try disk.machine.withLock { machine throws(SystemError) in
+            try machine.setTimes(file, time, number)
+        }
+    }
+
+    package func setTimes(
+        of name: [UInt8], in directory: FileDescriptor, _ time: FileTime
+    ) throws(SystemError) {
+        try disk.machine.withLock { machine throws(SystemError) in
+            try machine.setTimes(of: name, in: directory, time, number)
+        }
+    }
+
+    package func link(
+        _ file: FileDescriptor, as name: [UInt8], in directory: FileDescriptor
+    ) throws(SystemError) {
+        try disk.machine.withLock { machine throws(SystemError) in
+            try machine.link(file, as: name, in: directory, number)
+        }
+    }
+
+    package func makeLink(
+        _ name: [UInt8], to target: [UInt8], in directory: FileDescriptor
+    ) throws(SystemError) {
+        try disk.machine.withLock { machine throws(SystemError) in
+            try machine.makeLink(name, to: target, in: directory, number)
+        }
+    }
+
+    package func target(
+        of name: [UInt8], in directory: FileDescriptor
+    ) throws(SystemError) -> [UInt8] {
+        try disk.machine.withLock { machine throws(SystemError) in
+            try machine.target(of: name, in: directory, number)
+        }
+    }
+
+    package func rename(
+        _ name: [UInt8], to newName: [UInt8], in directory: FileDescriptor, replacing: Bool
+    ) throws(SystemError) {
+        try disk.machine.withLock { machine throws(SystemError) in
+            try machine.rename(
+                name, to: newName, in: directory, replacing: replacing, number)
+        }
+    }
+
+    package func unlink(
+        _ name: [UInt8], in directory: FileDescriptor
+    ) throws(SystemError) {
         try disk.machine.withLock { machine throws(SystemError) in
             try machine.unlink(name, in: directory, number)
         }
     }
 
-    package func list(_ directory: FileDescriptor) throws(SystemError) -> [String] {
+    package func list(_ directory: FileDescriptor) throws(SystemError) -> NameList {
         try disk.machine.withLock { machine throws(SystemError) in
             try machine.list(directory, number)
         }

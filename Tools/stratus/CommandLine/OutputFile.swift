@@ -23,11 +23,11 @@ final class OutputFile: Sendable {
     init(_ path: String) throws(ToolError) {
         self.path = path
         do throws(SystemError) {
-            try FileBounds.checkOutsideStores(path)
+            try FileBounds.checkOutsideStores(path, on: LinuxFileSystem())
         } catch {
             throw Self.failure(error, path)
         }
-        if let file = FreshFile(replacing: path) {
+        if let file = FreshFile(replacing: path, on: LinuxFileSystem()) {
             state = Mutex(State(target: .file(file, isThere: false)))
             return
         }

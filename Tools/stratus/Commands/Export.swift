@@ -1,12 +1,16 @@
 import FoundationEssentials
 import Stratus
-import StratusFiles
+package import StratusFiles
 import StratusGateway
 
 /// Writes a tree that `import` brought into a zone back to a directory.
-enum Export {
-    static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
-        let container = try await invocation.openStore(memoryLimit: Invocation.streamingMemory)
+package enum Export {
+    /// The directory and the store are in `system`.
+    package static func run(
+        _ invocation: Invocation, _ output: Output, on system: any FileSystem = LinuxFileSystem()
+    ) async throws -> ExitCode {
+        let container = try await invocation.openStore(
+            on: system, memoryLimit: Invocation.streamingMemory)
         let database = try invocation.readDatabase(of: container, at: container.snapshot())
         let zoneID = invocation.zoneID
         // Before the directory is made: there may be no such zone, or no tree in it.
@@ -15,8 +19,8 @@ enum Export {
         let directory = invocation.argument("DIR")
         let tree: TreeWriter
         do throws(SystemError) {
-            try FileBounds.checkOutsideStores(directory)
-            tree = try TreeWriter(directory)
+            try FileBounds.checkOutsideStores(directory, on: system)
+            tree = try TreeWriter(directory, on: system)
         } catch {
             throw ToolError(error, "cannot make the directory", directory)
         }

@@ -57,7 +57,7 @@ extension Importer {
         else { return nil }
         do throws(SystemError) {
             let entry = try folder.entry(name)
-            return isStore(entry) ? nil : (name, entry.kind == .folder)
+            return isStore(entry) ? nil : (name, entry.kind == .directory)
         } catch {
             return error.code == .notFound ? nil : (name, false)
         }

@@ -38,7 +38,7 @@ extension Importer {
         case .file where entry.size > Self.inlineLimit:
             try await fillAsset(of: &record, from: entry, in: folder)
         case .file: try fillContents(of: &record, from: entry, in: folder)
-        case .folder, .other: break
+        case .directory, .other: break
         }
         return isNew || !record.changedKeys.isEmpty
     }

@@ -1,21 +1,24 @@
 import FoundationEssentials
 import Stratus
 import StratusBytes
-import StratusFiles
+package import StratusFiles
 import StratusGateway
 
 /// Brings a directory into a zone: a record for each entry, only what has changed since.
-enum Import {
-    static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+package enum Import {
+    /// The directory and the store are in `system`.
+    package static func run(
+        _ invocation: Invocation, _ output: Output, on system: any FileSystem = LinuxFileSystem()
+    ) async throws -> ExitCode {
         let directory = invocation.argument("DIR")
         let tree: FileTree
         do throws(SystemError) {
-            tree = try FileTree(directory)
+            tree = try FileTree(directory, on: system)
         } catch {
             throw ToolError(error, "cannot read the directory", directory)
         }
         let container = try await Container.open(
-            at: invocation.argument("STORE"), creating: true,
+            at: invocation.argument("STORE"), on: system, creating: true,
             durability: invocation.durability, memoryLimit: Invocation.streamingMemory)
         do {
             Terminal.catchStopSignals()
@@ -28,7 +31,7 @@ enum Import {
                 tree: tree, database: database,
                 before: invocation.database(of: container.snapshot()),
                 zoneID: zoneID,
-                store: Self.identity(of: invocation.argument("STORE")),
+                store: try? FileTree(invocation.argument("STORE"), on: system).status(),
                 comparesContent: invocation.has("checksum"), output: output,
                 progress: Progress(
                     "importing", .items("entry"), invocation.progress, to: output,
@@ -42,10 +45,6 @@ enum Import {
             throw error
         }
     }
-
-    private static func identity(of directory: String) -> SourceFile.Identity? {
-        try? FileTree(directory).folder([]).entry([UInt8(ascii: ".")]).identity
-    }
 }
 
 /// One import: walks the tree, compares with what is there, saves in batches.
@@ -56,7 +55,7 @@ struct Importer {
     let before: DatabaseSnapshot
     let zoneID: RecordZone.ID
     /// The directory of the store, which may lie in the tree.
-    let store: SourceFile.Identity?
+    let store: FileStatus?
     let comparesContent: Bool
     let output: Output
     var progress: Progress
@@ -89,7 +88,7 @@ struct Importer {
 
     init(
         tree: FileTree, database: Database, before: DatabaseSnapshot, zoneID: RecordZone.ID,
-        store: SourceFile.Identity?,
+        store: FileStatus?,
         comparesContent: Bool, output: Output, progress: Progress
     ) {
         self.tree = tree
@@ -176,7 +175,7 @@ struct Importer {
         for name in names {
             if Terminal.requestedStop != nil { break }
             guard let entry = look(at: name, in: folder) else { continue }
-            if entry.kind == .folder { folders.append(name) }
+            if entry.kind == .directory { folders.append(name) }
             do {
                 try await take(entry, in: folder)
             } catch let error as SystemError {
@@ -206,7 +205,7 @@ struct Importer {
 
     /// Whether the entry is the directory of the store.
     func isStore(_ entry: FileTree.Entry) -> Bool {
-        store.map { entry.identity.isFile(of: $0) } ?? false
+        store.map { entry.status.isSameFile(as: $0) } ?? false
     }
 
     private mutating func take(
@@ -225,7 +224,7 @@ struct Importer {
         } catch {
             if error.code != .unknownItem { throw error }
         }
-        let type = entry.kind == .folder ? "Folder" : entry.kind == .link ? "Link" : "File"
+        let type = entry.kind == .directory ? "Folder" : entry.kind == .link ? "Link" : "File"
         if let known = existing, known.recordType != type {
             // A record's type never changes: what is another kind of thing now is another record,
             // and what lay in a folder is gone with it.
@@ -325,13 +324,6 @@ struct Importer {
     /// 32 hexadecimal digits of the SHA-256 of the path.
     static func recordName(_ path: [UInt8]) -> String {
         Hex.encode(SHA256.hash(path).prefix(16))
-    }
-}
-
-extension SourceFile.Identity {
-    /// Whether both are of one file or folder, changed or not.
-    fileprivate func isFile(of other: Self) -> Bool {
-        device == other.device && inode == other.inode
     }
 }
 

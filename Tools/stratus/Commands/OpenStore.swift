@@ -1,9 +1,13 @@
 import Stratus
+import StratusFiles
 
 extension Invocation {
     /// The store that the command looks into; it is not changed.
-    func openStore(memoryLimit: Int = 64 << 20) async throws -> Container {
-        try await Container.openReadOnly(at: argument("STORE"), memoryLimit: memoryLimit)
+    func openStore(
+        on system: any FileSystem = LinuxFileSystem(), memoryLimit: Int = 64 << 20
+    ) async throws -> Container {
+        try await Container.openReadOnly(
+            at: argument("STORE"), on: system, memoryLimit: memoryLimit)
     }
 
     /// The database that `--database` and `--as` choose. In the public one the operator of the
