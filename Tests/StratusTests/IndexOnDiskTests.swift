@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Stratus
 import StratusFiles
+import StratusJournal
 import Support
 import Testing
 
