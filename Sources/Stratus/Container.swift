@@ -317,6 +317,12 @@ public final class Container: Sendable {
         if case .writing(let engine) = access { engine.announceDurable() }
     }
 
+    /// How many commits wait for the next group.
+    package var queueDepth: Int {
+        guard case .writing(let engine) = access else { return 0 }
+        return engine.queueDepth
+    }
+
     /// For whatever waits for the disk.
     var threads: IOThreads { foundation.threads }
 

@@ -18,13 +18,8 @@ extension Database {
         _ record: Record, savePolicy: SavePolicy = .ifServerRecordUnchanged,
         operationID: String? = nil
     ) throws(StoreError) -> Record {
-        let items = [RecordOperation.save(record, SaveRule(savePolicy))]
-        if container.limits != nil { try admit(items) }
-        let call = try uploadAndWait(items)
-        let operation = try operation(operationID, nil, call.operations, savePolicy, false)
-        let results = try commitAndWait(
-            call.operations, in: record.recordID.zoneID, isAtomic: false, operation, call.assets)
-        return try call.outcomes(results, of: items)[0].get() ?? record
+        let call = try RecordCall(saving: record, savePolicy, operationID, in: self)
+        return try runAndWait(call)[0].get() ?? record
     }
 
     /// Saves and deletes records as
@@ -42,32 +37,10 @@ extension Database {
         operationID: String? = nil, clientChangeTokenData: Data? = nil
     ) throws(StoreError) -> ModifyRecordsResult {
         let operations = Self.operations(saving: records, deleting: recordIDs, savePolicy)
-        try admit(operations)
-        let uploaded = try uploadAndWait(operations)
-        let operation = try operation(
-            operationID, clientChangeTokenData, uploaded.operations, savePolicy, atomically)
-        var call = try CallByZone(uploaded.operations, of: self)
-        for zone in call.zones {
-            do {
-                let results = try commitAndWait(
-                    zone.items, in: zone.id, isAtomic: atomically, operation, uploaded.assets)
-                call.put(results, of: zone)
-            } catch {
-                if error == .reusedOperationID { throw error }
-                call.fail(zone, error)
-            }
-        }
-        return ModifyRecordsResult(operations, uploaded.outcomes(call.results, of: operations))
-    }
-
-    private func commitAndWait(
-        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, isAtomic: Bool,
-        _ operation: OperationRequest?, _ assets: SealedAssets?
-    ) throws(StoreError) -> [Result<Record?, StoreError>] {
-        let batch = try batch(items, in: zoneID, isAtomic: isAtomic, operation, assets)
-        try batch.limits?.enter(scope, zoneID)
-        defer { batch.limits?.leave(scope, zoneID) }
-        let committed = try container.engine().commitBlocking(batch)
-        return try batch.outcomes(of: committed, container.reading.waiting)
+        let options = RecordCall.Options(
+            policy: savePolicy, isAtomic: atomically, operationID: operationID,
+            clientChangeTokenData: clientChangeTokenData)
+        return ModifyRecordsResult(
+            operations, try runAndWait(RecordCall(operations, options, of: self)))
     }
 }

@@ -27,13 +27,8 @@ public struct Database: Sendable {
         _ record: Record, savePolicy: SavePolicy = .ifServerRecordUnchanged,
         operationID: String? = nil, progress: UploadProgress? = nil
     ) async throws(StoreError) -> Record {
-        let items = [RecordOperation.save(record, SaveRule(savePolicy))]
-        if container.limits != nil { try admit(items) }
-        let call = try await upload(items, progress)
-        let operation = try operation(operationID, nil, call.operations, savePolicy, false)
-        let results = try await commit(
-            call.operations, in: record.recordID.zoneID, isAtomic: false, operation, call.assets)
-        return try call.outcomes(results, of: items)[0].get() ?? record
+        let call = try RecordCall(saving: record, savePolicy, operationID, in: self)
+        return try await run(call, progress)[0].get() ?? record
     }
 
     /// Deletes one record. That it is not there is no error.
@@ -44,12 +39,9 @@ public struct Database: Sendable {
     public nonisolated(nonsending) func deleteRecord(
         withID id: Record.ID, operationID: String? = nil
     ) async throws(StoreError) -> Record.ID {
-        if container.limits != nil { try admit([]) }
-        let items = [RecordOperation.delete(id)]
-        let operation = try operation(
-            operationID, nil, items, .ifServerRecordUnchanged, false)
-        let results = try await commit(items, in: id.zoneID, isAtomic: false, operation)
-        _ = try results[0].get()
+        let options = RecordCall.Options(operationID: operationID, isSingle: true)
+        let call = try RecordCall([.delete(id)], options, of: self)
+        _ = try await run(call, nil)[0].get()
         return id
     }
 
@@ -122,6 +114,11 @@ public struct Database: Sendable {
         DatabaseSnapshot(.state(container.reading), scope, principal, device)
     }
 
+    /// The newest state, for a thread that may wait.
+    var waiting: DatabaseSnapshot {
+        DatabaseSnapshot(.state(container.reading.waiting), scope, principal, device)
+    }
+
     /// A call that reads: counts it, and asks the newest state.
     nonisolated(nonsending) func read<Answer: Sendable>(
         _ body: @escaping @Sendable (DatabaseSnapshot) throws(StoreError) -> Answer
@@ -177,39 +174,9 @@ public struct Database: Sendable {
         return caller
     }
 
-    func operation(
-        _ id: String?, _ token: Data?, _ items: [RecordOperation],
-        _ policy: SavePolicy, _ atomically: Bool
-    ) throws(StoreError) -> OperationRequest? {
-        if id == nil, token == nil { return nil }
-        return try OperationRequest(
-            id, token: token, device: device, items: items, policy,
-            atomically: atomically,
-            in: scope, secret: container.reading.identity.secret)
-    }
-
-    nonisolated(nonsending) func commit(
-        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, isAtomic: Bool,
-        _ operation: OperationRequest?, _ assets: SealedAssets? = nil
-    ) async throws(StoreError) -> [Result<Record?, StoreError>] {
-        let batch = try batch(items, in: zoneID, isAtomic: isAtomic, operation, assets)
-        try batch.limits?.enter(scope, zoneID)
-        defer { batch.limits?.leave(scope, zoneID) }
-        let committed = try await container.engine().commit(batch)
-        let reading = container.reading
-        do throws(StoreError) {
-            return try batch.outcomes(of: committed, reading)
-        } catch {
-            guard error.wouldBlock else { throw error }
-        }
-        return try await container.threads.run {
-            try batch.outcomes(of: committed, reading.waiting)
-        }
-    }
-
     func batch(
         _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, isAtomic: Bool,
-        _ operation: OperationRequest? = nil, _ assets: SealedAssets? = nil
+        _ operation: OperationRequest?, _ assets: SealedAssets?
     ) throws(StoreError) -> RecordBatch {
         let user = try writer()
         try current.check(zoneID)

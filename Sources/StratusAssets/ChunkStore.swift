@@ -22,15 +22,24 @@ package final class ChunkStore: Sendable {
         var unsynced: [any StorageFile] = []
         /// After a failed sync nothing is known of what was not durable.
         var failure: ChunkError?
-        /// Opened for reading, the last used at the end.
-        var open: [(number: UInt64, segment: Segment)] = []
+    }
 
-        mutating func known(_ number: UInt64) -> Segment? {
-            // What is named was synced, so that nothing of it is in the buffer.
-            if let current, current.header.number == number { return current }
-            guard let place = open.lastIndex(where: { $0.number == number }) else { return nil }
-            open.append(open.remove(at: place))
-            return open[open.count - 1].segment
+    /// The segments that are open for reading, the last used at the end.
+    private struct OpenSegments {
+        var segments: [(number: UInt64, segment: Segment)] = []
+
+        mutating func segment(_ number: UInt64) -> Segment? {
+            guard let place = segments.lastIndex(where: { $0.number == number }) else { return nil }
+            segments.append(segments.remove(at: place))
+            return segments[segments.count - 1].segment
+        }
+
+        /// Returns the one that has to be closed for it.
+        mutating func add(_ segment: Segment) -> Segment? {
+            let isFull = segments.count >= ChunkStore.openLimit
+            let closed = isFull ? segments.removeFirst().segment : nil
+            segments.append((segment.header.number, segment))
+            return closed
         }
     }
 
@@ -38,7 +47,9 @@ package final class ChunkStore: Sendable {
     private let storeID: Hash128
     private let randomness: Randomness
     private let segmentLength: Int
+    /// Held while chunks are written, by those alone who store any.
     private let state: Mutex<State>
+    private let reading = Mutex(OpenSegments())
     /// One sync at a time: what somebody appended may be on its way in that of another.
     private let syncing = Mutex(())
 
@@ -164,6 +175,7 @@ package final class ChunkStore: Sendable {
             let file = try storage.create(
                 ChunkSegmentHeader.fileName(header.number), length: segmentLength)
             let segment = Segment(file: file, header: header, end: 0)
+            addForReading(segment)
             state.buffer.append(header.encoded())
             state.current = segment
             state.unsynced.append(file)
@@ -253,24 +265,26 @@ extension ChunkStore {
 
     /// Closes the file of a segment.
     func forget(_ number: UInt64) {
-        state.withLock { $0.open.removeAll { $0.number == number } }
+        let closed = reading.withLock { reading in
+            defer { reading.segments.removeAll { $0.number == number } }
+            return reading.segments.first { $0.number == number }
+        }
+        withExtendedLifetime(closed) {}
+    }
+
+    private func addForReading(_ segment: Segment) {
+        let closed = reading.withLock { $0.add(segment) }
+        withExtendedLifetime(closed) {}
     }
 
     func segment(
         _ number: UInt64, _ name: String, _ mode: ReadMode
     ) throws(ChunkError) -> Segment {
-        // Opening a file may wait for the disk, and so may whoever appends.
-        if mode == .resident {
-            let known = state.withLockIfAvailable { $0.known(number) }
-            if let segment = known ?? nil { return segment }
-            throw .storage(StorageError(.notResident, file: name))
-        }
-        if let segment = state.withLock({ $0.known(number) }) { return segment }
+        if let segment = reading.withLock({ $0.segment(number) }) { return segment }
+        // Opening a file may wait for the disk.
+        if mode == .resident { throw .storage(StorageError(.notResident, file: name)) }
         let segment = try open(number, name)
-        state.withLock { state in
-            if state.open.count >= Self.openLimit { state.open.removeFirst() }
-            state.open.append((number, segment))
-        }
+        addForReading(segment)
         return segment
     }
 

@@ -30,7 +30,7 @@ struct FaultSweepTests {
             do {
                 let session = try store.open()
                 for batch in short + [[long], last] {
-                    session.committer.commit(batch)
+                    session.commit(batch)
                     session.idle()
                 }
                 note(session, in: &result)

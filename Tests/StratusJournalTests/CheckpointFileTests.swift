@@ -9,7 +9,7 @@ struct CheckpointFileTests {
     private var disk: SimulatedDisk { store.disk }
 
     private func commit(_ number: UInt64, _ session: TestStore.Session) {
-        session.committer.commit([ModelCommit(number, [3_000])])
+        session.commit([ModelCommit(number, [3_000])])
         session.idle()
     }
 

@@ -9,7 +9,7 @@ struct CheckpointTests {
     private var disk: SimulatedDisk { store.disk }
 
     private func commit(_ numbers: ClosedRange<UInt64>, _ session: TestStore.Session) {
-        for number in numbers { session.committer.commit([ModelCommit(number, [3_000])]) }
+        for number in numbers { session.commit([ModelCommit(number, [3_000])]) }
     }
 
     /// Forty commits in ten segments, a checkpoint behind the thirtieth, ten of them later.
@@ -105,7 +105,7 @@ struct CheckpointTests {
         commit(1...3, session)
         disk.keepsCrashPoints = true
         let lengths = [Int](repeating: 2_000, count: 20)
-        session.committer.commit([ModelCommit(4, lengths, .long(entriesPerPart: 1))])
+        session.commit([ModelCommit(4, lengths, .long(entriesPerPart: 1))])
         var emptySegments = 0
         for point in disk.crashPoints {
             let store = TestStore(on: point.crashed(seed: 1), preamble: store.preamble)

@@ -26,9 +26,9 @@ struct CommitterTests {
 
     @Test func `a batch is one group, written and synced once`() throws {
         let session = try store.write([commits(1...1)])
-        let writes = count(.write) { session.committer.commit(commits(2...50)) }
+        let writes = count(.write) { session.commit(commits(2...50)) }
         #expect(writes == 1)
-        #expect(count(.synchronizeData) { session.committer.commit(commits(51...99)) } == 1)
+        #expect(count(.synchronizeData) { session.commit(commits(51...99)) } == 1)
         #expect(session.outcomes.acknowledged == Array(1...99))
         #expect(try reopened() == Array(1...99))
     }
@@ -38,7 +38,7 @@ struct CommitterTests {
         small.options.groupLimit = 1 << 10
         let session = try small.open()
         let writes = count(.write) {
-            session.committer.commit((1...10).map { ModelCommit($0, [900]) })
+            session.commit((1...10).map { ModelCommit($0, [900]) })
         }
         #expect(writes >= 10)
         #expect(session.outcomes.acknowledged == Array(1...10))
@@ -54,7 +54,7 @@ struct CommitterTests {
         let writes = disk.callCount + 1
         disk.faults = [DiskFault(.fail(code), at: writes + 1)]
         // Two of 300 bytes fill a group; the second group fails.
-        session.committer.commit(commits(2...7, length: 300))
+        session.commit(commits(2...7, length: 300))
         disk.faults = []
         let failed = session.outcomes.all.filter { $0.failure != nil }.map(\.commit.number)
         #expect(failed == [4, 5])
@@ -64,7 +64,7 @@ struct CommitterTests {
                 continue
             }
         }
-        session.committer.commit(commits(8...8))
+        session.commit(commits(8...8))
         #expect(session.outcomes.published.map(\.number) == [1, 2, 3, 6, 7, 8])
         #expect(try reopened() == [1, 2, 3, 6, 7, 8])
     }
@@ -80,10 +80,10 @@ struct CommitterTests {
         disk.faults = [
             DiskFault(.short, at: next), DiskFault(.fail(.inputOutput), at: next + 1),
         ]
-        session.committer.commit(commits(201...260))
+        session.commit(commits(201...260))
         disk.faults = []
         let told = session.outcomes.acknowledged
-        session.committer.commit(commits(261...261))
+        session.commit(commits(261...261))
         session.kill()
         let again = try store.open()
         #expect(again.report.row == .cleanTail)
@@ -96,9 +96,9 @@ struct CommitterTests {
     {
         let session = try store.write([commits(1...2)])
         disk.faults = [DiskFault(.fail(.inputOutput), at: disk.callCount + 2)]
-        session.committer.commit(commits(3...4))
+        session.commit(commits(3...4))
         disk.faults = []
-        session.committer.commit(commits(5...6))
+        session.commit(commits(5...6))
         for number in UInt64(3)...6 {
             guard case .poisoned?? = session.outcomes.failure(of: number) else {
                 Issue.record("\(number)")
@@ -110,7 +110,7 @@ struct CommitterTests {
         // The lock is free again, and what comes next is durable.
         let again = try store.open()
         #expect(again.recovered.map(\.number).starts(with: [1, 2]))
-        again.committer.commit(commits(7...7))
+        again.commit(commits(7...7))
         disk.crash(seed: 4)
         #expect(try store.open().recovered == again.outcomes.published)
     }
@@ -124,11 +124,11 @@ struct CommitterTests {
         let session = try store.open()
         disk.faults = [DiskFault(.fail(.inputOutput), at: 1, of: .synchronizeData, lasting: true)]
         // The second segment cannot be begun without a sync.
-        session.committer.commit((1...60).map { ModelCommit($0, [3_000]) })
+        session.commit((1...60).map { ModelCommit($0, [3_000]) })
         disk.faults = []
         let told = session.outcomes.acknowledged
         #expect(told == [])
-        session.committer.commit(commits(90...90))
+        session.commit(commits(90...90))
         guard case .poisoned?? = session.outcomes.failure(of: 90) else {
             Issue.record("acknowledged")
             return
@@ -138,8 +138,8 @@ struct CommitterTests {
     @Test func `a long commit goes over several segments and is seen whole or not at all`() throws {
         let lengths = [Int](repeating: 5_000, count: 60)
         let session = try store.write([commits(1...1)])
-        session.committer.commit([ModelCommit(2, lengths, .long(entriesPerPart: 2))])
-        session.committer.commit(commits(3...3))
+        session.commit([ModelCommit(2, lengths, .long(entriesPerPart: 2))])
+        session.commit(commits(3...3))
         #expect(session.committer.withStage { $0.writer.manifest.segments.count } >= 5)
         #expect(session.outcomes.published.map(\.lengths) == [[100], lengths, [100]])
         #expect(try reopened() == [1, 2, 3])
@@ -153,13 +153,13 @@ struct CommitterTests {
     ) throws {
         let lengths = [Int](repeating: 4_000, count: 40)
         let session = try store.write([commits(1...1)])
-        session.committer.commit([ModelCommit(2, lengths, .abandoned(afterParts: pieces))])
+        session.commit([ModelCommit(2, lengths, .abandoned(afterParts: pieces))])
         #expect(session.outcomes.published.map(\.number) == [1])
         try session.committer.close()
         for number in UInt64(3)...5 {
             let again = try store.open()
             #expect(again.report.wasClean)
-            again.committer.commit(commits(number...number))
+            again.commit(commits(number...number))
             try again.committer.close()
         }
         #expect(try store.open().recovered.map(\.number) == [1, 3, 4, 5])
@@ -169,14 +169,14 @@ struct CommitterTests {
         let lengths = [Int](repeating: 4_000, count: 40)
         let session = try store.write([commits(1...1)])
         disk.options.capacity = 0
-        session.committer.commit([ModelCommit(2, lengths, .long(entriesPerPart: 1))])
+        session.commit([ModelCommit(2, lengths, .long(entriesPerPart: 1))])
         disk.options.capacity = nil
         guard case .storage(let error)?? = session.outcomes.failure(of: 2) else {
             Issue.record("acknowledged")
             return
         }
         #expect(error.kind == .noSpace)
-        session.committer.commit(commits(3...3))
+        session.commit(commits(3...3))
         #expect(session.outcomes.published.map(\.number) == [1, 3])
         #expect(try reopened() == [1, 3])
     }
@@ -188,14 +188,14 @@ struct CommitterTests {
         try first.committer.close()
         let session = try store.open()
         disk.options.capacity = 0
-        session.committer.commit(commits(4...13, length: 3_000))
+        session.commit(commits(4...13, length: 3_000))
         disk.options.capacity = nil
         guard case .storage(let error)?? = session.outcomes.failure(of: 4) else {
             Issue.record("\(String(describing: session.outcomes.failure(of: 4)))")
             return
         }
         #expect(error.kind == .noSpace)
-        session.committer.commit(commits(14...14))
+        session.commit(commits(14...14))
         #expect(session.outcomes.published.map(\.number) == [1, 2, 3, 14])
     }
 }

@@ -24,10 +24,10 @@ struct CommitterTimeTests {
         let store = store(.interval(milliseconds: 1_000_000))
         let session = try store.open()
         // The first commit of an opening makes a segment.
-        session.committer.commit([ModelCommit(0, [16])])
+        session.commit([ModelCommit(0, [16])])
         session.idle()
         var follower = try TestFollower(store)
-        #expect(syncs { session.committer.commit([ModelCommit(1, [16])]) } == 0)
+        #expect(syncs { session.commit([ModelCommit(1, [16])]) } == 0)
         #expect(session.outcomes.acknowledged == [0, 1])
         var due: UInt64?
         #expect(syncs { due = session.committer.idle(now: 0) } == 0)
@@ -42,8 +42,8 @@ struct CommitterTimeTests {
 
     @Test func `without durability nothing is due, and closing syncs`() throws {
         let session = try store(.none).open()
-        session.committer.commit([ModelCommit(0, [16])])
-        #expect(syncs { session.committer.commit([ModelCommit(1, [16])]) } == 0)
+        session.commit([ModelCommit(0, [16])])
+        #expect(syncs { session.commit([ModelCommit(1, [16])]) } == 0)
         #expect(session.committer.idle(now: .max) == nil)
         try session.committer.close()
         disk.crash(seed: 0)
@@ -53,13 +53,13 @@ struct CommitterTimeTests {
     @Test func `an idle group follows the last commit once, and none a refusal`() throws {
         let session = try store(.full).open()
         func head() -> JournalOffset { session.committer.withStage { $0.writer.head } }
-        session.committer.commit([ModelCommit(1, [16])])
+        session.commit([ModelCommit(1, [16])])
         let before = head()
         session.idle()
         #expect(head().bytes(since: before) == GroupHeader.frameLength)
         let after = head()
         session.idle()
-        session.committer.commit([ModelCommit(2, [16], .refused)])
+        session.commit([ModelCommit(2, [16], .refused)])
         session.idle()
         #expect(head() == after)
         #expect(session.outcomes.all.map(\.commit.number) == [1, 2])
@@ -68,10 +68,10 @@ struct CommitterTimeTests {
     @Test func `a closed committer refuses commits, and the next opening finds a clean end`() throws
     {
         let session = try store(.full).open()
-        session.committer.commit([ModelCommit(1, [16])])
+        session.commit([ModelCommit(1, [16])])
         try session.committer.close()
         try session.committer.close()
-        session.committer.commit([ModelCommit(2, [16])])
+        session.commit([ModelCommit(2, [16])])
         #expect(session.outcomes.failure(of: 2) == .closed)
         #expect(session.committer.idle(now: .max) == nil)
         let again = try store(.full).open()
@@ -138,7 +138,7 @@ struct CommitterTimeTests {
         store.preamble = [UInt8](repeating: 3, count: 50_000)
         try store.write([[ModelCommit(1, [16])]]).kill()
         let session = try store.open()
-        session.committer.commit([ModelCommit(2, [15_000])])
+        session.commit([ModelCommit(2, [15_000])])
         #expect(session.outcomes.acknowledged == [2])
         session.kill()
         #expect(try store.open().recovered.map(\.number) == [1, 2])

@@ -50,7 +50,7 @@ struct OverlappingReadTests {
                 return $0 - 1
             }
             guard next < 10 else { return }
-            session.committer.commit([ModelCommit(next, [3_000])])
+            session.commit([ModelCommit(next, [3_000])])
             session.idle()
         }
         let manifest = try #require(try Journal.newestManifest(in: slow))

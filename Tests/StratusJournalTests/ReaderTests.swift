@@ -27,7 +27,7 @@ struct ReaderTests {
         var session = try store.open()
         var follower = try TestFollower(store)
         for number in UInt64(1)...250 {
-            session.committer.commit(commit(number))
+            session.commit(commit(number))
             if number % 7 == 0 {
                 session.idle()
                 try follower.follow()
@@ -54,7 +54,7 @@ struct ReaderTests {
         disk.faults = [
             DiskFault(.fail(.inputOutput), at: disk.callCount + 2 * pieces, lasting: true)
         ]
-        session.committer.commit([ModelCommit(2, lengths, .long(entriesPerPart: 1))])
+        session.commit([ModelCommit(2, lengths, .long(entriesPerPart: 1))])
         disk.faults = []
         var follower = try TestFollower(store)
         try follower.follow()
@@ -157,14 +157,14 @@ struct ReaderTests {
         let session = try store.open()
         var follower: TestFollower? = try TestFollower(store)
         let pinned = store.path(session.manifest.fileName)
-        session.committer.commit((1...40).map { ModelCommit($0, [3_000]) })
+        session.commit((1...40).map { ModelCommit($0, [3_000]) })
         #expect(session.committer.withStage { $0.writer.manifest.generation } >= 3)
         #expect(disk.exists(pinned))
         let manifests = disk.paths.filter { $0.contains("manifest-") }
         #expect(manifests.count == 2)
         #expect(try follower?.storage.hasWriter() == true)
         follower = nil
-        session.committer.commit((41...60).map { ModelCommit($0, [3_000]) })
+        session.commit((41...60).map { ModelCommit($0, [3_000]) })
         #expect(!disk.exists(pinned))
     }
 

@@ -203,7 +203,7 @@ extension RecoveryTableTests {
         session.kill()
         session = try store.write(commits(2...2))
         try checkpoint(.lastSegment)
-        for batch in commits(3...4) { session.committer.commit(batch) }
+        for batch in commits(3...4) { session.commit(batch) }
         try checkpoint(.end)
         if closing { try session.committer.close() } else { session.kill() }
         if durability == .full { store.disk.crash(seed: 1) }

@@ -2,20 +2,12 @@ import StratusBytes
 import StratusFiles
 import StratusJournal
 import Support
-import Synchronization
 import Testing
 
 /// A layer above that cannot read some of what it stages itself: entries of zone 13.
 private struct RefusingFold: CommitParticipant {
-    final class Outcomes: Sendable {
-        let failures = Mutex<[UInt32: JournalError?]>([:])
-    }
-
-    let outcomes: Outcomes
     private(set) var zones: [UInt32] = []
     private var marked: [UInt32] = []
-
-    init(_ outcomes: Outcomes) { self.outcomes = outcomes }
 
     static func stage(
         _ zone: UInt32, in stage: inout CommitStage<RefusingFold>
@@ -43,9 +35,7 @@ private struct RefusingFold: CommitParticipant {
     mutating func setSavepoint() { marked = zones }
     mutating func rollBack() { zones = marked }
     mutating func publish(_ view: JournalView, head: JournalOffset) {}
-    mutating func finish(_ zone: UInt32, failure: JournalError?) {
-        outcomes.failures.withLock { $0[zone] = .some(failure) }
-    }
+    mutating func takeChanges() {}
 }
 
 @Suite struct RefusedEntryTests {
@@ -54,21 +44,18 @@ private struct RefusingFold: CommitParticipant {
         let storage = try LocalStorage(
             at: TestStore.directory, .writing(creating: true), on: store.disk.process(),
             policy: store.policy)
-        let outcomes = RefusingFold.Outcomes()
         func opened() throws -> Journal.Opened<RefusingFold> {
             let manifest = try Journal.manifest(in: storage, creating: true, options: store.options)
             return try Journal.open(
-                in: storage, manifest, options: store.options, fold: RefusingFold(outcomes))
+                in: storage, manifest, options: store.options, fold: RefusingFold())
         }
         let committer = Committer(
-            try opened().writer, participant: RefusingFold(outcomes), durability: .full)
-        committer.commit([1])
-        committer.commit([13])
-        committer.commit([2, 3])
-        let failures = outcomes.failures.withLock { $0 }
-        #expect(failures.filter { $0.value != nil }.map(\.key) == [13])
-        guard case .damaged(let damage)?? = failures[13] else {
-            Issue.record("\(String(describing: failures[13]))")
+            try opened().writer, participant: RefusingFold(), durability: .full)
+        #expect(committer.commit([1]).failures.isEmpty)
+        let refused = committer.commit([13]).failures
+        #expect(committer.commit([2, 3]).failures.isEmpty)
+        guard case .damaged(let damage)? = refused[0] else {
+            Issue.record("\(refused)")
             return
         }
         #expect(damage.kind == .payload("content"))

@@ -19,7 +19,7 @@ struct RollbackTests {
         let lengths = [Int](repeating: 2_000, count: count)
         let names = store.segments.keys.sorted()
         let before = store.segments
-        session.committer.commit([ModelCommit(2, lengths, .abandoned(afterParts: count))])
+        session.commit([ModelCommit(2, lengths, .abandoned(afterParts: count))])
         if count < 4 {
             #expect(store.segments == before)
         } else {
@@ -30,7 +30,7 @@ struct RollbackTests {
             #expect(session.manifest.segments[0].state == .ended)
             #expect(disk.contents(path)[end...].allSatisfy { $0 == 0 })
         }
-        session.committer.commit([commit(3)])
+        session.commit([commit(3)])
         #expect(session.outcomes.acknowledged.suffix(1) == [3])
         disk.crash(seed: UInt64(count))
         let again = try store.open()
@@ -44,10 +44,10 @@ struct RollbackTests {
         var follower = try TestFollower(store)
         try follower.follow()
         let lengths = [Int](repeating: 2_000, count: 20)
-        session.committer.commit([ModelCommit(2, lengths, .abandoned(afterParts: 20))])
+        session.commit([ModelCommit(2, lengths, .abandoned(afterParts: 20))])
         try follower.follow()
         for number in UInt64(3)...12 {
-            session.committer.commit([commit(number)])
+            session.commit([commit(number)])
             session.idle()
             try follower.follow()
         }
@@ -58,11 +58,11 @@ struct RollbackTests {
         let session = try store.write([[commit(1)]], idling: true)
         let lengths = [Int](repeating: 2_000, count: 20)
         // A reader that has seen the segments of a commit which is then given up.
-        session.committer.commit([ModelCommit(2, lengths, .long(entriesPerPart: 1))])
+        session.commit([ModelCommit(2, lengths, .long(entriesPerPart: 1))])
         let follower = try TestFollower(store)
-        session.committer.commit([ModelCommit(3, lengths, .abandoned(afterParts: 20))])
+        session.commit([ModelCommit(3, lengths, .abandoned(afterParts: 20))])
         let before = store.segments.count
-        session.committer.commit([commit(4)])
+        session.commit([commit(4)])
         #expect(session.outcomes.acknowledged.suffix(1) == [4])
         #expect(store.segments.count == before + 1)
         _ = follower
@@ -75,10 +75,10 @@ struct RollbackTests {
         let lengths = [Int](repeating: 2_000, count: 40)
         for capacity in stride(from: 24 << 10, to: 120 << 10, by: 4 << 10) {
             disk.options.capacity = capacity
-            session.committer.commit([ModelCommit(2, lengths, .abandoned(afterParts: 40))])
+            session.commit([ModelCommit(2, lengths, .abandoned(afterParts: 40))])
         }
         disk.options.capacity = nil
-        session.committer.commit([commit(3)])
+        session.commit([commit(3)])
         #expect(session.outcomes.acknowledged.suffix(1) == [3])
         session.kill()
         #expect(try store.open().recovered.map(\.number) == [1, 3])
@@ -87,9 +87,9 @@ struct RollbackTests {
     @Test func `the first commit of a store may be given up`() throws {
         let session = try store.open()
         let lengths = [Int](repeating: 2_000, count: 20)
-        session.committer.commit([ModelCommit(1, lengths, .abandoned(afterParts: 20))])
+        session.commit([ModelCommit(1, lengths, .abandoned(afterParts: 20))])
         #expect(store.segments.isEmpty)
-        session.committer.commit([commit(2)])
+        session.commit([commit(2)])
         try session.committer.close()
         #expect(try store.open().recovered.map(\.number) == [2])
     }

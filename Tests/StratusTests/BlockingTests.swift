@@ -7,28 +7,13 @@ import Synchronization
 import Testing
 
 /// Saving on threads that wait.
-@Suite struct BlockingTests {
+@Suite(.timeLimit(.minutes(5))) struct BlockingTests {
     private func open(
         _ storage: any Storage = MemoryStorage(), steppedByCaller: Bool = false
     ) throws -> Container {
         try Container(
             writing: storage, creating: true, durability: .full, options: JournalOptions(),
             steppedByCaller: steppedByCaller)
-    }
-
-    /// Runs `body` on so many threads and waits for them without blocking a task's.
-    private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async throws {
-        let left = Atomic(count)
-        await withCheckedContinuation { continuation in
-            for number in 0..<count {
-                try? Thread.start {
-                    body(number)
-                    if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
-                        continuation.resume()
-                    }
-                }
-            }
-        }
     }
 
     @Test(arguments: [true, false])
@@ -185,6 +170,65 @@ import Testing
             }
             #expect(isSeen)
         }
+        try await container.close()
+    }
+
+    @Test func `threads that save while a group is being synced share the next sync`()
+        async throws
+    {
+        let storage = GatedStorage()
+        let container = try open(storage)
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.save(note("there"))
+        storage.shut()
+        let before = storage.count
+        let save = { @Sendable (name: String) in
+            #expect(throws: Never.self) { try database.saveAndWait(note(name)) }
+        }
+        let first = Task { try await onThreads(1) { _ in save("first") } }
+        while !storage.isWaiting { await Task.yield() }
+        let others = Task { try await onThreads(15) { save("r\($0)") } }
+        while container.queueDepth < 15 { await Task.yield() }
+        // Nobody who reads waits for the sync, nor sees what is not durable.
+        #expect(try await database.record(for: noteID("there")).recordID == noteID("there"))
+        #expect(try await database.names() == ["there"])
+        #expect(storage.isWaiting)
+        storage.open()
+        try await first.value
+        try await others.value
+        #expect(storage.count - before == 2)
+        #expect(try await database.allRecords().count == 17)
+        try await container.close()
+    }
+
+    @Test func `while a checkpoint puts its manifest readers read and threads may queue`()
+        async throws
+    {
+        let storage = GatedStorage(holding: .put)
+        let container = try open(storage)
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.save(note("there"))
+        storage.shut()
+        let checkpoint = Task { try await container.checkpoint() }
+        while !storage.isWaiting { await Task.yield() }
+        let saver = Task {
+            try await onThreads(1) { _ in
+                #expect(throws: Never.self) { try database.saveAndWait(note("new")) }
+            }
+        }
+        while container.queueDepth < 1 { await Task.yield() }
+        #expect(try await database.names() == ["there"])
+        let snapshot = container.snapshot().privateDatabase(for: "alice")
+        #expect(try snapshot.record(for: noteID("there")).recordID == noteID("there"))
+        #expect(try await container.indexStatistics().checkpoint == nil)
+        #expect(storage.isWaiting)
+        storage.open()
+        try await checkpoint.value
+        try await saver.value
+        #expect(try await container.indexStatistics().checkpoint != nil)
+        #expect(try await database.names() == ["new", "there"])
         try await container.close()
     }
 }

@@ -3,6 +3,7 @@ import Stratus
 import StratusFiles
 import StratusJournal
 import Support
+import Synchronization
 import Testing
 
 /// The zone that tests use unless they are about zones.
@@ -29,6 +30,21 @@ func makeDatabase() async throws -> (container: Container, database: Database) {
     let database = container.privateDatabase(for: "alice")
     try await database.save(RecordZone(zoneID: notes))
     return (container, database)
+}
+
+/// Runs `body` on so many threads and waits for them without blocking a task's.
+func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async throws {
+    let left = Atomic(count)
+    await withCheckedContinuation { continuation in
+        for number in 0..<count {
+            try? Thread.start {
+                body(number)
+                if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+                    continuation.resume()
+                }
+            }
+        }
+    }
 }
 
 /// The error of a call that must fail; where it does not, that is recorded.

@@ -7,6 +7,8 @@ package final class GatedStorage: StorageWrapper {
     package enum Call: Sendable {
         case append
         case sync
+        /// Of a manifest.
+        case put
     }
 
     package let under: any Storage = MemoryStorage()
@@ -20,6 +22,8 @@ package final class GatedStorage: StorageWrapper {
     package func open() { gate.isShut = false }
     /// Whether a call is waiting.
     package var isWaiting: Bool { gate.isWaiting }
+    /// How many calls have gone through.
+    package var count: Int { gate.count }
 
     package func create(
         _ name: String, length: Int
@@ -29,11 +33,15 @@ package final class GatedStorage: StorageWrapper {
     package func open(_ name: String) throws(StorageError) -> any StorageFile {
         GatedFile(try under.open(name), gate)
     }
+    package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
+        if name.hasPrefix("manifest") { gate.pass(.put) }
+        try under.put(name, bytes)
+    }
 }
 
 private final class Gate: Sendable {
     private let call: GatedStorage.Call
-    private let state = Mutex((isShut: false, isWaiting: false))
+    private let state = Mutex((isShut: false, isWaiting: false, count: 0))
 
     init(_ call: GatedStorage.Call) { self.call = call }
 
@@ -42,6 +50,7 @@ private final class Gate: Sendable {
         set { state.withLock { $0.isShut = newValue } }
     }
     var isWaiting: Bool { state.withLock { $0.isWaiting } }
+    var count: Int { state.withLock { $0.count } }
 
     func pass(_ call: GatedStorage.Call) {
         guard call == self.call else { return }
@@ -49,7 +58,10 @@ private final class Gate: Sendable {
             state.withLock { $0.isWaiting = true }
             Thread.pause(microseconds: 200)
         }
-        state.withLock { $0.isWaiting = false }
+        state.withLock {
+            $0.isWaiting = false
+            $0.count += 1
+        }
     }
 }
 

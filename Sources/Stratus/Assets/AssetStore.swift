@@ -22,6 +22,8 @@ final class AssetStore: Sendable {
 
     let storage: any Storage
     private let state = Mutex(State())
+    /// Held while the segments are looked at for the first time, by those alone who need them.
+    private let opening = Mutex(())
     let holds = ChunkHolds()
     let receipts = AssetReceipts()
     /// For whatever waits for the disk and is short.
@@ -59,19 +61,28 @@ final class AssetStore: Sendable {
 
     /// The segments, which are looked at only when the first asset is.
     func chunks(_ mode: ReadMode = .blocking) throws(StoreError) -> ChunkStore {
-        try state.withLock { state throws(StoreError) in
-            if let chunks = state.chunks { return chunks }
-            if mode == .resident { throw .notResident }
-            guard let identity = state.identity else { throw .closed }
-            let chunks = try translated { () throws(ChunkError) in
-                try ChunkStore(
-                    in: storage, storeID: identity.idBits, randomness: state.randomness,
-                    segmentLength: state.segmentLength)
-            }
-            if state.isClosed { chunks.close() }
-            state.chunks = chunks
-            return chunks
+        if let chunks = state.withLock({ $0.chunks }) { return chunks }
+        if mode == .resident { throw .notResident }
+        return try opening.withLock { _ throws(StoreError) in try openChunks() }
+    }
+
+    private func openChunks() throws(StoreError) -> ChunkStore {
+        let (known, identity, randomness, segmentLength) = state.withLock {
+            ($0.chunks, $0.identity, $0.randomness, $0.segmentLength)
         }
+        if let known { return known }
+        guard let identity else { throw .closed }
+        let chunks = try translated { () throws(ChunkError) in
+            try ChunkStore(
+                in: storage, storeID: identity.idBits, randomness: randomness,
+                segmentLength: segmentLength)
+        }
+        let isClosed = state.withLock { state in
+            state.chunks = chunks
+            return state.isClosed
+        }
+        if isClosed { chunks.close() }
+        return chunks
     }
 
     /// Nothing is written any more when this returns: uploads that are under way fail.

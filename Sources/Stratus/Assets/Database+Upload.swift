@@ -238,7 +238,7 @@ private enum SentAsset: Sendable {
 
 extension RecordOperation {
     /// Whether there are assets that must be in the store before this is done.
-    fileprivate var mayHaveAssets: Bool {
+    var mayHaveAssets: Bool {
         guard case .save(let record, let rule) = self else { return false }
         return record.edits.hasAssets || record.stored.hasAssets && record.mayBeSentWhole(rule)
     }

@@ -9,18 +9,23 @@ extension Database {
     nonisolated(nonsending) func findingHeldAssets(
         _ operations: [RecordOperation]
     ) async throws(StoreError) -> [RecordOperation] {
-        guard operations.contains(where: { !$0.heldChecksums.isEmpty }) else { return operations }
-        return try await answer { snapshot throws(StoreError) in
-            var found: [RecordOperation] = []
-            for operation in operations {
-                found.append(try snapshot.findingHeldAssets(operation))
-            }
-            return found
+        try await answer { snapshot throws(StoreError) in
+            try snapshot.findingHeldAssets(operations)
         }
+    }
+
+    /// The same on the calling thread, which waits.
+    func findingHeldAssetsAndWait(
+        _ operations: [RecordOperation]
+    ) throws(StoreError) -> [RecordOperation] {
+        try waiting.findingHeldAssets(operations)
     }
 }
 
 extension RecordOperation {
+    /// Whether checksums stand in the places of assets.
+    var namesHeldAssets: Bool { !heldChecksums.isEmpty }
+
     /// The checksums in the record that stand for assets.
     fileprivate var heldChecksums: Set<String> {
         guard case .save(let record, _) = self, record.edits.hasAssets else { return [] }
@@ -37,6 +42,12 @@ extension Asset {
 
 extension DatabaseSnapshot {
     fileprivate func findingHeldAssets(
+        _ operations: [RecordOperation]
+    ) throws(StoreError) -> [RecordOperation] {
+        try operations.map { operation throws(StoreError) in try findingHeldAssets(operation) }
+    }
+
+    private func findingHeldAssets(
         _ operation: RecordOperation
     ) throws(StoreError) -> RecordOperation {
         let checksums = operation.heldChecksums

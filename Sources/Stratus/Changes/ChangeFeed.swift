@@ -16,7 +16,7 @@ public struct ChangeFeed<Page: ChangePage>: AsyncSequence, Sendable {
     let start: ChangeToken?
     let read:
         @Sendable (DatabaseSnapshot, ChangeToken?) throws(StoreError) -> (
-            page: Page, watched: PublishedState.Watched
+            page: Page, watched: ChangeWaiters.Watched
         )
 
     /// The pages from the beginning of the sequence on.
@@ -59,7 +59,7 @@ public struct ChangeFeed<Page: ChangePage>: AsyncSequence, Sendable {
 
     private struct Answer: Sendable {
         var page: Page
-        var watched: PublishedState.Watched
+        var watched: ChangeWaiters.Watched
         /// Where the journal ended in what was asked.
         var head: JournalOffset
     }

@@ -3,18 +3,25 @@ internal import StratusJournal
 internal import Synchronization
 
 /// The commits that wait for the committer, bounded: who comes when it is full waits before it
-/// prepares anything.
+/// prepares anything. It also gives the turn to commit, to one thread at a time.
 final class CommitQueue: Sendable {
+    /// Who may commit, take the maintainer's steps and write idle groups.
+    private enum Turn { case free, caller, engine }
+
+    /// What the engine's thread does in its turn.
+    struct Work {
+        /// They run between two commits.
+        var exclusiveTasks: [@Sendable () -> Void] = []
+        var commits: [PendingCommit] = []
+    }
+
     private struct State {
         var pending: [PendingCommit] = []
         var exclusiveTasks: [@Sendable () -> Void] = []
         /// Commits that were let in and are not finished.
         var admitted = 0
         var isClosed = false
-        /// A caller is committing on a thread of its own; nobody else is meanwhile.
-        var isEntered = false
-        /// The engine's thread is; what was taken is not committed yet.
-        var isTaken = false
+        var turn = Turn.free
         /// How often somebody has entered, and whether the engine's thread watches for the last.
         var entryCount = 0
         var isWatched = false
@@ -104,40 +111,55 @@ final class CommitQueue: Sendable {
         next?.resume(returning: true)
     }
 
-    /// Everything that waits for the committer; nothing while somebody has entered. What was taken
-    /// before is committed.
-    func takeAll() -> [PendingCommit] {
+    /// How many commits wait for the next group.
+    var depth: Int { state.withLock { $0.pending.count } }
+
+    /// Gives the engine's thread the turn, until ``endTurn()``, and all that waits; nil while a
+    /// caller has it.
+    func takeWork() -> Work? {
         state.withLock { state in
-            state.isTaken = false
-            if state.isEntered || state.pending.isEmpty { return [] }
-            state.isTaken = true
-            let pending = state.pending
+            if state.turn == .caller { return nil }
+            state.turn = .engine
+            let work = Work(exclusiveTasks: state.exclusiveTasks, commits: state.pending)
+            state.exclusiveTasks = []
             state.pending = []
-            return pending
+            return work
         }
     }
 
-    /// Gives the caller the right to commit on its own thread until it calls ``leave()``; returns
-    /// false where others commit or wait to, and where the queue is closed.
+    /// The turn of the engine's thread ends. Returns whether more has come meanwhile.
+    func endTurn() -> Bool {
+        state.withLock { state in
+            state.turn = .free
+            return !state.pending.isEmpty || !state.exclusiveTasks.isEmpty
+        }
+    }
+
+    /// Gives a caller the turn, until ``leave(isDue:)``; returns false where another thread has it or
+    /// is waited for, and where the queue is closed.
     func enter() -> Bool {
         state.withLock { state in
-            if state.isClosed || state.isEntered || state.isTaken || !state.pending.isEmpty {
-                return false
-            }
-            state.isEntered = true
+            guard state.turn == .free, !state.isClosed, state.pending.isEmpty,
+                state.exclusiveTasks.isEmpty
+            else { return false }
+            state.turn = .caller
             return true
         }
     }
 
-    func leave() {
+    /// The caller's turn ends. The engine's thread goes on with what has come meanwhile, and with
+    /// maintenance where that is due.
+    func leave(isDue: Bool) {
         let isNews = state.withLock { state in
-            state.isEntered = false
+            state.turn = .free
             state.entryCount += 1
-            let isNews = !state.isWatched || state.isClosed || !state.pending.isEmpty
+            let isNews =
+                !state.isWatched || state.isClosed || !state.pending.isEmpty
+                || !state.exclusiveTasks.isEmpty
             state.isWatched = true
             return isNews
         }
-        if isNews { wakeUp.signal() }
+        if isNews || isDue { wakeUp.signal() }
     }
 
     /// Whether somebody has entered since this was last asked. Where nobody has, the next one who
@@ -161,17 +183,9 @@ final class CommitQueue: Sendable {
         return isOpen
     }
 
-    /// The tasks that run between two commits.
-    func takeExclusiveTasks() -> [@Sendable () -> Void] {
-        state.withLock { state in
-            defer { state.exclusiveTasks = [] }
-            return state.exclusiveTasks
-        }
-    }
-
     /// Whether nothing more will come.
     var isEnded: Bool {
-        state.withLock { $0.isClosed && !$0.isEntered && $0.pending.isEmpty }
+        state.withLock { $0.isClosed && $0.turn != .caller && $0.pending.isEmpty }
     }
 
     /// Lets nobody in any more; what was submitted before is still committed.

@@ -11,6 +11,32 @@ enum EngineDriver: Sendable {
 }
 
 /// The writing side of an open store: the committer, its queue and its thread.
+///
+/// # Locks
+///
+/// The turn (``CommitQueue``) is no lock: a thread that has it commits, takes the maintainer's
+/// steps, writes idle groups, or runs an exclusive task, and a commit that comes meanwhile is left
+/// in the queue, so that all that comes during one sync shares the next. With the driver `thread`
+/// the turn is the engine's thread's, or that of a caller on a thread of its own; with the driver
+/// `caller` whoever calls commits at once.
+///
+/// Locks are taken in this order, and none while one further down is held:
+///
+/// 1. The state of ``IndexMaintainer``, for a step.
+/// 2. The state of `Committer`, for a list of commits, a checkpoint or an idle group.
+/// 3. Any of the others: ``CommitQueue``, ``PendingCommit``, ``PublishedState``, ``ChangeWaiters``,
+///    ``IndexLease``, ``ReleasedFiles``, `SegmentFiles`, `BlockCache`, `Table`, those of ``Limits``.
+///    Of these no two at once, but that a released lease adds to the released files.
+///
+/// Files are written, synced and deleted under 1 and 2, never under 3. What prepares a commit, reads
+/// or waits takes none but 3; only a thread that has the turn takes 1 and 2, and none waits for
+/// them. The manifest is put under 1 and 2, between two groups: a generation names where the journal
+/// ends, a new segment is a generation, too, and the fence that each commit checks says that no
+/// newer one is there, so that one generation is made at a time and no group meanwhile. The tables
+/// that it names were written and synced before, by other threads under no lock.
+///
+/// Callers and live feeds are resumed when 1 and 2 are free, by the thread that has the turn, in
+/// the order of the commits.
 final class Engine: Sendable {
     let published: PublishedState
     let payloadLimit: Int
@@ -53,13 +79,14 @@ final class Engine: Sendable {
             published.points
         }
         assets = foundation.assets
+        let due = MaintenanceDue()
         let participant = StoreParticipant(
-            fold: fold, identity: identity, published: published, assets: assets)
+            fold: fold, identity: identity, published: published, due: due)
         committer = Committer(writer, participant: participant, durability: durability)
         queue = CommitQueue(limit: Self.queueLimit)
         self.driver = driver
         maintainer = IndexMaintainer(
-            committer, checkpoint, foundation.budget, foundation.released,
+            committer, checkpoint, foundation.budget, foundation.released, due,
             threads: driver == .thread ? IOThreads(count: 2) : nil, queue.wakeUp)
         guard driver == .thread else { return }
         do {
@@ -116,8 +143,8 @@ final class Engine: Sendable {
             if driver == .caller {
                 commitAlone(commit)
             } else if !maintainer.isDue, queue.enter() {
-                committer.commit([commit])
-                queue.leave()
+                take([commit])
+                queue.leave(isDue: maintainer.isDue)
             } else {
                 // What is due to be kept may hold commits up, which is the thread's own matter.
                 queue.submit(commit)
@@ -134,9 +161,24 @@ final class Engine: Sendable {
         if driver == .caller { _ = committer.idle(now: Clock.monotonicNanoseconds) }
     }
 
+    /// How many commits wait for the next group.
+    var queueDepth: Int { queue.depth }
+
     private func commitAlone(_ commit: PendingCommit) {
-        committer.commit([commit])
+        take([commit])
         if maintainer.isDue { maintainer.step() }
+    }
+
+    /// Commits, and makes known what came of it.
+    private func take(_ commits: [PendingCommit]) {
+        let outcome = committer.commit(commits)
+        if let changes = outcome.changes {
+            published.announce(changes.zones)
+            if changes.freedAssetBytes > 0 { assets.noteFreed(changes.freedAssetBytes) }
+        }
+        for (place, commit) in commits.enumerated() {
+            commit.finish(outcome.failures.isEmpty ? nil : outcome.failures[place])
+        }
     }
 
     /// Commits what is on its way, states where the journal ends, and gives up the store. Called
@@ -190,34 +232,41 @@ final class Engine: Sendable {
     func abandon() { queue.close() }
 
     private func run() {
+        let idle = Committer<StoreParticipant>.idleNanoseconds
         var timeout: UInt64?
+        var isIdle = false
         while true {
-            for task in queue.takeExclusiveTasks() { task() }
-            let commits = queue.takeAll()
-            if !commits.isEmpty {
-                committer.commit(commits)
+            // A caller that has the turn wakes this thread where it leaves anything to do.
+            if let work = queue.takeWork() {
+                for task in work.exclusiveTasks { task() }
+                if !work.commits.isEmpty { take(work.commits) }
                 if maintainer.isDue { maintainer.step() }
-                assets.collectIfDue(self)
-                timeout = Committer<StoreParticipant>.idleNanoseconds
-                continue
+                if !work.commits.isEmpty {
+                    assets.collectIfDue(self)
+                    timeout = idle
+                } else if isIdle {
+                    timeout = committer.idle(now: Clock.monotonicNanoseconds)
+                }
+                isIdle = false
+                if queue.endTurn() { continue }
+                if queue.isEnded { break }
             }
-            if queue.isEnded { break }
             if queue.wakeUp.wait(nanoseconds: timeout) {
-                if maintainer.isDue { maintainer.step() }
-                timeout = Committer<StoreParticipant>.idleNanoseconds
+                timeout = idle
             } else if queue.wasEntered() {
                 assets.collectIfDue(self)
-                timeout = Committer<StoreParticipant>.idleNanoseconds
+                timeout = idle
             } else {
-                timeout = committer.idle(now: Clock.monotonicNanoseconds)
+                isIdle = true
             }
         }
         finishClosing()
     }
 
     private func finishClosing() {
-        for commit in queue.takeAll() { commit.finish(.closed) }
-        for task in queue.takeExclusiveTasks() { task() }
+        let rest = queue.takeWork()
+        for commit in rest?.commits ?? [] { commit.finish(.closed) }
+        for task in rest?.exclusiveTasks ?? [] { task() }
         // Nobody writes to a store that is another's.
         assets.close()
         maintainer.close()

@@ -13,8 +13,6 @@ final class IndexMaintainer: Sendable {
     private struct State {
         /// What the tables hold, whether or not a manifest says so.
         var checkpoint: StoreCheckpoint?
-        /// Where the checkpoint lies that the manifest has.
-        var kept: JournalOffset?
         /// What they will hold once the frozen memtable is written.
         var coming: StoreCheckpoint?
         var writing: RunningJob?
@@ -38,6 +36,10 @@ final class IndexMaintainer: Sendable {
     private let threads: IOThreads?
     private let wakeUp: WakeUp
     private let writeBudget = WriteBudget()
+    private let due: MaintenanceDue
+    /// Where the checkpoint lies that the manifest has. Anybody may ask.
+    private let inForce: Mutex<JournalOffset?>
+    /// Of the steps: taken by threads that take them and by no others, and held meanwhile.
     private let state: Mutex<State>
 
     /// A stretch of journal that is read sooner than a checkpoint is written, in bytes.
@@ -45,14 +47,19 @@ final class IndexMaintainer: Sendable {
 
     init(
         _ committer: Committer<StoreParticipant>, _ checkpoint: StoreCheckpoint?,
-        _ budget: MemoryBudget, _ released: ReleasedFiles, threads: IOThreads?, _ wakeUp: WakeUp
+        _ budget: MemoryBudget, _ released: ReleasedFiles, _ due: MaintenanceDue,
+        threads: IOThreads?, _ wakeUp: WakeUp
     ) {
         self.committer = committer
         self.budget = budget
         self.released = released
+        self.due = due
         self.threads = threads
         self.wakeUp = wakeUp
-        state = Mutex(State(checkpoint: checkpoint, kept: checkpoint?.position.offset))
+        inForce = Mutex(checkpoint?.position.offset)
+        let state = State(checkpoint: checkpoint)
+        self.state = Mutex(state)
+        due.set(limits(of: state))
     }
 
     /// Does what is due, and waits where the memtables would grow beyond their share.
@@ -60,17 +67,47 @@ final class IndexMaintainer: Sendable {
         while !takeSteps() { wakeUp.wait() }
     }
 
-    /// Whether a step would do anything, at little cost.
-    var isDue: Bool {
-        state.withLock { state in
-            state.writing?.result != nil || state.merging?.result != nil || isFull(&state)
-        } || !released.isEmpty
+    /// Whether a step would do anything.
+    var isDue: Bool { due.isSet || !released.isEmpty }
+
+    /// Gives `body` the state, and finds out afterwards what is due and when something will be.
+    private func stepping<Result: Sendable, Failure>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try state.withLock { state throws(Failure) in
+            due.clear()
+            defer {
+                due.set(limits(of: state))
+                if state.writing?.result != nil || state.merging?.result != nil || isFull(state) {
+                    due.set()
+                }
+            }
+            return try body(&state)
+        }
+    }
+
+    private func limits(of state: State) -> MaintenanceDue.Limits {
+        if state.hasFailed { return MaintenanceDue.Limits() }
+        if state.retrySize > 0 { return MaintenanceDue.Limits(memtableBytes: state.retrySize) }
+        if state.isBehind { return MaintenanceDue.Limits(memtableBytes: 0, end: 0) }
+        let start = state.checkpoint?.position.offset ?? .zero
+        let units = (budget.limit - 1) / JournalOffset.unit + 1
+        return MaintenanceDue.Limits(
+            memtableBytes: budget.memtable, end: start.rawValue + UInt64(units))
+    }
+
+    private func isFull(_ state: State) -> Bool {
+        let limits = limits(of: state)
+        return committer.freeze { participant, position in
+            limits.areReached(
+                memtableBytes: participant.fold.state.index.activeBytes, end: position.offset)
+        } ?? false
     }
 
     /// Writes a checkpoint of everything, if reading it again would take longer.
     func close() {
         // A merge that is under way would be well worth it; nobody wants to wait for it now.
-        state.withLock { state in
+        stepping { state in
             state.isClosing = true
             state.merging?.stop()
         }
@@ -81,7 +118,7 @@ final class IndexMaintainer: Sendable {
     }
 
     /// Where an opening would begin to read now; nil: at the beginning of the journal.
-    var checkpoint: JournalOffset? { state.withLock { $0.kept } }
+    var checkpoint: JournalOffset? { inForce.withLock { $0 } }
 
     /// Writes a checkpoint of everything that was committed; it is in force when this returns.
     func writeCheckpoint() throws(StoreError) {
@@ -92,14 +129,14 @@ final class IndexMaintainer: Sendable {
 
     private func checkpoint(ifLonger least: Int) throws(StoreError) {
         finish(.writing)
-        let isDue = try state.withLock { state throws(StoreError) in
+        let isDue = try stepping { state throws(StoreError) in
             try begin(trying: &state)
             if let stretch = stretch(since: state.checkpoint), stretch <= least { return false }
             freeze(&state)
             return true
         }
         guard isDue else { return }
-        begin()
+        stepping { begin(&$0) }
         finish(.writing)
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
@@ -107,10 +144,10 @@ final class IndexMaintainer: Sendable {
     /// Merges all runs into one, so that nothing is left that nobody needs.
     func mergeAll() throws(StoreError) {
         finish(.everything)
-        try state.withLock { state throws(StoreError) in
+        try stepping { state throws(StoreError) in
             try begin(trying: &state)
             guard let job = withIndex({ $0.fullMergeJob() }) else { return }
-            state.merging = RunningJob(job, on: threads, wakeUp)
+            state.merging = RunningJob(job, on: threads, due, wakeUp)
         }
         finish(.everything)
         releaseGone()
@@ -126,14 +163,14 @@ final class IndexMaintainer: Sendable {
     }
 
     private func takeSteps() -> Bool {
-        state.withLock { state in
+        stepping { state in
             while installFinished(&state) {}
-            if isFull(&state), state.coming == nil { freeze(&state) }
+            if isFull(state), state.coming == nil { freeze(&state) }
             begin(&state)
             // On the spot everything is done by now.
             while installFinished(&state) { begin(&state) }
             releaseGone()
-            return state.writing == nil || !isFull(&state)
+            return state.writing == nil || !isFull(state)
         }
     }
 
@@ -147,7 +184,7 @@ final class IndexMaintainer: Sendable {
     /// Waits until `work` is done.
     private func finish(_ work: Work) {
         while true {
-            let isIdle = state.withLock { state in
+            let isIdle = stepping { state in
                 while installFinished(&state) {}
                 return state.writing == nil && (work == .writing || state.merging == nil)
             }
@@ -156,28 +193,18 @@ final class IndexMaintainer: Sendable {
         }
     }
 
-    private func begin() { state.withLock { begin(&$0) } }
-
     private func begin(_ state: inout State) {
         if state.hasFailed || state.retrySize > 0 { return }
         if state.writing == nil, state.coming != nil,
             let job = withIndex({ $0.checkpointJob() })
         {
-            state.writing = RunningJob(job, on: threads, wakeUp)
+            state.writing = RunningJob(job, on: threads, due, wakeUp)
         }
         if !state.isClosing, state.merging == nil, let job = withIndex({ $0.mergeJob() }) {
             // Where the writer is ahead of the merges, reading needs them more than the disk.
             let isLate = withIndex { $0.hasTooManyRuns } ?? false
-            state.merging = RunningJob(job, on: threads, wakeUp, isLate ? nil : writeBudget)
+            state.merging = RunningJob(job, on: threads, due, wakeUp, isLate ? nil : writeBudget)
         }
-    }
-
-    private func isFull(_ state: inout State) -> Bool {
-        if state.hasFailed { return false }
-        let bytes = withIndex { $0.activeBytes } ?? 0
-        if state.retrySize > 0 { return bytes >= state.retrySize }
-        return bytes >= budget.memtable || state.isBehind
-            || (stretch(since: state.checkpoint) ?? 0) >= budget.limit
     }
 
     /// How much journal was written since, in bytes; nil where there can be no checkpoint now.
@@ -260,7 +287,7 @@ final class IndexMaintainer: Sendable {
         }
         do {
             try committer.take(manifest)
-            state.kept = checkpoint.position.offset
+            inForce.withLock { $0 = checkpoint.position.offset }
         } catch {
             state.failure = StoreError(error)
             // The next one may succeed; the one in force still holds.
@@ -307,7 +334,8 @@ private final class RunningJob: Sendable {
 
     /// `budget` is what it may write by on another thread; nil: as fast as it can.
     init(
-        _ job: IndexJob, on threads: IOThreads?, _ wakeUp: WakeUp, _ budget: WriteBudget? = nil
+        _ job: IndexJob, on threads: IOThreads?, _ due: MaintenanceDue, _ wakeUp: WakeUp,
+        _ budget: WriteBudget? = nil
     ) {
         let budget = threads == nil ? nil : budget
         let work: @Sendable () -> Void = { [self] in
@@ -319,6 +347,7 @@ private final class RunningJob: Sendable {
                 }
             }
             outcome.withLock { $0 = result }
+            due.set()
             wakeUp.signal()
         }
         // Where the system gives no thread it is done here.

@@ -2,35 +2,8 @@ internal import StratusIndex
 internal import StratusJournal
 internal import Synchronization
 
-/// A zone in which something changed.
-struct ChangedZone: Sendable {
-    var number: UInt32
-    var database: UInt32
-}
-
-/// The state of the store that readers see, the points at which they hold on to the past, and who
-/// waits for the next one.
+/// The state of the store that readers see, and the points at which they hold on to the past.
 final class PublishedState: Sendable {
-    /// In what somebody waits for a change.
-    enum Watched: Sendable {
-        case zone(UInt32)
-        case database(UInt32)
-        case everything
-
-        fileprivate func isTouched(by zones: [ChangedZone]) -> Bool {
-            switch self {
-            case .zone(let number): zones.contains { $0.number == number }
-            case .database(let number): zones.contains { $0.database == number }
-            case .everything: true
-            }
-        }
-    }
-
-    private struct Waiter {
-        var watched: Watched
-        var continuation: CheckedContinuation<Bool, Never>
-    }
-
     /// A point that is held.
     private struct Held {
         /// How often.
@@ -43,85 +16,64 @@ final class PublishedState: Sendable {
     private struct Content {
         var state: StoreState
         var held: [JournalOffset: Held] = [:]
-        var waiters: [UInt64: Waiter] = [:]
-        var waiterCount: UInt64 = 0
         var isEnded = false
-
-        /// Those who wait for a change in one of `zones`; nil: all. They wait no more.
-        mutating func takeWaiters(
-            for zones: [ChangedZone]?
-        ) -> [CheckedContinuation<Bool, Never>] {
-            if waiters.isEmpty { return [] }
-            let woken = waiters.filter { zones.map($0.value.watched.isTouched) ?? true }
-            for number in woken.keys { waiters[number] = nil }
-            return woken.values.map(\.continuation)
-        }
     }
 
+    /// Every read takes this lock.
     private let content: Mutex<Content>
+    private let waiters = ChangeWaiters()
 
     init(_ state: StoreState) { content = Mutex(Content(state: state)) }
 
     var current: StoreState { content.withLock { $0.state } }
 
-    /// `zones` are those in which something changed since the last time.
-    func publish(
-        _ fold: FoldState, _ view: JournalView, head: JournalOffset,
-        changed zones: [ChangedZone]
-    ) {
-        // Released only outside: it may be the last reference to much.
-        let (old, woken) = content.withLock { content in
-            let old = content.state
-            content.state = StoreState(
+    /// Shows readers the fold; ``announce(_:)`` follows once the committer's lock is free.
+    func publish(_ fold: FoldState, _ view: JournalView, head: JournalOffset) {
+        let old = current
+        show(
+            StoreState(
                 fold: fold, view: view, head: head, identity: old.identity, assets: old.assets,
-                pin: old.pin)
-            return (old, content.takeWaiters(for: zones))
-        }
-        for waiter in woken { waiter.resume(returning: true) }
-        withExtendedLifetime(old) {}
+                pin: old.pin))
     }
 
     /// A state of which it is not known what is new in it.
     func publish(_ state: StoreState) {
-        let woken = content.withLock { content in
-            content.state = state
-            return content.takeWaiters(for: nil)
-        }
-        for waiter in woken { waiter.resume(returning: true) }
+        show(state)
+        waiters.wakeAll(returning: true)
     }
+
+    /// One thread at a time does.
+    private func show(_ state: StoreState) {
+        let old = content.withLock { content in
+            let old = content.state
+            content.state = state
+            return old
+        }
+        // Released only outside: it may be the last reference to much.
+        withExtendedLifetime(old) {}
+    }
+
+    /// Wakes those who wait for a change in one of `zones`, which was published.
+    func announce(_ zones: [ChangedZone]) { waiters.wake(for: zones) }
 
     /// Nothing will be published any more.
     func end() {
-        let woken = content.withLock { content in
-            content.isEnded = true
-            return content.takeWaiters(for: nil)
-        }
-        for waiter in woken { waiter.resume(returning: false) }
+        content.withLock { $0.isEnded = true }
+        waiters.wakeAll(returning: false)
     }
 
     /// Waits until something has changed there since the journal ended at `head`, or may have.
     /// False where nothing will change any more, or the task was cancelled.
     nonisolated(nonsending) func change(
-        of watched: Watched, since head: JournalOffset
+        of watched: ChangeWaiters.Watched, since head: JournalOffset
     ) async -> Bool {
-        let number = content.withLock { content in
-            content.waiterCount += 1
-            return content.waiterCount
-        }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let answer = content.withLock { content -> Bool? in
-                    if Task.isCancelled { return false }
-                    if content.state.head != head { return true }
-                    if content.isEnded { return false }
-                    content.waiters[number] = Waiter(watched: watched, continuation: continuation)
-                    return nil
-                }
-                if let answer { continuation.resume(returning: answer) }
+        // Asked once the waiter is registered: what is published later finds it, what was
+        // published before is seen here.
+        await waiters.wait(for: watched) { [self] in
+            content.withLock { content in
+                if content.state.head != head { return true }
+                return content.isEnded ? false : nil
             }
-        } onCancel: {
-            let waiter = content.withLock { $0.waiters.removeValue(forKey: number) }
-            waiter?.continuation.resume(returning: false)
         }
     }
 

@@ -1,4 +1,5 @@
 internal import StratusFiles
+internal import StratusIndex
 internal import StratusJournal
 internal import Synchronization
 
@@ -7,17 +8,17 @@ struct StoreParticipant: CommitParticipant {
     var fold: StoreFold
     let identity: StoreIdentity
     let published: PublishedState
-    let assets: AssetStore
+    private let due: MaintenanceDue
     /// What the commits of the group being filled add, in bytes for each database that has a quota.
     private var staged: [UInt32: Int] = [:]
 
     init(
-        fold: StoreFold, identity: StoreIdentity, published: PublishedState, assets: AssetStore
+        fold: StoreFold, identity: StoreIdentity, published: PublishedState, due: MaintenanceDue
     ) {
         self.fold = fold
         self.identity = identity
         self.published = published
-        self.assets = assets
+        self.due = due
     }
 
     static func stage(
@@ -113,14 +114,11 @@ struct StoreParticipant: CommitParticipant {
     }
 
     mutating func publish(_ view: JournalView, head: JournalOffset) {
-        let changes = fold.takeChanges()
-        published.publish(fold.state, view, head: head, changed: changes.zones)
-        if changes.freedAssetBytes > 0 { assets.noteFreed(changes.freedAssetBytes) }
+        published.publish(fold.state, view, head: head)
+        due.note(memtableBytes: fold.state.index.activeBytes, end: head)
     }
 
-    mutating func finish(_ commit: PendingCommit, failure: JournalError?) {
-        commit.finish(failure)
-    }
+    mutating func takeChanges() -> UnpublishedChanges { fold.takeChanges() }
 }
 
 extension CommitStage<StoreParticipant> {

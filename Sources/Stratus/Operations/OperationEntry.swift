@@ -204,7 +204,7 @@ struct ClientTokenEntry: Equatable, Sendable {
         var cursor = ByteCursor()
         caller = try cursor.hash(bytes)
         device = try cursor.text(bytes, upTo: NameRules.limit)
-        guard cursor.remaining(bytes) <= OperationRequest.tokenLimit else {
+        guard cursor.remaining(bytes) <= OperationLabel.tokenLimit else {
             throw .value("length")
         }
         token = bytes.array(in: cursor.position..<bytes.count)

@@ -3,36 +3,18 @@ internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
 
-/// What a caller says of a call besides what is to be changed: `Formats/README.md`, "Operations".
-struct OperationRequest: Sendable {
+/// How a caller names a call, and what the caller's device says with it: `Formats/README.md`,
+/// "Operations".
+struct OperationLabel: Sendable {
     static let tokenLimit = 4096
 
     let id: String?
-    /// Of all that the call asks for, in any order.
-    private let hash: Hash128
-    private let device: String
-    private let token: Data?
+    let token: Data?
+    let device: String
 
-    init(
-        _ id: String?, token: Data?, device: String?, items: [RecordBatch.Item],
-        _ policy: SavePolicy, atomically: Bool, in scope: DatabaseScope, secret: UInt64
-    ) throws(StoreError) {
-        try self.init(id, token, device) {
-            Self.hash(items, policy, atomically, token, device ?? "", scope, secret: secret)
-        }
-    }
-
-    /// That of a move.
-    init(
-        _ id: String, moving ids: [Record.ID], to zone: RecordZone.ID, in scope: DatabaseScope,
-        secret: UInt64
-    ) throws(StoreError) {
-        try self.init(id, nil, nil) { Self.hash(ids, to: zone, scope, secret: secret) }
-    }
-
-    private init(
-        _ id: String?, _ token: Data?, _ device: String?, hash: () -> Hash128
-    ) throws(StoreError) {
+    /// Nil where nothing is said.
+    init?(_ id: String?, _ token: Data?, device: String?) throws(StoreError) {
+        if id == nil, token == nil { return nil }
         if let id, id.isEmpty || id.utf8.count > NameRules.limit {
             throw StoreError(.invalidArguments, "an operationID has 1 to 255 bytes")
         }
@@ -45,10 +27,42 @@ struct OperationRequest: Sendable {
         guard self.device.utf8.count <= NameRules.limit else {
             throw StoreError(.invalidArguments, "the name of a device has at most 255 bytes")
         }
-        self.hash = id == nil ? Hash128(high: 0, low: 0) : hash()
     }
 
-    private static func hash(
+    /// The request of a call that saves and deletes records.
+    func request(
+        _ items: [RecordBatch.Item], _ policy: SavePolicy, atomically: Bool,
+        in scope: DatabaseScope, secret: UInt64
+    ) -> OperationRequest {
+        OperationRequest(self) {
+            OperationRequest.hash(items, policy, atomically, token, device, scope, secret: secret)
+        }
+    }
+
+    /// That of a move.
+    func request(
+        moving ids: [Record.ID], to zone: RecordZone.ID, in scope: DatabaseScope, secret: UInt64
+    ) -> OperationRequest {
+        OperationRequest(self) { OperationRequest.hash(ids, to: zone, scope, secret: secret) }
+    }
+}
+
+/// What a caller says of a call besides what is to be changed.
+struct OperationRequest: Sendable {
+    private let label: OperationLabel
+    /// Of all that the call asks for, in any order.
+    private let hash: Hash128
+
+    fileprivate init(_ label: OperationLabel, hash: () -> Hash128) {
+        self.label = label
+        self.hash = label.id == nil ? Hash128(high: 0, low: 0) : hash()
+    }
+
+    var id: String? { label.id }
+    private var device: String { label.device }
+    private var token: Data? { label.token }
+
+    fileprivate static func hash(
         _ ids: [Record.ID], to zone: RecordZone.ID, _ scope: DatabaseScope, secret: UInt64
     ) -> Hash128 {
         var writer = ByteWriter()
@@ -62,7 +76,7 @@ struct OperationRequest: Sendable {
     }
 
     /// A caller may keep what is to be saved in a set, so that it comes in another order.
-    private static func hash(
+    fileprivate static func hash(
         _ items: [RecordBatch.Item], _ policy: SavePolicy, _ atomically: Bool, _ token: Data?,
         _ device: String, _ scope: DatabaseScope, secret: UInt64
     ) -> Hash128 {

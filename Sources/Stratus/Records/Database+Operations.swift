@@ -15,28 +15,82 @@ extension Database {
         atomically: Bool, operationID: String? = nil, clientChangeTokenData: Data? = nil,
         progress: UploadProgress? = nil
     ) async throws(StoreError) -> [Result<Record?, StoreError>] {
-        try admit(operations)
-        var call = try CallByZone(operations, of: self)
-        let (claimed, claims) = try claimingReceipts(of: operations)
+        let options = RecordCall.Options(
+            policy: policy, isAtomic: atomically, operationID: operationID,
+            clientChangeTokenData: clientChangeTokenData)
+        return try await run(RecordCall(operations, options, of: self), progress)
+    }
+
+    /// Takes the steps of a call, as a task.
+    nonisolated(nonsending) func run(
+        _ call: RecordCall, _ progress: UploadProgress?
+    ) async throws(StoreError) -> [Result<Record?, StoreError>] {
+        var call = call
         var outcomes: [Result<Record?, StoreError>] = []
-        defer { claims.end(outcomes) }
-        let found = try await findingHeldAssets(claimed)
-        let uploaded = try await upload(found, progress)
-        if uploaded.assets != nil { call = try CallByZone(uploaded.operations, of: self) }
-        let operation = try operation(
-            operationID, clientChangeTokenData, uploaded.operations, policy, atomically)
-        for zone in call.zones {
-            do {
-                let results = try await commit(
-                    zone.items, in: zone.id, isAtomic: atomically, operation, uploaded.assets)
-                call.put(results, of: zone)
-            } catch {
-                if error == .reusedOperationID { throw error }
-                call.fail(zone, error)
+        defer { call.end(outcomes) }
+        while true {
+            switch try call.step() {
+            case .find(let operations): call.found(try await findingHeldAssets(operations))
+            case .upload(let operations): call.take(try await upload(operations, progress))
+            case .commit(let batch):
+                do throws(StoreError) {
+                    call.take(try await commit(batch))
+                } catch {
+                    try call.fail(error)
+                }
+            case .done(let results):
+                outcomes = results
+                return results
             }
         }
-        outcomes = uploaded.outcomes(call.results, of: operations)
-        return outcomes
+    }
+
+    /// Takes the steps of a call on the calling thread, which waits.
+    func runAndWait(_ call: RecordCall) throws(StoreError) -> [Result<Record?, StoreError>] {
+        var call = call
+        var outcomes: [Result<Record?, StoreError>] = []
+        defer { call.end(outcomes) }
+        while true {
+            switch try call.step() {
+            case .find(let operations): call.found(try findingHeldAssetsAndWait(operations))
+            case .upload(let operations): call.take(try uploadAndWait(operations))
+            case .commit(let batch):
+                do throws(StoreError) {
+                    call.take(try commitAndWait(batch))
+                } catch {
+                    try call.fail(error)
+                }
+            case .done(let results):
+                outcomes = results
+                return results
+            }
+        }
+    }
+
+    private nonisolated(nonsending) func commit(
+        _ batch: RecordBatch
+    ) async throws(StoreError) -> [Result<Record?, StoreError>] {
+        try batch.limits?.enter(scope, batch.zoneID)
+        defer { batch.limits?.leave(scope, batch.zoneID) }
+        let committed = try await container.engine().commit(batch)
+        let reading = container.reading
+        do throws(StoreError) {
+            return try batch.outcomes(of: committed, reading)
+        } catch {
+            guard error.wouldBlock else { throw error }
+        }
+        return try await container.threads.run {
+            try batch.outcomes(of: committed, reading.waiting)
+        }
+    }
+
+    private func commitAndWait(
+        _ batch: RecordBatch
+    ) throws(StoreError) -> [Result<Record?, StoreError>] {
+        try batch.limits?.enter(scope, batch.zoneID)
+        defer { batch.limits?.leave(scope, batch.zoneID) }
+        let committed = try container.engine().commitBlocking(batch)
+        return try batch.outcomes(of: committed, container.reading.waiting)
     }
 }
 
@@ -75,6 +129,14 @@ struct CallByZone {
         for zone in zones { try Self.checkThatNoneIsTwice(zone.items) }
     }
 
+    /// The same operations, with assets that were stored since.
+    mutating func replace(with operations: [RecordOperation]) {
+        for index in zones.indices {
+            let places = zones[index].places
+            zones[index].items = places.isEmpty ? operations : places.map { operations[$0] }
+        }
+    }
+
     private static func checkThatNoneIsTwice(
         _ items: [RecordBatch.Item]
     ) throws(StoreError) {
@@ -94,7 +156,8 @@ struct CallByZone {
         }
     }
 
-    mutating func put(_ outcomes: [Result<Record?, StoreError>], of zone: Zone) {
+    mutating func put(_ outcomes: [Result<Record?, StoreError>], ofZone number: Int) {
+        let zone = zones[number]
         for (index, outcome) in outcomes.enumerated() {
             // A save that changed nothing leaves the record that was given.
             var outcome = outcome
@@ -106,7 +169,7 @@ struct CallByZone {
     }
 
     /// Nothing in the zone was done.
-    mutating func fail(_ zone: Zone, _ error: StoreError) {
-        put(zone.items.map { .failure(error.with($0.recordID)) }, of: zone)
+    mutating func fail(zone number: Int, _ error: StoreError) {
+        put(zones[number].items.map { .failure(error.with($0.recordID)) }, ofZone: number)
     }
 }

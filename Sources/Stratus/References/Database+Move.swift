@@ -36,11 +36,8 @@ extension Database {
         try limits?.check(itemCount: ids.count)
         try limits?.enter(scope, destination)
         defer { limits?.leave(scope, destination) }
-        let operation = try operationID.map { id throws(StoreError) in
-            try OperationRequest(
-                id, moving: ids, to: destination, in: scope,
-                secret: container.reading.identity.secret)
-        }
+        let operation = try OperationLabel(operationID, nil, device: nil)?.request(
+            moving: ids, to: destination, in: scope, secret: container.reading.identity.secret)
         let batch = MoveBatch(
             scope: scope, caller: user, ids: ids, source: source, destination: destination,
             limits: limits, operation: operation)

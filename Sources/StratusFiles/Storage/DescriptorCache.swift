@@ -2,7 +2,8 @@ internal import Synchronization
 
 /// The open descriptors of a store's files: those used lately, and no more than the limit.
 ///
-/// A file that is read again after its descriptor was closed is opened again by its name.
+/// A file that is read again after its descriptor was closed is opened again by its name. No file is
+/// closed under the lock: of one that was deleted that may take long.
 final class DescriptorCache: Sendable {
     private struct Entry {
         var file: OpenFile
@@ -43,7 +44,11 @@ final class DescriptorCache: Sendable {
             file = try OpenFile(name, in: directory, mode)
         } catch {
             guard error.kind == .tooManyFiles else { throw error }
-            state.withLock { $0.entries = [:] }
+            let closed = state.withLock { state in
+                defer { state.entries = [:] }
+                return state.entries
+            }
+            withExtendedLifetime(closed) {}
             file = try OpenFile(name, in: directory, mode)
         }
         // Of two threads that opened it the first one's is kept.
@@ -52,15 +57,19 @@ final class DescriptorCache: Sendable {
 
     @discardableResult
     func add(_ file: OpenFile) -> OpenFile {
-        state.withLock { state in
+        let closed = state.withLock { state -> Entry? in
             state.useCount += 1
             state.entries[file.name] = Entry(file: file, lastUse: state.useCount)
-            guard state.entries.count > limit else { return }
+            guard state.entries.count > limit else { return nil }
             let oldest = state.entries.min { $0.value.lastUse < $1.value.lastUse }
-            if let oldest { state.entries[oldest.key] = nil }
+            return oldest.flatMap { state.entries.removeValue(forKey: $0.key) }
         }
+        withExtendedLifetime(closed) {}
         return file
     }
 
-    func forget(_ name: String) { state.withLock { $0.entries[name] = nil } }
+    func forget(_ name: String) {
+        let closed = state.withLock { $0.entries.removeValue(forKey: name) }
+        withExtendedLifetime(closed) {}
+    }
 }

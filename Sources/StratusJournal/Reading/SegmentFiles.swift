@@ -35,7 +35,11 @@ package final class SegmentFiles: Sendable {
     }
 
     /// The segment is no part of the journal any more.
-    func forget(_ segment: Manifest.Segment) { files.withLock { $0[segment.base] = nil } }
+    func forget(_ segment: Manifest.Segment) {
+        // Released, and perhaps closed, outside the lock.
+        let file = files.withLock { $0.removeValue(forKey: segment.base) }
+        withExtendedLifetime(file) {}
+    }
 
     /// Takes the file of a segment that was just made.
     func add(_ file: any StorageFile, of segment: Manifest.Segment) {

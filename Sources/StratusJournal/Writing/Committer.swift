@@ -12,10 +12,12 @@ package enum Durability: Equatable, Sendable {
     case none
 }
 
-/// What the committer asks of the layer above: to check and encode commits, and to make known what
-/// became of them.
+/// What the committer asks of the layer above: to check and encode commits, and to show the store
+/// to readers.
 package protocol CommitParticipant: JournalFold {
     associatedtype Commit: Sendable
+    /// What changed in the store, for those who wait for changes.
+    associatedtype Changes: Sendable
 
     /// Checks `commit` against all that was staged before and appends its entries, or refuses it
     /// and appends none. A refusal is the participant's own matter; what is thrown is the
@@ -27,14 +29,24 @@ package protocol CommitParticipant: JournalFold {
     /// Everything staged is now part of the store: readers may see it.
     mutating func publish(_ view: JournalView, head: JournalOffset)
 
-    /// The last word on `commit`: nil where it went as its staging said.
-    mutating func finish(_ commit: Commit, failure: JournalError?)
+    /// What changed since the last call; all of it was published.
+    mutating func takeChanges() -> Changes
+}
+
+/// What came of a list of commits. The caller of the committer makes it known, when no lock is held
+/// any more.
+package struct CommitOutcome<Changes: Sendable>: Sendable {
+    /// By the place of the commit in the list; those that are not in it went as their staging said.
+    package var failures: [Int: JournalError] = [:]
+    /// Nil where nothing was published.
+    package var changes: Changes?
 }
 
 /// The one writer of a store: puts commits into groups, writes and syncs each group once, and then
-/// makes all of them known.
+/// publishes all of them.
 ///
-/// Steps are taken by a thread in production, and by the caller in tests.
+/// Steps are taken by a thread in production, and by the caller in tests. One thread at a time
+/// takes them; the lock is for those who take none, and is held while files are written.
 package final class Committer<Participant: CommitParticipant>: Sendable {
     struct State {
         var stage: CommitStage<Participant>
@@ -61,15 +73,13 @@ package final class Committer<Participant: CommitParticipant>: Sendable {
     }
 
     /// Takes `commits` into the journal, in order.
-    package func commit(_ commits: [Participant.Commit]) {
+    package func commit(_ commits: [Participant.Commit]) -> CommitOutcome<Participant.Changes> {
         state.withLock { state in
             if state.isClosed {
-                for commit in commits {
-                    state.stage.fold.finish(commit, failure: .closed)
-                }
-                return
+                let failures = commits.indices.map { ($0, JournalError.closed) }
+                return CommitOutcome(failures: Dictionary(uniqueKeysWithValues: failures))
             }
-            state.take(commits, durability)
+            return state.take(commits, durability)
         }
     }
 
@@ -113,7 +123,9 @@ package final class Committer<Participant: CommitParticipant>: Sendable {
 }
 
 extension Committer.State {
-    mutating func take(_ commits: [Participant.Commit], _ durability: Durability) {
+    mutating func take(
+        _ commits: [Participant.Commit], _ durability: Durability
+    ) -> CommitOutcome<Participant.Changes> {
         let before = stage.writer.head
         var failures: [Int: JournalError] = [:]
         // The first commit that was staged in the group being filled.
@@ -147,13 +159,10 @@ extension Committer.State {
         }
         if let error = sync(durability, hasWritten: stage.writer.head != before) {
             for index in commits.indices where failures[index] == nil { failures[index] = error }
-        } else {
-            stage.fold.publish(stage.writer.view, head: stage.writer.head)
+            return CommitOutcome(failures: failures)
         }
-        for number in commits.indices {
-            let failure = failures.isEmpty ? nil : failures[number]
-            stage.fold.finish(commits[number], failure: failure)
-        }
+        stage.fold.publish(stage.writer.view, head: stage.writer.head)
+        return CommitOutcome(failures: failures, changes: stage.fold.takeChanges())
     }
 
     private mutating func restage(_ commit: Participant.Commit) -> JournalError? {

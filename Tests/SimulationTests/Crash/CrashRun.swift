@@ -140,7 +140,7 @@ extension CrashRun {
         guard let session else { return }
         let start = disk.callCount
         let told = session.outcomes.all.count
-        session.committer.commit(batch)
+        session.commit(batch)
         for outcome in session.outcomes.all.dropFirst(told) {
             let commit = outcome.commit
             submissions.append(

@@ -74,7 +74,7 @@ struct CrashTrial {
         let added = (0..<3).map { place in
             ModelCommit(UInt64(first + place), [20 + generator.below(3_000)])
         }
-        for commit in added { session.committer.commit([commit]) }
+        for commit in added { session.commit([commit]) }
         let published = session.outcomes.published
         let last = max(run.known(at: point.call).lastOffset, before.last?.offsets.last ?? 0)
         for commit in published.dropFirst(before.count) where commit.offsets[0] <= last {

@@ -43,7 +43,7 @@ struct TakenStoreTests {
         mutating func work(_ count: Int) {
             for _ in 0..<count {
                 number += 1
-                session.committer.commit([ModelCommit(number, [20 + generator.below(4_000)])])
+                session.commit([ModelCommit(number, [20 + generator.below(4_000)])])
                 if generator.oneIn(4) { session.idle() }
                 if generator.oneIn(8), let frozen = session.frozen() { try? session.take(frozen) }
             }

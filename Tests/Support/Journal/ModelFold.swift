@@ -130,7 +130,5 @@ extension ModelFold {
         outcomes.publish(commits, view, head)
     }
 
-    package mutating func finish(_ commit: ModelCommit, failure: JournalError?) {
-        outcomes.finish(commit, failure)
-    }
+    package mutating func takeChanges() {}
 }

@@ -96,7 +96,7 @@ package struct TestStore: Sendable {
     package func write(_ commits: [[ModelCommit]], idling: Bool = false) throws -> Session {
         let session = try open()
         for batch in commits {
-            session.committer.commit(batch)
+            session.commit(batch)
             if idling { session.idle() }
         }
         return session
@@ -119,6 +119,14 @@ package struct TestStore: Sendable {
 }
 
 extension TestStore.Session {
+    /// Commits, and tells the outcomes.
+    package func commit(_ commits: [ModelCommit]) {
+        let outcome = committer.commit(commits)
+        for (place, commit) in commits.enumerated() {
+            outcomes.finish(commit, outcome.failures[place])
+        }
+    }
+
     /// Does what is due when nothing was asked for, as if much time had passed.
     package func idle() {
         while committer.idle(now: .max) != nil {}

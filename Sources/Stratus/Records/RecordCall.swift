@@ -1,0 +1,135 @@
+internal import FoundationEssentials
+
+/// A call that saves and deletes records: its steps in their order, for callers that await and for
+/// threads that wait. The driver of the call does what a step asks for and says what came of it.
+///
+/// 1. Admission: the caller may write, and is within the limits of the profile.
+/// 2. Checks of the call as a whole, before any byte of it is stored: no record is named twice, its
+///    operation may be named as it is.
+/// 3. What stands for assets is replaced by them, and what is not stored yet is uploaded.
+/// 4. What lies in one zone is one commit, which prepares itself.
+/// 5. Outcomes, in the order of the operations.
+struct RecordCall: Sendable {
+    enum Step: Sendable {
+        /// Find the assets that are named by their checksums.
+        case find([RecordOperation])
+        case upload([RecordOperation])
+        case commit(RecordBatch)
+        case done([Result<Record?, StoreError>])
+    }
+
+    /// What the caller says of the call besides what is to be changed.
+    struct Options: Sendable {
+        var policy = SavePolicy.ifServerRecordUnchanged
+        var isAtomic = false
+        var operationID: String?
+        var clientChangeTokenData: Data?
+        /// Whether the call is about one record, whose failure is its own.
+        var isSingle = false
+    }
+
+    private enum Phase: Sendable {
+        case finding, uploading, naming, committing
+    }
+
+    private let database: Database
+    private let operations: [RecordOperation]
+    private let options: Options
+    private let label: OperationLabel?
+    private let claims: ReceiptClaims
+    private var phase = Phase.finding
+    private var uploaded: UploadedCall
+    private var request: OperationRequest?
+    /// Nil where the call is about one record.
+    private var zones: CallByZone?
+    /// How many of the zones are done.
+    private var count = 0
+    /// Of the one record.
+    private var outcomes: [Result<Record?, StoreError>] = []
+
+    /// Admits and checks the call.
+    init(
+        _ operations: [RecordOperation], _ options: Options, of database: Database
+    ) throws(StoreError) {
+        try database.admit(operations)
+        self.database = database
+        self.operations = operations
+        self.options = options
+        zones = options.isSingle ? nil : try CallByZone(operations, of: database)
+        label = try OperationLabel(
+            options.operationID, options.clientChangeTokenData, device: database.device)
+        let (claimed, claims) = try database.claimingReceipts(of: operations)
+        self.claims = claims
+        uploaded = UploadedCall(operations: claimed)
+    }
+
+    /// A call that saves one record.
+    init(
+        saving record: Record, _ policy: SavePolicy, _ operationID: String?, in database: Database
+    ) throws(StoreError) {
+        try self.init(
+            [.save(record, SaveRule(policy))],
+            Options(policy: policy, operationID: operationID, isSingle: true), of: database)
+    }
+
+    /// What is to be done now; its driver ends it by ``found(_:)``, ``take(_:)`` or ``fail(_:)``.
+    mutating func step() throws(StoreError) -> Step {
+        switch phase {
+        case .finding:
+            phase = .uploading
+            if uploaded.operations.contains(where: \.namesHeldAssets) {
+                return .find(uploaded.operations)
+            }
+            fallthrough
+        case .uploading:
+            phase = .naming
+            if uploaded.operations.contains(where: \.mayHaveAssets) {
+                return .upload(uploaded.operations)
+            }
+            fallthrough
+        case .naming:
+            phase = .committing
+            request = label?.request(
+                uploaded.operations, options.policy, atomically: options.isAtomic,
+                in: database.scope, secret: database.container.reading.identity.secret)
+            if uploaded.assets != nil { zones?.replace(with: uploaded.operations) }
+            fallthrough
+        case .committing:
+            while count < zones?.zones.count ?? 1 {
+                do throws(StoreError) {
+                    return .commit(try batch())
+                } catch {
+                    try fail(error)
+                }
+            }
+            return .done(uploaded.outcomes(zones?.results ?? outcomes, of: operations))
+        }
+    }
+
+    mutating func found(_ operations: [RecordOperation]) { uploaded.operations = operations }
+
+    mutating func take(_ uploaded: UploadedCall) { self.uploaded = uploaded }
+
+    /// What became of the items of a commit.
+    mutating func take(_ results: [Result<Record?, StoreError>]) {
+        if zones == nil { outcomes = results } else { zones?.put(results, ofZone: count) }
+        count += 1
+    }
+
+    /// A commit failed: the call goes on with the next zone, unless all of it failed.
+    mutating func fail(_ error: StoreError) throws(StoreError) {
+        guard zones != nil, error != .reusedOperationID else { throw error }
+        zones?.fail(zone: count, error)
+        count += 1
+    }
+
+    /// The call has ended with these outcomes, or with none.
+    func end(_ outcomes: [Result<Record?, StoreError>]) { claims.end(outcomes) }
+
+    private func batch() throws(StoreError) -> RecordBatch {
+        let items = zones?.zones[count].items ?? uploaded.operations
+        return try database.batch(
+            items, in: zones?.zones[count].id ?? items[0].recordID.zoneID,
+            isAtomic: options.isAtomic, request, uploaded.assets)
+    }
+}
