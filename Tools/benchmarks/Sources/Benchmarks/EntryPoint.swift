@@ -3,7 +3,8 @@ import Glibc
 
 @main
 struct EntryPoint {
-    /// `run` is for people; `one` and `killed` are what it starts; the others are for campaigns.
+    /// `run` and `compare` are for Tools/benchmarks/run; `one` and `killed` are the processes that
+    /// they start; the others are for campaigns.
     static func main() async {
         do {
             let arguments = Array(CommandLine.arguments.dropFirst())
@@ -20,6 +21,7 @@ struct EntryPoint {
                 try await Engines.writeUntilKilled(
                     try options.setting(), startingAt: try options.number("--first", 0))
             case "run": try run(options)
+            case "compare": try Comparison(options).run(checkingOnly: options.has("--check"))
             default: throw BenchmarkError(Options.usage)
             }
         } catch {
@@ -56,7 +58,7 @@ struct EntryPoint {
         }
         try report.write(to: folder)
         session.finish(keepingStores: options.has("--keep"))
-        say("results.md, results.json and results.svg lie in \(folder)")
+        say("results.md and results.svg lie in \(folder)")
         if measurements.contains(where: { $0.failure != nil }) {
             throw BenchmarkError("some runs failed")
         }

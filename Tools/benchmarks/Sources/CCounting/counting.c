@@ -25,7 +25,8 @@ static inline void count_allocation(void) {
 
 uint64_t counting_allocations(void) {
     uint64_t sum = 0;
-    for (int i = 0; i < SLOTS; i++) sum += allocations[i].count;
+    uint32_t taken = slots_taken < SLOTS - 1 ? slots_taken : SLOTS - 1;
+    for (uint32_t i = 1; i <= taken; i++) sum += allocations[i].count;
     return sum;
 }
 

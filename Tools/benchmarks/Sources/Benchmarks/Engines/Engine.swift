@@ -44,14 +44,13 @@ protocol Engine: Sendable {
 protocol EngineReader {
     associatedtype Key: Sendable
     associatedtype Token
-    associatedtype Bytes: Collection<UInt8> & Sendable
 
     /// The record, all fields decoded.
-    func get(_ key: Key) async throws -> Fields<Bytes>
+    func get(_ key: Key) async throws -> Item
     /// What changed last in a zone since a token, oldest first, all fields decoded.
     func changes(
         in zone: UInt32, since token: Token?, limit: Int
-    ) async throws -> ChangePage<Bytes, Token>
+    ) async throws -> ChangePage<Token>
 }
 
 extension Engine {
@@ -60,8 +59,8 @@ extension Engine {
     }
 }
 
-struct ChangePage<Bytes: Collection<UInt8> & Sendable, Token> {
-    var items: [Fields<Bytes>] = []
+struct ChangePage<Token> {
+    var items: [Item] = []
     /// Where each change stands in the order of the feed.
     var places: [UInt64] = []
     var token: Token

@@ -139,8 +139,8 @@ final class LSMRival<Tree: LSMTree>: Rival {
 
         func changes(
             in zone: UInt32, since token: UInt64?, limit: Int
-        ) throws -> ChangePage<[UInt8], UInt64> {
-            var page = ChangePage<[UInt8], UInt64>(token: token ?? 0, moreComing: false)
+        ) throws -> ChangePage<UInt64> {
+            var page = ChangePage<UInt64>(token: token ?? 0, moreComing: false)
             page.items.reserveCapacity(limit)
             page.places.reserveCapacity(limit)
             let first = KeyBytes.sequence(zone, page.token + 1, prefix: LSMRival.feed)

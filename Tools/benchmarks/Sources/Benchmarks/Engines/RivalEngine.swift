@@ -21,7 +21,7 @@ struct RivalKey: Sendable {
 /// Within a zone every change gets the next sequence number, in the transaction that stores it.
 protocol Rival: AnyObject, Sendable {
     associatedtype Reader: EngineReader
-    where Reader.Key == RivalKey, Reader.Token == UInt64, Reader.Bytes == [UInt8]
+    where Reader.Key == RivalKey, Reader.Token == UInt64
 
     /// Whether it wants the fields encoded.
     static var keepsBytes: Bool { get }

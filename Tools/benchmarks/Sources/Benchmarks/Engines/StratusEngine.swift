@@ -68,21 +68,21 @@ struct StratusEngine: Engine {
     struct Reader: EngineReader {
         let database: Database
 
-        func get(_ key: Record.ID) async throws -> Fields<Data> {
-            try Fields(try await database.record(for: key))
+        func get(_ key: Record.ID) async throws -> Item {
+            try Item(try await database.record(for: key))
         }
 
         func changes(
             in zone: UInt32, since token: ChangeToken?, limit: Int
-        ) async throws -> ChangePage<Data, ChangeToken> {
+        ) async throws -> ChangePage<ChangeToken> {
             let changes = try await database.recordZoneChanges(
                 inZoneWith: StratusEngine.zone(zone), since: token, resultsLimit: limit)
-            var page = ChangePage<Data, ChangeToken>(
+            var page = ChangePage<ChangeToken>(
                 token: changes.changeToken, moreComing: changes.moreComing)
             page.items.reserveCapacity(changes.modifications.count)
             page.places.reserveCapacity(changes.modifications.count)
             for record in changes.modifications {
-                page.items.append(try Fields(record))
+                page.items.append(try Item(record))
                 // A tag promises equality only; that tags of one zone ascend is known here.
                 page.places.append(record.recordChangeTag.flatMap { UInt64($0) } ?? 0)
             }
@@ -91,7 +91,7 @@ struct StratusEngine: Engine {
     }
 }
 
-extension Fields<Data> {
+extension Item {
     init(_ record: Record) throws {
         guard let title = record["title"]?.stringValue, let body = record["body"]?.stringValue,
             let count = record["count"]?.int64Value, let rank = record["rank"]?.int64Value,

@@ -35,6 +35,9 @@ struct Measurement: Codable, Sendable {
     static let bytesPerRecord = 353
 
     var rate: Double { seconds > 0 ? Double(count) / seconds : 0 }
+    /// Microseconds of an operation, with what its caller does after the call, such as freeing the
+    /// result; nil for a single one.
+    var mean: Double? { count > 1 && seconds > 0 ? seconds / Double(count) * 1e6 : nil }
     func perOperation(_ value: Double) -> Double { count > 0 ? value / Double(count) : 0 }
     func perCommit(_ value: Double) -> Double? { commits > 0 ? value / Double(commits) : nil }
 

@@ -10,6 +10,8 @@ func nanoseconds() -> UInt64 {
 
 func now() -> Double { Double(nanoseconds()) / 1e9 }
 
+/// User and system time of this process in seconds: the sum that getrusage gives, in nanoseconds
+/// where that has microseconds.
 func cpuTime() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

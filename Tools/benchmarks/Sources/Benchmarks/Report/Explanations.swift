@@ -5,12 +5,25 @@ enum Explanations {
         of the repeats, the spread is the least and the most against the median. "Of the best rival"
         is how many times as good as the best rival of the same session, so more is better in every
         table. p50 and p99 are of a call (a save, a commit, a read). CPU and allocations are per
-        operation, syncs (calls) and flushes (of the device's cache; every writer on the machine
+        operation, of the timed calls alone, syncs (calls) and flushes (of the device's cache; every writer on the machine
         counts) per commit. Peak MB is what the process took beyond the records its callers held.
         Space is bytes on disk, write amplification bytes to the device, both by records x 353 B.
         Stratus does not compact yet: its space in W4 and W8 is that of all versions.
         Making records is not timed, encoding them is. After each run the feed was read: it held every
         record once, in ascending order; after a kill, every commit that had been acknowledged.
+
+        In W6a the median is of the call alone, as p50 is elsewhere; the mean also has the freeing of
+        the page, which takes the caller's time after the call. W6b is a rate and has it too.
+
+        In W1 a rival's save blocks the thread of its caller until it is durable. That is what
+        `saveAndWait` does, measured as W1-sync; in W1 Stratus' caller is a task, which is suspended
+        and resumed. The figure to hold against the rivals' W1 is W1-sync.
+
+        Every engine decodes the field of bytes into a `Data` of its own. Reading verifies a checksum
+        in Stratus (each entry and each index block) and in RocksDB (each block), when the bytes come
+        from a file and not from the engine's own cache. LevelDB stores checksums and does not verify
+        them in reads, which is its default; SQLite has them in the write-ahead log alone and verifies
+        them when it recovers; LMDB has none.
         """
 
     static let settings = """

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 
 /// All that was measured, with the machine it was measured on.
-struct Report: Codable {
+struct Report {
     let machine: [String]
     let versions: [String: String]
     let scale: Double
@@ -39,12 +39,16 @@ struct Report: Codable {
         return lines.joined(separator: "\n")
     }
 
-    /// W1 against the disk alone.
+    /// Single saves against the disk alone.
     private var shareOfRaw: String? {
-        let raw = Summary.all(.rawSmall, measurements).first?.figure
-        let own = Summary.all(.w1, measurements).first { $0.engine == .stratus }?.figure
-        guard let raw, let own else { return nil }
-        return "W1 of Stratus is \(Number.fixed(own / raw, 2)) of raw write + fdatasync."
+        guard let raw = Summary.all(.rawSmall, measurements).first?.figure else { return nil }
+        let shares = [Workload.w1, .w1Sync].compactMap { workload in
+            Summary.all(workload, measurements).first { $0.engine == .stratus }?.figure
+                .map { "\(Number.fixed($0 / raw, 2)) (\(workload.rawValue))" }
+        }
+        if shares.isEmpty { return nil }
+        return "Single saves of Stratus a second, as a share of raw write + fdatasync: "
+            + "\(shares.joined(separator: ", "))."
     }
 
     var text: String {
@@ -74,12 +78,14 @@ struct Report: Codable {
             """
     }
 
+    /// The section on assets is measured by itself: it stays at the end of the page.
     func write(to folder: String) throws {
         try Disk.make(folder)
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-        try encoder.encode(self).write(toPath: folder + "/results.json")
-        try Data(page.utf8).write(toPath: folder + "/results.md")
+        let path = folder + "/results.md"
+        let assets = kernelText(path).split(separator: "\n", omittingEmptySubsequences: false)
+            .drop { !$0.hasPrefix("## Assets ") }
+        let text = assets.isEmpty ? page : page + "\n" + assets.joined(separator: "\n")
+        try Data(text.utf8).write(toPath: path)
         try Data(Chart(tables).text.utf8).write(toPath: folder + "/results.svg")
     }
 }

@@ -20,19 +20,18 @@ struct Table {
     }
 
     private static let heads = [
-        "engine", "median", "of the best rival", "spread", "p50 µs", "p99 µs", "second half /s",
-        "CPU µs", "allocations", "peak MB", "anonymous MB", "disk MB", "space", "peak space",
-        "write amp.",
-        "syncs", "flushes",
+        "engine", "median", "of the best rival", "spread", "mean µs", "p50 µs", "p99 µs",
+        "second half /s", "CPU µs", "allocations", "peak MB", "anonymous MB", "disk MB", "space",
+        "peak space", "write amp.", "syncs", "flushes",
     ]
 
     private func row(_ summary: Summary) -> [String] {
         let metric = workload.metric
-        let isRate = if case .rate = metric { true } else { false }
         return [
             summary.engine.rawValue, summary.figureText,
             summaries.ratio(summary).map { Number.short($0) } ?? "", summary.spread,
-            isRate ? summary.text { $0.p50 } : "", summary.text { $0.p99 },
+            metric == .latency ? summary.text(\.mean) : "",
+            metric == .rate ? summary.text(\.p50) : "", summary.text { $0.p99 },
             summary.text { $0.rateOfSecondHalf },
             summary.text { $0.seconds > 0 ? $0.perOperation($0.cpuSeconds * 1e6) : nil },
             summary.text { $0.perOperation(Double($0.allocations)) },
@@ -50,9 +49,13 @@ struct Table {
     }
 
     var text: String {
-        let rows = [Self.heads] + summaries.map { row($0) }
+        Self.aligned([Self.heads] + summaries.map { row($0) })
+    }
+
+    /// Rows of cells, the heads first, as Markdown; the first column is text, the others figures.
+    static func aligned(_ rows: [[String]]) -> String {
         // A column without figures is left out.
-        let columns = Self.heads.indices.filter { column in
+        let columns = rows[0].indices.filter { column in
             column == 0 || rows.dropFirst().contains { !$0[column].isEmpty }
         }
         let widths = columns.map { column in rows.map { $0[column].count }.max() ?? 0 }

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import Glibc
 
-/// This executable once more, with other arguments and its output read here.
+/// This executable once more, or another build of it, with other arguments and its output read here.
 final class ChildProcess {
     private var pid: pid_t = 0
     private var output: Int32 = -1
 
-    init(_ arguments: [String]) throws {
+    init(_ arguments: [String], executable: String = "/proc/self/exe") throws {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw BenchmarkError("no pipe") }
         defer { Glibc.close(ends[1]) }
@@ -19,7 +19,7 @@ final class ChildProcess {
         let environment = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
         let result = Self.withTexts(["Benchmarks"] + arguments) { arguments in
             Self.withTexts(environment) { environment in
-                posix_spawn(&pid, "/proc/self/exe", &actions, nil, arguments, environment)
+                posix_spawn(&pid, executable, &actions, nil, arguments, environment)
             }
         }
         guard result == 0 else { throw BenchmarkError("cannot start a process") }

@@ -31,7 +31,7 @@ struct Session {
         stat("/proc/self/exe", &status)
         plan = Plan(
             executable: "\(status.st_size) \(status.st_mtim.tv_sec)",
-            scale: try options.number("--scale", 1), repeats: try options.number("--repeats", 3),
+            scale: try options.number("--scale", 1), repeats: try options.repeats(3),
             workloads: workloads, engines: EngineName.allCases.filter { engines.contains($0) })
         if options.has("--fresh") { Disk.remove(path) }
     }
@@ -118,17 +118,32 @@ struct Session {
     }
 
     private func measure(_ workload: Workload, _ run: Run) throws -> Measurement {
-        let child = try ChildProcess([
-            "one", "--engine", run.engine.rawValue, "--workload", workload.rawValue,
-            "--dir", directory, "--scale", String(plan.scale), "--turn", String(run.turn),
-        ])
+        try Setting(
+            directory: directory, scale: plan.scale, engine: run.engine, workload: workload,
+            turn: run.turn
+        ).measuredByProcess()
+    }
+}
+
+extension Setting {
+    /// What a process of its own, of this build or another, measures; `Options.setting()` is how that
+    /// process reads its arguments. A process that gives no measurement of the workload has failed.
+    func measuredByProcess(executable: String = "/proc/self/exe") throws -> Measurement {
+        let child = try ChildProcess(
+            [
+                "one", "--engine", engine.rawValue, "--workload", workload.rawValue,
+                "--dir", directory, "--scale", String(scale), "--turn", String(turn),
+            ], executable: executable)
         let output = child.readAll()
         let status = child.wait()
         let last = output.split(separator: "\n").last.map { Data($0.utf8) } ?? Data()
-        if let result = try? JSONDecoder().decode(Measurement.self, from: last) { return result }
-        var failed = Measurement(
-            workload: workload.rawValue, engine: run.engine.rawValue, turn: run.turn)
-        failed.failure = "ended with status \(status)"
+        if let result = try? JSONDecoder().decode(Measurement.self, from: last),
+            result.workload == workload.rawValue
+        {
+            return result
+        }
+        var failed = Measurement(workload: workload.rawValue, engine: engine.rawValue, turn: turn)
+        failed.failure = "gave no measurement that this build can read (status \(status))"
         return failed
     }
 }

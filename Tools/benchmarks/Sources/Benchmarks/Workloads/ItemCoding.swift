@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// The 8 fields as bytes, for rivals that keep bytes: numbers of 8 bytes each, then texts and
 /// bytes behind their lengths of 2. The first 8 bytes are left for the sequence number.
 enum ItemCoding {
@@ -61,7 +63,18 @@ enum ItemCoding {
             rank: bytes.loadUnaligned(fromByteOffset: 16, as: Int64.self),
             score: bytes.loadUnaligned(fromByteOffset: 24, as: Double.self),
             when: bytes.loadUnaligned(fromByteOffset: 32, as: Double.self),
-            owner: String(decoding: part(), as: UTF8.self), data: [UInt8](part()))
+            owner: String(decoding: part(), as: UTF8.self), data: Data(copying: part()))
+    }
+}
+
+extension Data {
+    /// One copy, without the conversions that the initialiser from any sequence tries first.
+    init(copying bytes: UnsafeRawBufferPointer) {
+        guard let start = bytes.baseAddress else {
+            self.init()
+            return
+        }
+        self.init(bytes: start, count: bytes.count)
     }
 }
 

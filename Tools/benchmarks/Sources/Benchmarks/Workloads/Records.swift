@@ -1,8 +1,9 @@
 import FoundationEssentials
 import Stratus
 
-/// The record of all workloads, as a caller holds it: a name and 8 fields, about 320 bytes.
-struct Fields<Bytes: Collection<UInt8> & Sendable>: Sendable {
+/// The record of all workloads, as callers make it and as every engine gives it back: a name and
+/// 8 fields, about 320 bytes.
+struct Item: Sendable {
     var name: String
     var title: String
     var body: String
@@ -12,13 +13,10 @@ struct Fields<Bytes: Collection<UInt8> & Sendable>: Sendable {
     /// In seconds since the reference date.
     var when: Double
     var owner: String
-    var data: Bytes
+    var data: Data
 }
 
-/// The record as it is made, and as rivals give it back.
-typealias Item = Fields<[UInt8]>
-
-extension Fields {
+extension Item {
     /// A sum over all fields: who has it has decoded them.
     var weight: Int64 {
         var sum = count &+ rank &+ Int64(score) &+ Int64(when) &+ Int64(data.count)
@@ -29,7 +27,7 @@ extension Fields {
     func equals(_ other: Item) -> Bool {
         name == other.name && title == other.title && body == other.body && count == other.count
             && rank == other.rank && score == other.score && when == other.when
-            && owner == other.owner && data.elementsEqual(other.data)
+            && owner == other.owner && data == other.data
     }
 }
 
@@ -84,8 +82,8 @@ struct RecordStream {
         var item = Item(
             name: uuid(), title: text(24), body: text(160), count: Int64(next() % 1_000_000),
             rank: Int64(next() % 1_000_000), score: Double(next() % 1_000_000) / 7,
-            when: Double(next() % 1_000_000_000), owner: uuid(), data: [])
-        item.data.reserveCapacity(32)
+            when: Double(next() % 1_000_000_000), owner: uuid(),
+            data: Data(capacity: 32))
         for _ in 0..<4 { withUnsafeBytes(of: next()) { item.data.append(contentsOf: $0) } }
         return item
     }
@@ -134,6 +132,6 @@ extension Record {
         self["when"] = .date(Date(timeIntervalSinceReferenceDate: item.when))
         self["owner"] = .reference(
             Reference(recordID: Record.ID(recordName: item.owner, zoneID: zone)))
-        self["data"] = .bytes(Data(item.data))
+        self["data"] = .bytes(item.data)
     }
 }

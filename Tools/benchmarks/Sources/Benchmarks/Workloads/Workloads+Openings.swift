@@ -7,7 +7,7 @@ extension Workloads {
         let path = setting.base(records: records)
         var result = measurement()
         var random = RecordStream(seed: UInt64(setting.turn))
-        try await open(path, random.next(below: records)) { _ in }
+        _ = try await open(path, random.next(below: records), Probe(on: device))
         let probe = Probe(on: device)
         var latencies = Latencies()
         let rounds = 5
@@ -16,24 +16,27 @@ extension Workloads {
                 result.note = "caches not dropped: takes root"
                 return result
             }
-            try await open(path, random.next(below: records)) { latencies.add($0) }
+            latencies.add(try await open(path, random.next(below: records), probe))
         }
         result.count = rounds
-        result.seconds = probe.seconds
         result.liveRecords = records
         latencies.put(in: &result)
         probe.finish(&result)
         return result
     }
 
-    private func open(_ path: String, _ index: Int, _ took: (UInt64) -> Void) async throws {
+    /// Nanoseconds from the opening to the first record.
+    private func open(_ path: String, _ index: Int, _ probe: Probe) async throws -> UInt64 {
         let name = items.name(index)
-        let start = nanoseconds()
-        let engine = try await E(at: path, .usual)
-        let weight = try await engine.reader().get(engine.key(name, in: 0)).weight
-        took(nanoseconds() - start)
+        let (engine, weight, took) = try await probe.timed {
+            let start = nanoseconds()
+            let engine = try await E(at: path, .usual)
+            let weight = try await engine.reader().get(engine.key(name, in: 0)).weight
+            return (engine, weight, nanoseconds() - start)
+        }
         guard weight == items[index].weight else { throw BenchmarkError("another record") }
         try await engine.close()
+        return took
     }
 
     /// W7 after `kill -9`: another process commits to a copy, one record each, without syncs and
@@ -44,14 +47,14 @@ extension Workloads {
         let acknowledged = try killedWriter(after: commits, startingAt: records)
         let probe = Probe(on: device)
         let name = items.name(records + 1)
-        let start = nanoseconds()
-        let engine = try await probe.timed {
+        let (engine, took) = try await probe.timed {
+            let start = nanoseconds()
             let engine = try await E(at: setting.store, .usual)
             _ = try await engine.reader().get(engine.key(name, in: 0))
-            return engine
+            return (engine, nanoseconds() - start)
         }
         var latencies = Latencies()
-        latencies.add(nanoseconds() - start)
+        latencies.add(took)
         var result = measurement()
         result.count = 1
         latencies.put(in: &result)

@@ -113,9 +113,11 @@ extension Workloads {
         let reader = try engine.reader()
         var random = RecordStream(seed: UInt64(setting.turn))
         let count = setting.scaled(100_000)
-        for _ in 0..<count {
-            let name = items.name(random.next(below: records))
-            _ = try await reader.get(engine.key(name, in: 0)).weight
+        try await probe.timed {
+            for _ in 0..<count {
+                let name = items.name(random.next(below: records))
+                _ = try await reader.get(engine.key(name, in: 0)).weight
+            }
         }
         var result = measurement()
         result.memory = Memory.status("VmRSS")

@@ -147,7 +147,7 @@ extension Workloads {
         for index in stride(from: indices.lowerBound, to: indices.upperBound, by: 997) {
             let record = try await reader.get(engine.key(items.name(index), in: 0))
             guard record.name == items[index].name, record.rank == items[index].rank,
-                Array(record.data) == items[index].data, record.owner == items[index].owner
+                record.data == items[index].data, record.owner == items[index].owner
             else { throw BenchmarkError("record \(index) is another") }
         }
     }

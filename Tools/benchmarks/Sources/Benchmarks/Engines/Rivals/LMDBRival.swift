@@ -118,8 +118,8 @@ final class LMDBRival<Layout: LMDBLayout>: Rival {
 
         func changes(
             in zone: UInt32, since token: UInt64?, limit: Int
-        ) throws -> ChangePage<[UInt8], UInt64> {
-            var page = ChangePage<[UInt8], UInt64>(token: token ?? 0, moreComing: false)
+        ) throws -> ChangePage<UInt64> {
+            var page = ChangePage<UInt64>(token: token ?? 0, moreComing: false)
             page.items.reserveCapacity(limit)
             page.places.reserveCapacity(limit)
             try read {

@@ -1,5 +1,5 @@
 import CSQLite
-import Synchronization
+import FoundationEssentials
 
 /// A connection to SQLite and its prepared statements.
 ///
@@ -43,7 +43,7 @@ struct SQLiteStatement {
     func bind(_ place: Int32, _ text: String) {
         _ = benchmark_bind_text(handle, place, text, Int32(text.utf8.count))
     }
-    func bind(_ place: Int32, _ bytes: [UInt8]) {
+    func bind(_ place: Int32, _ bytes: some ContiguousBytes) {
         bytes.withUnsafeBytes { part in
             _ = benchmark_bind_blob(handle, place, part.baseAddress, Int32(part.count))
         }
@@ -112,7 +112,7 @@ enum SQLiteColumns: SQLiteLayout {
             name: name, title: statement.text(column), body: statement.text(column + 1),
             count: statement.int64(column + 2), rank: statement.int64(column + 3),
             score: statement.double(column + 4), when: statement.double(column + 5),
-            owner: statement.text(column + 6), data: [UInt8](statement.bytes(column + 7)))
+            owner: statement.text(column + 6), data: Data(copying: statement.bytes(column + 7)))
     }
 }
 

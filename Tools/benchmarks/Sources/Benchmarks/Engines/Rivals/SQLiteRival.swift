@@ -144,12 +144,12 @@ final class SQLiteRival<Layout: SQLiteLayout>: Rival {
 
         func changes(
             in zone: UInt32, since token: UInt64?, limit: Int
-        ) throws -> ChangePage<[UInt8], UInt64> {
+        ) throws -> ChangePage<UInt64> {
             feed.bind(1, Int64(zone))
             feed.bind(2, Int64(token ?? 0))
             feed.bind(3, Int64(limit))
             defer { feed.reset() }
-            var page = ChangePage<[UInt8], UInt64>(token: token ?? 0, moreComing: false)
+            var page = ChangePage<UInt64>(token: token ?? 0, moreComing: false)
             page.items.reserveCapacity(limit)
             page.places.reserveCapacity(limit)
             while try feed.step() {
