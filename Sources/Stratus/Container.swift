@@ -120,7 +120,7 @@ public final class Container: Sendable {
     /// The same in a directory of `system`, which is also where callers' files are.
     package nonisolated(nonsending) static func open(
         at path: String, on system: any FileSystem, creating: Bool, durability: Durability,
-        profile: Profile = .unlimited, environment: Environment = .development,
+        profile: Profile = .unlimited, environment: Environment? = nil,
         deduplication: Deduplication = .perUser, memoryLimit: Int
     ) async throws(StoreError) -> Container {
         let threads = IOThreads(count: threadCount)
