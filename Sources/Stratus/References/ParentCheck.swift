@@ -29,14 +29,14 @@ struct ParentCheck {
     /// A parent must be there, or be saved in the same batch.
     mutating func failure(
         of record: Record, at item: Int, _ rule: SaveRule, isInsert: Bool,
-        _ preparation: inout Preparation
+        _ draft: inout Draft
     ) throws(StoreError) -> StoreError? {
         guard let parent = record.parent?.recordID,
             batch.sendsParent(of: record, rule, isInsert: isInsert),
             parent.recordName != lastFound
         else { return nil }
         let key = IndexKey.record(zone, reading.hash(parent.recordName))
-        preparation.readSet.append(key)
+        draft.readSet.append(key)
         if let value = try reading.value(key), !EntryLocation(value).isDeleted {
             lastFound = parent.recordName
         } else if let index = saves[parent.recordName] {
@@ -49,14 +49,14 @@ struct ParentCheck {
 
     /// The saves that fail since their parents were to be saved and failed, after all that is wrong
     /// with them alone. Each error says why its parent failed, and where all of it began.
-    func failures(after preparation: Preparation) -> [Int: StoreError] {
+    func failures(after draft: Draft) -> [Int: StoreError] {
         var failures: [Int: StoreError] = [:]
         for start in dependents.keys.sorted() {
-            guard case .failed(let cause) = preparation.results[start] else { continue }
+            guard case .failed(let cause) = draft.results[start] else { continue }
             var failed = [(item: start, reason: cause)]
             while let (parent, reason) = failed.popLast() {
                 for item in dependents[parent] ?? []
-                where failures[item] == nil && !preparation.results[item].hasFailed {
+                where failures[item] == nil && !draft.results[item].hasFailed {
                     let error = StoreError.afterFailure(of: reason, begunBy: cause)
                         .with(batch.items[item].recordID)
                     failures[item] = error
