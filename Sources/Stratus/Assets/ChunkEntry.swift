@@ -80,15 +80,21 @@ extension ChunkAddress {
 
 /// The places of chunks become part of the store before any record names them: of a large asset, so
 /// that none of it has to be held in memory.
-struct ChunkCommit: CommitRequest {
+struct ChunkCommit: Transaction {
     let rows: [ChunkEntry.Row]
 
     func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
-    ) throws(StoreError) -> Preparation {
-        var preparation = Preparation(reading)
-        try preparation.buffer.add(rows, limit: role.payloadLimit)
-        return preparation
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) -> Preparation {
+        Preparation { () throws(StoreError) in try draft(reading, context) }
+    }
+
+    private func draft(
+        _ reading: StoreReading, _ context: PreparationContext
+    ) throws(StoreError) -> Draft {
+        var draft = Draft(reading)
+        try draft.buffer.add(rows, limit: context.payloadLimit)
+        return draft
     }
 }
 

@@ -96,47 +96,59 @@ struct ReachableChunks {
 }
 
 /// Removes unreachable chunks from the index. A chunk that was stored again meanwhile stays.
-struct ReclaimedChunksCommit: CommitRequest {
+struct ReclaimedChunksCommit: Transaction {
     let rows: [ChunkEntry.Row]
 
     func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
-    ) throws(StoreError) -> Preparation {
-        var preparation = Preparation(reading)
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) -> Preparation {
+        Preparation { () throws(StoreError) in try draft(reading, context) }
+    }
+
+    private func draft(
+        _ reading: StoreReading, _ context: PreparationContext
+    ) throws(StoreError) -> Draft {
+        var draft = Draft(reading)
         var addresses: [ChunkAddress] = []
-        for row in rows where try preparation.finds(row, reading) {
+        for row in rows where try draft.finds(row, reading) {
             addresses.append(row.address)
         }
-        let most = max(1, (role.payloadLimit - 64) / ChunkAddress.length)
+        let most = max(1, (context.payloadLimit - 64) / ChunkAddress.length)
         for start in stride(from: 0, to: addresses.count, by: most) {
             let part = addresses[start..<min(addresses.count, start + most)]
-            try preparation.buffer.add(.reclaimedChunks, limit: role.payloadLimit) {
+            try draft.buffer.add(.reclaimedChunks, limit: context.payloadLimit) {
                 ReclaimedChunksEntry.write(part, to: &$0)
             }
         }
-        return preparation
+        return draft
     }
 }
 
 /// States the new locations of chunks that were copied. A chunk that was stored again or reclaimed
 /// meanwhile keeps that state.
-struct MovedChunksCommit: CommitRequest {
+struct MovedChunksCommit: Transaction {
     let moved: [(old: ChunkEntry.Row, new: ChunkLocation)]
 
     func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
-    ) throws(StoreError) -> Preparation {
-        var preparation = Preparation(reading)
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) -> Preparation {
+        Preparation { () throws(StoreError) in try draft(reading, context) }
+    }
+
+    private func draft(
+        _ reading: StoreReading, _ context: PreparationContext
+    ) throws(StoreError) -> Draft {
+        var draft = Draft(reading)
         var rows: [ChunkEntry.Row] = []
-        for (old, new) in moved where try preparation.finds(old, reading) {
+        for (old, new) in moved where try draft.finds(old, reading) {
             rows.append((old.address, new))
         }
-        try preparation.buffer.add(rows, limit: role.payloadLimit)
-        return preparation
+        try draft.buffer.add(rows, limit: context.payloadLimit)
+        return draft
     }
 }
 
-extension Preparation {
+extension Draft {
     /// Whether a chunk is still where it was; the commit relies on the answer.
     fileprivate mutating func finds(
         _ row: ChunkEntry.Row, _ reading: StoreReading

@@ -27,8 +27,8 @@ extension Container {
             throw StoreError(.invalidArguments, "a mark's name has 1 to 255 bytes")
         }
         let committed = try await engine().commit(MarkRequest(name: name))
-        guard case .staged(let place)? = committed.preparation.results.first,
-            let payload = committed.preparation.buffer.payload(at: place),
+        guard case .staged(let place)? = committed.draft.results.first,
+            let payload = committed.draft.buffer.payload(at: place),
             let entry = try? MarkEntry(payload.span)
         else { throw StoreError(.internalError, "the mark was not staged") }
         return Mark(entry)
@@ -103,21 +103,24 @@ struct MarkEntry: Equatable, Sendable {
 }
 
 /// Only the committer knows where the journal stands.
-private struct MarkRequest: CommitRequest {
+private struct MarkRequest: Transaction {
     let name: String
 
     func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
-    ) throws(StoreError) -> Preparation {
-        var preparation = Preparation(reading)
-        guard let position = role.position else {
-            preparation.needsCommitter = true
-            return preparation
-        }
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) -> Preparation {
+        Preparation { () throws(StoreError) in try draft(reading, context) }
+    }
+
+    private func draft(
+        _ reading: StoreReading, _ context: PreparationContext
+    ) throws(StoreError) -> Draft? {
+        var draft = Draft(reading)
+        guard let position = context.position else { return nil }
         let mark = MarkEntry(
-            time: role.now, offset: position.offset, chain: position.chain, name: name)
-        try preparation.buffer.add(.mark) { mark.write(to: &$0) }
-        preparation.results = [.staged(place: 0)]
-        return preparation
+            time: context.now, offset: position.offset, chain: position.chain, name: name)
+        try draft.buffer.add(.mark) { mark.write(to: &$0) }
+        draft.results = [.staged(place: 0)]
+        return draft
     }
 }

@@ -96,49 +96,39 @@ final class Engine: Sendable {
         }
     }
 
-    /// Prepares and commits `request`, and returns what became of each item and the record it is.
+    /// Prepares and commits a transaction, and returns what became of each item and the record it is.
     nonisolated(nonsending) func commit(
-        _ request: any CommitRequest
+        _ transaction: any Transaction
     ) async throws(StoreError) -> Committed {
         try await queue.admit()
         defer { queue.release() }
-        let role = PreparingRole(
-            position: nil, now: clock.now(), payloadLimit: payloadLimit,
-            partLimit: partLimit)
+        let context = context
         let reading = StoreReading(published.current, .resident)
-        let preparation: Preparation
-        do throws(StoreError) {
-            preparation = try request.prepare(reading, role)
-        } catch {
-            guard error.wouldBlock else { throw error }
-            preparation = try await threads.run { try request.prepare(reading.waiting, role) }
+        var preparation = transaction.prepare(reading, context)
+        if case .wouldBlock = preparation {
+            preparation = try await threads.run { transaction.prepare(reading.waiting, context) }
         }
-        if !preparation.needsCommitter, preparation.buffer.isEmpty {
-            return Committed(preparation: preparation, start: nil)
+        let commit = try pending(transaction, preparation)
+        if let draft = commit.draft, draft.buffer.isEmpty {
+            return Committed(draft: draft, start: nil)
         }
-        let commit = PendingCommit(request, preparation.needsCommitter ? nil : preparation)
         let outcome = await commit.outcome {
             switch driver {
             case .thread: queue.submit(commit)
             case .caller: commitAlone(commit)
             }
         }
-        let placed = try outcome.get()
-        return Committed(
-            preparation: placed.preparation ?? preparation, start: placed.start)
+        return try committed(commit, outcome)
     }
 
-    /// The same on the calling thread, which waits: for the disk, and where others commit, for
-    /// them. Where nobody does, it commits by itself and no other thread is woken.
-    func commitBlocking(_ request: any CommitRequest) throws(StoreError) -> Committed {
-        let role = PreparingRole(
-            position: nil, now: clock.now(), payloadLimit: payloadLimit,
-            partLimit: partLimit)
-        let preparation = try request.prepare(StoreReading(published.current, .blocking), role)
-        if !preparation.needsCommitter, preparation.buffer.isEmpty {
-            return Committed(preparation: preparation, start: nil)
+    /// The same on the calling thread, which waits: for the disk, and where another thread commits,
+    /// for that one. Where none does, it commits by itself and no other thread is woken.
+    func commitBlocking(_ transaction: any Transaction) throws(StoreError) -> Committed {
+        let reading = StoreReading(published.current, .blocking)
+        let commit = try pending(transaction, transaction.prepare(reading, context))
+        if let draft = commit.draft, draft.buffer.isEmpty {
+            return Committed(draft: draft, start: nil)
         }
-        let commit = PendingCommit(request, preparation.needsCommitter ? nil : preparation)
         let outcome = commit.outcomeBlocking {
             if driver == .caller {
                 commitAlone(commit)
@@ -150,9 +140,34 @@ final class Engine: Sendable {
                 queue.submit(commit)
             }
         }
+        return try committed(commit, outcome)
+    }
+
+    /// Of a transaction that its caller prepares.
+    private var context: PreparationContext {
+        PreparationContext(
+            position: nil, now: clock.now(), payloadLimit: payloadLimit, partLimit: partLimit)
+    }
+
+    private func pending(
+        _ transaction: any Transaction, _ preparation: Preparation
+    ) throws(StoreError) -> PendingCommit {
+        switch preparation {
+        case .draft(let draft): return PendingCommit(transaction, draft)
+        case .needsSerial: return PendingCommit(transaction, nil)
+        case .refused(let error): throw error
+        case .wouldBlock: preconditionFailure("who waits for the disk gets an answer")
+        }
+    }
+
+    private func committed(
+        _ commit: PendingCommit, _ outcome: PendingCommit.Outcome
+    ) throws(StoreError) -> Committed {
         let placed = try outcome.get()
-        return Committed(
-            preparation: placed.preparation ?? preparation, start: placed.start)
+        guard let draft = placed.draft ?? commit.draft else {
+            preconditionFailure("the committer prepares what its caller cannot")
+        }
+        return Committed(draft: draft, start: placed.start)
     }
 
     /// Where the caller takes the steps: tells readers in other processes up to where the journal

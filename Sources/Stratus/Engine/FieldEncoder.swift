@@ -55,10 +55,9 @@ struct FieldEncoder {
     /// Collects the fields to write: what the caller sends over what there is. Returns the number
     /// of the record's type.
     mutating func prepare(
-        _ record: Record, _ rule: SaveRule, over stored: StoredFields?,
-        _ preparation: inout Preparation
+        _ record: Record, _ rule: SaveRule, over stored: StoredFields?
     ) throws(StoreError) -> UInt32 {
-        let type = try number(ofType: record.recordType, &preparation)
+        let type = try number(ofType: record.recordType)
         sent = record.sent(rule.policy, isInsert: stored == nil)
         fields.removeAll(keepingCapacity: true)
         values.removeAll()
@@ -71,7 +70,7 @@ struct FieldEncoder {
                 continue
             }
             let kind = try batch.kind(of: sent[index], value)
-            guard let number = try number(at: index, type, kind, &preparation) else { continue }
+            guard let number = try number(at: index, type, kind) else { continue }
             if stored != nil { replaced.insert(number) }
             let start = values.count
             ValueFormat.write(value, to: &values)
@@ -160,18 +159,16 @@ struct FieldEncoder {
         return total
     }
 
-    private mutating func number(
-        ofType name: String, _ preparation: inout Preparation
-    ) throws(StoreError) -> UInt32 {
+    private mutating func number(ofType name: String) throws(StoreError) -> UInt32 {
         if let type, type.name == name { return type.number }
-        let number = try numbers.type(name, in: &preparation) ?? 0
+        let number = try numbers.type(name) ?? 0
         type = (name, number)
         return number
     }
 
     /// The number of the field that was sent as the `index`th, which may hold a value of `kind`.
     private mutating func number(
-        at index: Int, _ type: UInt32, _ kind: FieldKind, _ preparation: inout Preparation
+        at index: Int, _ type: UInt32, _ kind: FieldKind
     ) throws(StoreError) -> UInt32? {
         let key = sent[index].key
         if index < shape.count, shape[index].type == type, shape[index].kind == kind,
@@ -179,14 +176,13 @@ struct FieldEncoder {
         {
             return shape[index].number
         }
-        guard let number = try numbers.field(key, in: &preparation) else { return nil }
-        try numbers.fix(
-            kind, of: Schema.Column(type: type, field: number), key, in: &preparation)
+        guard let number = try numbers.field(key) else { return nil }
+        try numbers.fix(kind, of: Schema.Column(type: type, field: number), key)
         guard batch.items.count > 1 else { return number }
         let known = Known(key: key, type: type, kind: kind, number: number)
         if index < shape.count {
             shape[index] = known
-        } else if index == shape.count, !preparation.needsCommitter {
+        } else if index == shape.count, !numbers.isIncomplete {
             shape.append(known)
         }
         return number

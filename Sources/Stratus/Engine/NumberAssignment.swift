@@ -3,11 +3,11 @@ internal import StratusJournal
 
 /// Finds the numbers of users, zones, types and fields, and assigns new ones.
 ///
-/// Only the committer can assign; for anybody else a missing number means that the committer must
-/// prepare the commit. What is assigned is written at the head of the same commit.
+/// Only a serial context assigns; in any other a missing number means that the transaction must be
+/// prepared in one. What is assigned is written at the head of the same commit.
 struct NumberAssignment {
     private let reading: StoreReading
-    private let role: PreparingRole
+    private let context: PreparationContext
     private let environment: Container.Environment
     private var newUsers: [UserEntry] = []
     private var newZone: ZoneEntry?
@@ -16,55 +16,56 @@ struct NumberAssignment {
     /// Of the new names, in a preamble.
     private var newLength = 0
     private var newColumns: [Schema.Column: FieldKind] = [:]
+    /// Whether a number is missing, or a field has no kind yet, which nobody assigned.
+    private(set) var isIncomplete = false
 
     init(
-        _ reading: StoreReading, _ role: PreparingRole,
+        _ reading: StoreReading, _ context: PreparationContext,
         _ environment: Container.Environment = .development
     ) {
         self.environment = environment
         self.reading = reading
-        self.role = role
+        self.context = context
         addition = SchemaAddition(firstNumber: UInt32(reading.schema.names.count))
     }
 
-    mutating func user(
-        _ user: UserID, in preparation: inout Preparation
-    ) throws(StoreError) -> UInt32? {
+    /// Nil where there is none; so are the others.
+    mutating func user(_ user: UserID) throws(StoreError) -> UInt32? {
         if let number = try reading.user(user) { return number }
         if let new = newUsers.first(where: { $0.bits == user.bits }) { return new.number }
-        guard role.isCommitter else {
-            preparation.needsCommitter = true
+        guard context.isSerial else {
+            isIncomplete = true
             return nil
         }
         let number = reading.userCount + 1 + UInt32(newUsers.count)
-        newUsers.append(UserEntry(number: number, user: user, created: role.now / 1000))
+        newUsers.append(UserEntry(number: number, user: user, created: context.now / 1000))
         return number
     }
 
     /// The numbers of the caller and of the database.
     mutating func caller(
-        _ caller: UserID, in scope: DatabaseScope, _ preparation: inout Preparation
+        _ caller: UserID, in scope: DatabaseScope
     ) throws(StoreError) -> (user: UInt32?, database: UInt32?) {
-        let number = try user(caller, in: &preparation)
+        let number = try user(caller)
         guard case .private(let owner) = scope else { return (number, 0) }
-        return (number, owner == caller ? number : try user(owner, in: &preparation))
+        return (number, owner == caller ? number : try user(owner))
     }
 
     /// The zone, which must be there; the default zone is made when it is first needed.
     mutating func zone(
-        _ id: RecordZone.ID, in database: UInt32?, _ preparation: inout Preparation
+        _ id: RecordZone.ID, in database: UInt32?, _ draft: inout Draft
     ) throws(StoreError) -> ZonePlace? {
         if let database {
             let key = IndexKey.zone(database, reading.hash(id.zoneName))
             let value = try reading.value(key)
-            preparation.readSet.append(key)
+            draft.readSet.append(key)
             let place = try ZonePlace.decoded(value)
             if let place, place.isAlive { return place }
             if !id.isDefault { throw StoreError.noZone(id, place) }
         }
         guard id.isDefault else { throw StoreError.zoneNotFound(id) }
-        guard role.isCommitter, let database else {
-            preparation.needsCommitter = true
+        guard context.isSerial, let database else {
+            isIncomplete = true
             return nil
         }
         let zone = ZoneEntry(
@@ -74,9 +75,7 @@ struct NumberAssignment {
         return ZonePlace(zone, at: .zero)
     }
 
-    mutating func type(
-        _ name: String, in preparation: inout Preparation
-    ) throws(StoreError) -> UInt32? {
+    mutating func type(_ name: String) throws(StoreError) -> UInt32? {
         let known = reading.schema.number(name)
         // Users are in every schema.
         if environment == .production, name != Record.userRecordType,
@@ -87,26 +86,22 @@ struct NumberAssignment {
                 .invalidArguments, "cannot create new type '\(name)' in production schema")
         }
         if let known { return known }
-        return try number(of: name, in: &preparation)
+        return try number(of: name)
     }
 
-    mutating func field(
-        _ name: String, in preparation: inout Preparation
-    ) throws(StoreError) -> UInt32? {
+    mutating func field(_ name: String) throws(StoreError) -> UInt32? {
         if environment == .production, reading.schema.number(name) == nil {
             guard NameRules.isTypeName(name) else { throw StoreError.badName }
             throw StoreError.frozen(name)
         }
-        return try number(of: name, in: &preparation)
+        return try number(of: name)
     }
 
-    private mutating func number(
-        of name: String, in preparation: inout Preparation
-    ) throws(StoreError) -> UInt32? {
+    private mutating func number(of name: String) throws(StoreError) -> UInt32? {
         if let number = reading.schema.number(name) ?? newNumbers[name] { return number }
         guard NameRules.isTypeName(name) else { throw StoreError.badName }
-        guard role.isCommitter else {
-            preparation.needsCommitter = true
+        guard context.isSerial else {
+            isIncomplete = true
             return nil
         }
         let number = addition.firstNumber + UInt32(addition.names.count)
@@ -114,7 +109,7 @@ struct NumberAssignment {
         // Every segment begins with all of them, in one entry.
         guard number < Schema.nameLimit,
             reading.schema.lengthInBytes + newLength
-                <= min(role.payloadLimit, Schema.lengthLimit)
+                <= min(context.payloadLimit, Schema.lengthLimit)
         else {
             throw StoreError(
                 .limitExceeded, "a store has at most 65,536 names of types and fields, of 8 MiB")
@@ -137,14 +132,13 @@ struct NumberAssignment {
     ) throws(StoreError) {
         guard NameRules.isTypeName(record.recordType) else { throw StoreError.badName }
         for edit in record.edits.all { _ = try known(edit.key) }
-        var (numbers, preparation) = (self, Preparation(reading))
-        try numbers.assign(record, policy, isInsert: isInsert, of: batch, &preparation)
+        var numbers = self
+        try numbers.assign(record, policy, isInsert: isInsert, of: batch)
     }
 
     /// Makes sure that a field may hold a value of `kind`: the first save fixes it.
     mutating func fix(
-        _ kind: FieldKind, of column: Schema.Column, _ name: String,
-        in preparation: inout Preparation
+        _ kind: FieldKind, of column: Schema.Column, _ name: String
     ) throws(StoreError) {
         let known = reading.schema.kind(of: column) ?? newColumns[column]
         if let known {
@@ -162,8 +156,8 @@ struct NumberAssignment {
         if environment == .production { throw StoreError.frozen(name) }
         // An empty list does not say what its elements are.
         if kind.element == nil { return }
-        guard role.isCommitter else {
-            preparation.needsCommitter = true
+        guard context.isSerial else {
+            isIncomplete = true
             return
         }
         guard reading.schema.columns.count + newColumns.count < Schema.columnLimit else {
@@ -175,19 +169,17 @@ struct NumberAssignment {
 
     /// Assigns all that a save needs, or nothing where it cannot be done.
     mutating func assign(
-        _ record: Record, _ policy: SavePolicy, isInsert: Bool, of batch: RecordBatch,
-        _ preparation: inout Preparation
+        _ record: Record, _ policy: SavePolicy, isInsert: Bool, of batch: RecordBatch
     ) throws(StoreError) {
         let before = (addition, newLength, newColumns)
         do throws(StoreError) {
-            let type = try type(record.recordType, in: &preparation)
+            let type = try type(record.recordType)
             let sent = record.sent(policy, isInsert: isInsert)
             for edit in sent.sorted(by: { $0.key < $1.key }) {
                 guard let value = edit.value else { continue }
                 let kind = try batch.kind(of: edit, value)
-                guard let field = try field(edit.key, in: &preparation), let type else { continue }
-                try fix(
-                    kind, of: Schema.Column(type: type, field: field), edit.key, in: &preparation)
+                guard let field = try field(edit.key), let type else { continue }
+                try fix(kind, of: Schema.Column(type: type, field: field), edit.key)
             }
         } catch {
             for name in addition.names.dropFirst(before.0.names.count) { newNumbers[name] = nil }
@@ -196,18 +188,18 @@ struct NumberAssignment {
         }
     }
 
-    /// Writes what was assigned since the last call, and makes `preparation` know the names.
-    mutating func write(to preparation: inout Preparation) throws(StoreError) {
-        for user in newUsers { try preparation.buffer.add(.user) { user.write(to: &$0) } }
+    /// Writes what was assigned since the last call, and makes `draft` know the names.
+    mutating func write(to draft: inout Draft) throws(StoreError) {
+        for user in newUsers { try draft.buffer.add(.user) { user.write(to: &$0) } }
         if let newZone {
-            try preparation.buffer.add(.zone, zone: newZone.number) { newZone.write(to: &$0) }
+            try draft.buffer.add(.zone, zone: newZone.number) { newZone.write(to: &$0) }
         }
         if !addition.isEmpty {
             let addition = addition
-            try preparation.buffer.add(.names, limit: role.payloadLimit) {
+            try draft.buffer.add(.names, limit: context.payloadLimit) {
                 addition.write(to: &$0)
             }
-            preparation.schema = reading.schema.adding(addition)
+            draft.schema = reading.schema.adding(addition)
         }
     }
 }

@@ -9,8 +9,8 @@ final class PendingCommit: Sendable {
 
     struct Placed: Sendable {
         /// What the committer prepared, or nil where it took what the caller had.
-        var preparation: Preparation?
-        /// Where the commit, or the last piece of a long one, begins; nil: nothing was written.
+        var draft: Draft?
+        /// Where the commit, or the last part of a long one, begins; nil: nothing was written.
         var start: JournalOffset?
     }
 
@@ -34,14 +34,14 @@ final class PendingCommit: Sendable {
         var outcome: Outcome?
     }
 
-    let request: any CommitRequest
+    let transaction: any Transaction
     /// What the caller's own task prepared, where that was possible.
-    let prepared: Preparation?
+    let draft: Draft?
     private let state = Mutex(State())
 
-    init(_ request: any CommitRequest, _ prepared: Preparation?) {
-        self.request = request
-        self.prepared = prepared
+    init(_ transaction: any Transaction, _ draft: Draft?) {
+        self.transaction = transaction
+        self.draft = draft
     }
 
     /// Waits for the last word; once. `submit` sends the commit on its way.
@@ -90,9 +90,9 @@ final class PendingCommit: Sendable {
         }
     }
 
-    /// `preparation` is the committer's own, or nil where it took the caller's.
-    func staged(_ preparation: Preparation?, at start: JournalOffset?) {
-        let placed = Placed(preparation: preparation, start: start)
+    /// `draft` is the committer's own, or nil where it took the caller's.
+    func staged(_ draft: Draft?, at start: JournalOffset?) {
+        let placed = Placed(draft: draft, start: start)
         state.withLock { $0.phase = .staged(placed) }
     }
 

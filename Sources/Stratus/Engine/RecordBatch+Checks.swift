@@ -9,11 +9,11 @@ extension RecordBatch {
     /// never be done.
     func validate(
         _ item: Item, at index: Int, in zone: UInt32, _ reading: StoreReading,
-        _ parents: inout ParentCheck, _ preparation: inout Preparation
+        _ parents: inout ParentCheck, _ draft: inout Draft
     ) throws(StoreError) -> (plan: ItemPlan?, failure: StoreError?) {
         let key = IndexKey.record(zone, reading.hash(item.recordID.recordName))
         let last = try reading.value(key).map { EntryLocation($0) }
-        preparation.readSet.append(key)
+        draft.readSet.append(key)
         let place = last.flatMap { $0.isDeleted ? nil : $0 }
         let entry: JournalEntry? = if let place { try reading.entry(place) } else { nil }
         switch item {
@@ -35,7 +35,7 @@ extension RecordBatch {
             let isGone = place == nil && unsaved == nil && isTagged(record, rule)
             let isInsert = place == nil && !isGone
             var failure = try parents.failure(
-                of: record, at: index, rule, isInsert: isInsert, &preparation)
+                of: record, at: index, rule, isInsert: isInsert, &draft)
             if failure == nil {
                 failure =
                     if let unsaved {

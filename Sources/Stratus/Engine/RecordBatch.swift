@@ -3,7 +3,7 @@ internal import StratusIndex
 internal import StratusJournal
 
 /// Saves and deletes in one zone: one commit.
-struct RecordBatch: RecordedRequest {
+struct RecordBatch: RecordedTransaction {
     typealias Item = RecordOperation
 
     let scope: DatabaseScope
@@ -17,120 +17,139 @@ struct RecordBatch: RecordedRequest {
     /// Nil where nothing is limited.
     let limits: Limits?
     let environment: Container.Environment
-    /// The items that an earlier attempt found to fail, in a batch that is not atomic.
-    var refused: [Int: StoreError] = [:]
     /// What the caller says of the whole call.
     var operation: OperationRequest?
     /// The assets of the whole call; nil where there are none.
     var assets: SealedAssets?
 
-    /// Checks and encodes the items.
-    func prepareItems(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
-    ) throws(StoreError) -> Preparation {
-        var batch = self
+    private enum Attempt {
+        case draft(Draft)
+        case needsSerial
+        /// These items fail, which was found when others had been encoded that rely on them: what
+        /// is left is checked again without them.
+        case retry(without: [Int: StoreError])
+    }
+
+    /// Checks and encodes the items; nil where that needs a serial context.
+    func draftItems(
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) throws(StoreError) -> Draft? {
+        var (reading, context) = (reading, context)
+        var failed: [Int: StoreError] = [:]
         while true {
-            let preparation = try batch.attempt(reading, role, sink: sink)
-            guard let again = preparation.again, !preparation.hasParts else { return preparation }
-            batch = again
+            var hasParts = false
+            let attempt = try attempt(reading, context, without: failed) {
+                step throws(StoreError) in
+                hasParts = true
+                return try sink(step)
+            }
+            switch attempt {
+            case .draft(let draft): return draft
+            case .needsSerial: return nil
+            case .retry(let late):
+                failed.merge(late) { first, _ in first }
+                guard hasParts else { continue }
+                reading = try sink(.takeBack).reading
+                // What the group held was written ahead of the first part.
+                context.staged = [:]
+            }
         }
     }
 
+    /// `failed` are the items that an earlier attempt found to fail.
     private func attempt(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
-    ) throws(StoreError) -> Preparation {
-        var preparation = Preparation(reading)
+        _ reading: StoreReading, _ context: PreparationContext, without failed: [Int: StoreError],
+        sink: PartSink
+    ) throws(StoreError) -> Attempt {
+        var draft = Draft(reading)
         // Surely longer than a part: checking it here as well would be lost work.
-        guard role.isCommitter || items.count <= role.partLimit / 128 else {
-            preparation.needsCommitter = true
-            return preparation
+        guard context.isSerial || items.count <= context.partLimit / 128 else {
+            return .needsSerial
         }
-        var numbers = NumberAssignment(reading, role, environment)
-        let (user, database) = try numbers.caller(caller, in: scope, &preparation)
-        let zone = try numbers.zone(zoneID, in: database, &preparation)
-        guard let user, let zone, !preparation.needsCommitter else { return preparation }
-        preparation.user = user
-        preparation.zone = zone
+        var numbers = NumberAssignment(reading, context, environment)
+        let (user, database) = try numbers.caller(caller, in: scope)
+        let zone = try numbers.zone(zoneID, in: database, &draft)
+        guard let user, let zone else { return .needsSerial }
+        draft.user = user
+        draft.zone = zone
 
         var parents = ParentCheck(self, reading, zone: zone.number)
-        let failures = try plan(zone, reading, role, &parents, &numbers, &preparation)
+        let failures = try plan(
+            zone, reading, context, without: failed, &parents, &numbers, &draft)
         // What was assigned for items that failed is not written either.
-        if preparation.results.allSatisfy(\.writesNothing) {
-            failTogether(failures, &preparation)
-            return preparation
+        if draft.results.allSatisfy(\.writesNothing) {
+            failTogether(failures, &draft)
+            return .draft(draft)
         }
-        if !isAtomic, let again = again(without: try parents.failures(after: preparation)) {
-            preparation.again = again
-            return preparation
+        if !isAtomic {
+            let orphans = try parents.failures(after: draft)
+            if !orphans.isEmpty { return .retry(without: orphans) }
         }
         // What is refused already is encoded for its errors only. (Of a deletion, what goes along
         // with it may be found in what was written.)
-        let isRefused = isAtomic && preparation.results.contains(where: \.hasFailed)
+        let isRefused = isAtomic && draft.results.contains(where: \.hasFailed)
         let isDiscarded =
             (isRefused || !failures.isEmpty) && items.allSatisfy { !$0.isDeletion }
         var encoder = try RecordEncoder(
-            reading: reading, role: role, zone: zone, user: user, batch: self, numbers: numbers)
-        do {
-            try encode(&encoder, parents, &preparation) { part throws(StoreError) in
-                isDiscarded
-                    ? StagedPart(start: reading.head, reading: reading) : try sink(part)
+            reading: reading, context: context, zone: zone, user: user, batch: self,
+            numbers: numbers)
+        var hasParts = false
+        var late: [Int: StoreError] = [:]
+        do throws(StoreError) {
+            late = try encode(&encoder, parents, &draft) { step throws(StoreError) in
+                hasParts = true
+                return isDiscarded
+                    ? StagedPart(start: reading.head, reading: reading) : try sink(step)
             }
         } catch {
             if error.wouldBlock { throw error }
-            for index in preparation.results.indices where !preparation.results[index].hasFailed {
-                preparation.results[index] = .failed(error.with(items[index].recordID))
+            for index in draft.results.indices where !draft.results[index].hasFailed {
+                draft.results[index] = .failed(error.with(items[index].recordID))
             }
         }
-        if preparation.needsCommitter || preparation.again != nil { return preparation }
-        failTogether(failures, &preparation)
+        if encoder.needsSerial { return .needsSerial }
+        if !late.isEmpty { return .retry(without: late) }
+        failTogether(failures, &draft)
         // Names, users and zones are of no use without what they were assigned for, and must not
         // fix the type of a field that nobody saved.
         let writesNothing =
-            preparation.hasParts
-            ? preparation.results.allSatisfy(\.hasFailed)
-            : preparation.results.allSatisfy(\.writesNothing)
-        if writesNothing { preparation.buffer = CommitBuffer() }
-        return preparation
-    }
-
-    /// The same batch with more items refused; nil where none is.
-    func again(without failures: [Int: StoreError]) -> RecordBatch? {
-        if failures.isEmpty { return nil }
-        var again = self
-        for (index, error) in failures { again.refused[index] = error.with(items[index].recordID) }
-        return again
+            hasParts
+            ? draft.results.allSatisfy(\.hasFailed)
+            : draft.results.allSatisfy(\.writesNothing)
+        if writesNothing { draft.buffer = CommitBuffer() }
+        return .draft(draft)
     }
 
     /// Checks the items. Returns what failed of an atomic batch and is still encoded: nothing
     /// of it is stored, but what an item is told does not depend on which others fail.
     private func plan(
-        _ zone: ZonePlace, _ reading: StoreReading, _ role: PreparingRole,
-        _ parents: inout ParentCheck, _ numbers: inout NumberAssignment,
-        _ preparation: inout Preparation
+        _ zone: ZonePlace, _ reading: StoreReading, _ context: PreparationContext,
+        without failed: [Int: StoreError], _ parents: inout ParentCheck,
+        _ numbers: inout NumberAssignment,
+        _ draft: inout Draft
     ) throws(StoreError) -> [Int: StoreError] {
-        preparation.results = [ItemResult](repeating: .unchanged, count: items.count)
-        preparation.readSet.reserveCapacity(items.count + 1)
+        draft.results = [ItemResult](repeating: .unchanged, count: items.count)
+        draft.readSet.reserveCapacity(items.count + 1)
         var failures: [Int: StoreError] = [:]
         for index in items.indices {
             let item = items[index]
-            if let error = refused[index] {
-                preparation.results[index] = .failed(error)
+            if let error = failed[index] {
+                draft.results[index] = .failed(error.with(item.recordID))
                 continue
             }
             do throws(StoreError) {
                 let (plan, failure) = try validate(
-                    item, at: index, in: zone.number, reading, &parents, &preparation)
+                    item, at: index, in: zone.number, reading, &parents, &draft)
                 if let failure, !isAtomic { throw failure }
                 failures[index] = failure?.with(item.recordID)
-                if role.isCommitter, case .save(let record, let rule) = item, failure == nil {
+                if context.isSerial, case .save(let record, let rule) = item, failure == nil {
                     let isInsert = if case .insert = plan { true } else { false }
-                    try numbers.assign(
-                        record, rule.policy, isInsert: isInsert, of: self, &preparation)
+                    try numbers.assign(record, rule.policy, isInsert: isInsert, of: self)
                 }
-                preparation.results[index] = plan.map { .planned($0) } ?? .unchanged
+                draft.results[index] = plan.map { .planned($0) } ?? .unchanged
             } catch {
                 if error.wouldBlock { throw error }
-                preparation.results[index] = .failed(error.with(item.recordID))
+                draft.results[index] = .failed(error.with(item.recordID))
             }
         }
         return failures
@@ -144,7 +163,7 @@ struct RecordBatch: RecordedRequest {
         var outcomes: [Result<Record?, StoreError>] = []
         outcomes.reserveCapacity(items.count)
         for index in items.indices {
-            switch committed.preparation.results[index] {
+            switch committed.draft.results[index] {
             case .saved(let record): outcomes.append(.success(record))
             case .failed(let error): outcomes.append(.failure(error))
             case .unchanged, .planned: outcomes.append(.success(nil))
@@ -152,8 +171,8 @@ struct RecordBatch: RecordedRequest {
                 let start = committed.start ?? .zero
                 outcomes.append(
                     .success(
-                        try committed.preparation.record(
-                            index, at: place, of: self, in: committed.preparation.buffer,
+                        try committed.draft.record(
+                            index, at: place, of: self, in: committed.draft.buffer,
                             from: start, reading)))
             }
         }
@@ -167,11 +186,11 @@ struct RecordBatch: RecordedRequest {
     }
 
     /// Gives each item of an atomic batch that failed its own error, and the others theirs.
-    private func failTogether(_ failures: [Int: StoreError], _ preparation: inout Preparation) {
-        for (index, error) in failures { preparation.results[index] = .failed(error) }
-        guard isAtomic, preparation.results.contains(where: \.hasFailed) else { return }
-        for index in preparation.results.indices where !preparation.results[index].hasFailed {
-            preparation.results[index] = .failed(
+    private func failTogether(_ failures: [Int: StoreError], _ draft: inout Draft) {
+        for (index, error) in failures { draft.results[index] = .failed(error) }
+        guard isAtomic, draft.results.contains(where: \.hasFailed) else { return }
+        for index in draft.results.indices where !draft.results[index].hasFailed {
+            draft.results[index] = .failed(
                 StoreError.batchRequestFailed.with(items[index].recordID))
         }
     }

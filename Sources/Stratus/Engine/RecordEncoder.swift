@@ -5,7 +5,7 @@ internal import StratusJournal
 /// Turns the items of a batch into entries.
 struct RecordEncoder {
     let reading: StoreReading
-    let role: PreparingRole
+    let context: PreparationContext
     let zone: ZonePlace
     let user: UInt32
     let batch: RecordBatch
@@ -16,6 +16,8 @@ struct RecordEncoder {
     private(set) var failures: [Int: StoreError] = [:]
     /// Nil where the database has no quota.
     private var quota: QuotaRoom?
+    /// Whether something needs a part of its own, which this context does not write.
+    private var isTooLong = false
 
     /// A part that goes through the sink once something follows it, since the last part does not.
     private var fullPart: (buffer: CommitBuffer, items: Range<Int>)?
@@ -23,120 +25,125 @@ struct RecordEncoder {
     private var items = 0..<0
 
     init(
-        reading: StoreReading, role: PreparingRole, zone: ZonePlace, user: UInt32,
+        reading: StoreReading, context: PreparationContext, zone: ZonePlace, user: UInt32,
         batch: RecordBatch, numbers: NumberAssignment
     ) throws(StoreError) {
         self.reading = reading
-        self.role = role
+        self.context = context
         self.zone = zone
         self.user = user
         self.batch = batch
         fields = FieldEncoder(batch: batch, numbers: numbers)
-        quota = try QuotaRoom(batch.scope, zone.database, batch.limits, reading, role)
+        quota = try QuotaRoom(batch.scope, zone.database, batch.limits, reading, context)
     }
+
+    /// Whether only a serial context can go on; then nothing that was encoded is of use.
+    var needsSerial: Bool { isTooLong || fields.numbers.isIncomplete }
 
     /// Adds the entries of all items that have a plan; those that cannot be encoded fail.
     mutating func encode(
-        _ preparation: inout Preparation, sink: PartSink
+        _ draft: inout Draft, sink: PartSink
     ) throws(StoreError) {
         let items = batch.items
         // What a record usually takes, so that the buffer seldom grows.
-        preparation.buffer = CommitBuffer(capacity: min(items.count * 448, role.partLimit))
-        try fields.numbers.write(to: &preparation)
+        draft.buffer = CommitBuffer(capacity: min(items.count * 448, context.partLimit))
+        try fields.numbers.write(to: &draft)
         if let assets = batch.assets {
-            try preparation.buffer.add(assets.rows, limit: role.payloadLimit)
+            try draft.buffer.add(assets.rows, limit: context.payloadLimit)
         }
         for index in items.indices {
-            guard case .planned(let plan) = preparation.results[index] else { continue }
+            guard case .planned(let plan) = draft.results[index] else { continue }
             do throws(StoreError) {
-                let place = try encode(index, plan, &preparation)
-                preparation.results[index] = .staged(place: place)
+                let place = try encode(index, plan, &draft)
+                draft.results[index] = .staged(place: place)
                 self.items = self.items.lowerBound..<index + 1
             } catch {
                 if error.wouldBlock { throw error }
                 failures[index] = error.with(items[index].recordID)
-                preparation.results[index] = .failed(error.with(items[index].recordID))
+                draft.results[index] = .failed(error.with(items[index].recordID))
             }
-            if preparation.needsCommitter { return }
-            try flushIfFull(&preparation, sink)
-            if preparation.needsCommitter { return }
+            if needsSerial { return }
+            try flushIfFull(&draft, sink)
+            if needsSerial { return }
         }
     }
 
     /// Adds the tombstones of records that go along with what the items delete.
     mutating func encode(
-        cascade: [EntryLocation], _ preparation: inout Preparation, sink: PartSink
+        cascade: [EntryLocation], _ draft: inout Draft, sink: PartSink
     ) throws(StoreError) {
         for place in cascade.sorted(by: { $0.offset < $1.offset }) {
             let tombstone = try reading.entry(place).tombstone(
-                by: user, now: role.now / 1000, reading.schema)
-            try append(.tombstone, to: &preparation) { tombstone.write(to: &$0) }
+                by: user, now: context.now / 1000, reading.schema)
+            try append(.tombstone, to: &draft) { tombstone.write(to: &$0) }
             quota?.count(0, replacing: tombstone.takenBytes)
-            try flushIfFull(&preparation, sink)
-            if preparation.needsCommitter { return }
+            try flushIfFull(&draft, sink)
+            if needsSerial { return }
         }
     }
 
+    /// What goes along takes more than one part.
+    mutating func giveUp() { isTooLong = true }
+
     /// Nothing followed, or nothing that could be encoded.
-    mutating func finish(_ preparation: inout Preparation) {
-        preparation.charge = quota?.charge
-        if let (buffer, _) = fullPart.take() { preparation.buffer = buffer }
+    mutating func finish(_ draft: inout Draft) {
+        draft.charge = quota?.charge
+        if let (buffer, _) = fullPart.take() { draft.buffer = buffer }
     }
 
     /// Sends all that was encoded through the sink, though nothing follows yet.
     mutating func flush(
-        _ preparation: inout Preparation, sink: PartSink
+        _ draft: inout Draft, sink: PartSink
     ) throws(StoreError) -> StoreReading {
-        if fullPart == nil { fullPart = (preparation.buffer, items) }
-        preparation.buffer = CommitBuffer()
-        return try emitFullPart(&preparation, sink) ?? reading
+        if fullPart == nil { fullPart = (draft.buffer, items) }
+        draft.buffer = CommitBuffer()
+        return try emitFullPart(&draft, sink) ?? reading
     }
 
     private mutating func flushIfFull(
-        _ preparation: inout Preparation, _ sink: PartSink
+        _ draft: inout Draft, _ sink: PartSink
     ) throws(StoreError) {
-        if fullPart != nil, !preparation.buffer.isEmpty {
-            _ = try emitFullPart(&preparation, sink)
-            if preparation.needsCommitter { return }
+        if fullPart != nil, !draft.buffer.isEmpty {
+            _ = try emitFullPart(&draft, sink)
+            if needsSerial { return }
         }
-        if preparation.buffer.lengthInBytes > role.partLimit * 3 / 4 {
-            fullPart = (preparation.buffer, items)
+        if draft.buffer.lengthInBytes > context.partLimit * 3 / 4 {
+            fullPart = (draft.buffer, items)
             items = items.upperBound..<items.upperBound
-            preparation.buffer = CommitBuffer(capacity: role.partLimit)
+            draft.buffer = CommitBuffer(capacity: context.partLimit)
         }
     }
 
     private mutating func emitFullPart(
-        _ preparation: inout Preparation, _ sink: PartSink
+        _ draft: inout Draft, _ sink: PartSink
     ) throws(StoreError) -> StoreReading? {
         guard let (buffer, items) = fullPart.take() else { return nil }
-        guard role.isCommitter else {
-            preparation.needsCommitter = true
+        guard context.isSerial else {
+            isTooLong = true
             return nil
         }
-        preparation.hasParts = true
-        let part = try sink(buffer)
-        try preparation.resolve(items, of: batch, in: buffer, from: part.start, reading)
+        let part = try sink(.append(buffer))
+        try draft.resolve(items, of: batch, in: buffer, from: part.start, reading)
         return part.reading
     }
 
     private mutating func encode(
-        _ index: Int, _ plan: ItemPlan, _ preparation: inout Preparation
+        _ index: Int, _ plan: ItemPlan, _ draft: inout Draft
     ) throws(StoreError) -> Int {
-        let place = preparation.buffer.count
+        let place = draft.buffer.count
         switch (batch.items[index], plan) {
         case (.save(let record, let rule), .insert(let previous)):
-            let type = try fields.prepare(record, rule, over: nil, &preparation)
+            let type = try fields.prepare(record, rule, over: nil)
             var head = try newHead(of: record, type: type, previous: previous)
             head.assetBytes = try fields.assetBytes(from: [])
             let parent = record.parent?.recordID.recordName
-            try append(head, of: index, record, parent: parent, over: nil, to: &preparation)
+            try append(head, of: index, record, parent: parent, over: nil, to: &draft)
         case (.save(let record, let rule), .update(let replaced, let held)):
             let entry = try entry(replaced, held)
             let (old, cursor, stored) = try decode(entry)
-            _ = try fields.prepare(record, rule, over: stored, &preparation)
+            _ = try fields.prepare(record, rule, over: stored)
             var head = RecordHead(
-                type: old.type, modified: max(role.now / 1000, old.modified + 1), modifier: user,
+                type: old.type, modified: max(context.now / 1000, old.modified + 1), modifier: user,
                 created: old.created, creator: old.creator, previous: replaced.version,
                 isUpdate: true, origin: old.origin)
             let former = PreviousVersion(entry: entry, head: old, fields: cursor)
@@ -146,11 +153,11 @@ struct RecordEncoder {
             let parent =
                 batch.sendsParent(of: record, rule, isInsert: false)
                 ? record.parent?.recordID.recordName : try former.parent
-            try append(head, of: index, record, parent: parent, over: former, to: &preparation)
+            try append(head, of: index, record, parent: parent, over: former, to: &draft)
         case (.delete(let id, _), .delete(let replaced, let held)):
             let tombstone = try entry(replaced, held).tombstone(
-                by: user, now: role.now / 1000, reading.schema)
-            try append(.tombstone, to: &preparation) { tombstone.write(to: &$0) }
+                by: user, now: context.now / 1000, reading.schema)
+            try append(.tombstone, to: &draft) { tombstone.write(to: &$0) }
             quota?.count(0, replacing: tombstone.takenBytes)
             links.deletes.append((index, reading.hash(id.recordName)))
         default:
@@ -176,7 +183,7 @@ struct RecordEncoder {
     private mutating func append(
         _ head: RecordHead, of index: Int, _ record: Record, parent: String?,
         over former: PreviousVersion?,
-        to preparation: inout Preparation
+        to draft: inout Draft
     ) throws(StoreError) {
         let bytes = former?.entry.bytes ?? []
         let (owners, validated): ([OwnerLink], [String])
@@ -199,7 +206,7 @@ struct RecordEncoder {
         let assets = head.assetBytes ?? 0
         let replaced = head.replacedLength + (head.formerAssetBytes ?? 0)
         let allowed = quota.map { $0.payloadLimit(replacing: replaced) - assets } ?? .max
-        let length = try append(.record, upTo: allowed, to: &preparation) { writer in
+        let length = try append(.record, upTo: allowed, to: &draft) { writer in
             head.write(
                 name: record.recordID.recordName, parent: parent, links: change, to: &writer)
             fields.write(from: bytes, to: &writer)
@@ -225,13 +232,13 @@ struct RecordEncoder {
     /// Returns the length of the payload, which may be `allowed`.
     @discardableResult
     private func append(
-        _ kind: EntryKind, upTo allowed: Int = .max, to preparation: inout Preparation,
+        _ kind: EntryKind, upTo allowed: Int = .max, to draft: inout Draft,
         payload: (inout ByteWriter) -> Void
     ) throws(StoreError) -> Int {
         var length = 0
-        let room = role.payloadLimit
+        let room = context.payloadLimit
         do {
-            try preparation.buffer.append(
+            try draft.buffer.append(
                 kind, zone: zone.number, incarnation: zone.incarnation,
                 limit: min(room, allowed)
             ) { writer in
@@ -276,7 +283,7 @@ private struct PreviousVersion {
     }
 }
 
-extension Preparation {
+extension Draft {
     /// Turns staged items into the records they have become, now that it is known where the
     /// entries begin.
     mutating func resolve(

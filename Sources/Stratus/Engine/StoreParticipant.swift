@@ -26,64 +26,58 @@ struct StoreParticipant: CommitParticipant {
     ) throws(JournalError) {
         guard commit.take() else { return }
         let time = stage.writer.clock.now()
-        if let prepared = commit.prepared, prepared.holds(in: stage.fold.fold.state),
-            prepared.charge?.fits(in: stage.fold.fold.state, staged: stage.fold.staged) ?? true
+        if let draft = commit.draft, draft.holds(in: stage.fold.fold.state),
+            draft.charge?.fits(in: stage.fold.fold.state, staged: stage.fold.staged) ?? true
         {
-            let start = try stage.append(prepared.buffer, isLast: true, time: time)
-            stage.fold.count(prepared.charge)
+            let start = try stage.append(draft.buffer, isLast: true, time: time)
+            stage.fold.count(draft.charge)
             commit.staged(nil, at: start)
             return
         }
-        // Somebody else was faster, or numbers are needed. Nobody can be faster now.
-        var request: (any CommitRequest)? = commit.request
-        while let next = request {
-            request = try Self.stage(next, of: commit, in: &stage, time: time)
-        }
+        // Another commit was faster, or numbers are needed. None can be faster now.
+        try stageAlone(commit, in: &stage, time: time)
     }
 
-    /// Prepares and appends a request; returns what is to be done in its place, where some of it
-    /// was written before it turned out that it cannot be done.
-    private static func stage(
-        _ request: any CommitRequest, of commit: PendingCommit,
-        in stage: inout CommitStage<StoreParticipant>, time: Int64
-    ) throws(JournalError) -> (any CommitRequest)? {
+    /// Prepares a transaction where it cannot be overtaken, and appends it.
+    private static func stageAlone(
+        _ commit: PendingCommit, in stage: inout CommitStage<StoreParticipant>, time: Int64
+    ) throws(JournalError) {
         var failure: JournalError?
         let reading = stage.reading
-        let role = PreparingRole(
+        let context = PreparationContext(
             position: (stage.writer.head, stage.writer.chain), now: time,
             payloadLimit: stage.writer.payloadLimit,
             partLimit: stage.partLimit, staged: stage.fold.staged)
-        let preparation: Preparation
-        do throws(StoreError) {
-            preparation = try request.prepare(reading, role) { part throws(StoreError) in
-                do throws(JournalError) {
-                    let start = try stage.append(part, isLast: false, time: time)
-                    return StagedPart(start: start, reading: stage.reading)
-                } catch {
-                    failure = error
-                    throw StoreError(error)
+        let preparation = commit.transaction.prepare(reading, context) {
+            step throws(StoreError) in
+            do throws(JournalError) {
+                var start = stage.head
+                switch step {
+                case .append(let part):
+                    start = try stage.append(part, isLast: false, time: time)
+                case .takeBack: try stage.abandon()
                 }
+                return StagedPart(start: start, reading: stage.reading)
+            } catch {
+                failure = error
+                throw StoreError(error)
             }
-        } catch {
-            if let failure { throw failure }
-            try stage.abandon()
-            commit.refused(error)
-            return nil
         }
         if let failure { throw failure }
-        if let again = preparation.again {
+        switch preparation {
+        case .wouldBlock, .needsSerial:
+            preconditionFailure("the committer waits for the disk, and is alone")
+        case .refused(let error):
             try stage.abandon()
-            return again
-        }
-        guard !preparation.buffer.isEmpty else {
+            commit.refused(error)
+        case .draft(let draft) where draft.buffer.isEmpty:
             try stage.abandon()
-            commit.staged(preparation, at: nil)
-            return nil
+            commit.staged(draft, at: nil)
+        case .draft(let draft):
+            let start = try stage.append(draft.buffer, isLast: true, time: time)
+            stage.fold.count(draft.charge)
+            commit.staged(draft, at: start)
         }
-        let start = try stage.append(preparation.buffer, isLast: true, time: time)
-        stage.fold.count(preparation.charge)
-        commit.staged(preparation, at: start)
-        return nil
     }
 
     var preamble: [UInt8] { fold.preamble }

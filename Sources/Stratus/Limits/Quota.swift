@@ -34,12 +34,12 @@ struct QuotaRoom: Sendable {
     /// Nil where the database has no quota.
     init?(
         _ scope: DatabaseScope, _ database: UInt32, _ limits: Limits?, _ reading: StoreReading,
-        _ role: PreparingRole
+        _ context: PreparationContext
     ) throws(StoreError) {
         guard let limit = limits?.profile.quota(of: scope) else { return nil }
         charge = QuotaCharge(database: database, limit: limit)
         let used = Usage(try reading.value(.usage(database))).bytes
-        room = min(limit, 1 << 60) &- used &- (role.staged[database] ?? 0)
+        room = min(limit, 1 << 60) &- used &- (context.staged[database] ?? 0)
     }
 
     /// The longest payload that may take the place of `replaced` bytes: one that is no longer may

@@ -140,7 +140,7 @@ extension RecordBatch.Item {
 }
 
 /// A commit of which it is recorded what became of each of its items.
-protocol RecordedRequest: CommitRequest {
+protocol RecordedTransaction: Transaction {
     var scope: DatabaseScope { get }
     var caller: UserID { get }
     /// Where it is recorded.
@@ -154,39 +154,45 @@ protocol RecordedRequest: CommitRequest {
     func leavesRecord(at index: Int) -> Bool
     /// Turns what was staged in a part into records.
     func resolve(
-        _ preparation: inout Preparation, in part: CommitBuffer, from start: JournalOffset,
+        _ draft: inout Draft, in part: CommitBuffer, from start: JournalOffset,
         _ reading: StoreReading
     ) throws(StoreError)
 
-    /// Checks and encodes the items, as if it were done for the first time.
-    func prepareItems(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
-    ) throws(StoreError) -> Preparation
+    /// Checks and encodes the items, as if it were done for the first time; nil where that needs a
+    /// serial context.
+    func draftItems(
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) throws(StoreError) -> Draft?
     /// What the items were answered when it was done, as the entry of that version says.
     func results(
         of operation: OperationEntry, _ version: Version, _ reading: StoreReading
     ) throws(StoreError) -> [ItemResult]
 }
 
-extension RecordedRequest {
+extension RecordedTransaction {
     /// An operation is done once: `Formats/README.md`, "Operations".
     func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
-    ) throws(StoreError) -> Preparation {
-        guard let operation else { return try prepareItems(reading, role, sink: sink) }
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) -> Preparation {
+        Preparation { () throws(StoreError) in try draft(reading, context, sink) }
+    }
+
+    private func draft(
+        _ reading: StoreReading, _ context: PreparationContext, _ sink: PartSink
+    ) throws(StoreError) -> Draft? {
+        guard let operation else { return try draftItems(reading, context, sink: sink) }
         let zone = try reading.livingZone(zoneID, in: scope)
-        if let done = try operation.recorded(by: caller, in: zone, reading, now: role.now) {
-            var preparation = Preparation(reading)
-            preparation.results = try results(of: done.operation, done.version, reading)
-            return preparation
+        if let done = try operation.recorded(by: caller, in: zone, reading, now: context.now) {
+            var draft = Draft(reading)
+            draft.results = try results(of: done.operation, done.version, reading)
+            return draft
         }
-        var preparation = try prepareItems(reading, role, sink: sink)
-        if preparation.needsCommitter { return preparation }
+        guard var draft = try draftItems(reading, context, sink: sink) else { return nil }
         if let range = operation.range(of: caller, reading) {
-            preparation.readRanges.append(range)
+            draft.readRanges.append(range)
         }
-        try operation.append(to: &preparation, of: self, reading, role, sink: sink)
-        return preparation
+        let isDone = try operation.append(to: &draft, of: self, reading, context, sink: sink)
+        return isDone ? draft : nil
     }
 
     /// The items in the order of their names, in which what became of them is recorded.
@@ -237,64 +243,61 @@ extension OperationRequest {
     }
 
     /// Adds what is to be known of the operation, and what the device said, behind the changes.
+    /// Returns false where that needs a serial context.
     func append(
-        to preparation: inout Preparation, of batch: some RecordedRequest, _ reading: StoreReading,
-        _ role: PreparingRole, sink: PartSink
-    ) throws(StoreError) {
-        guard let zone = preparation.zone else { return }
-        let hasChanges = !preparation.buffer.isEmpty
+        to draft: inout Draft, of batch: some RecordedTransaction, _ reading: StoreReading,
+        _ context: PreparationContext, sink: PartSink
+    ) throws(StoreError) -> Bool {
+        guard let zone = draft.zone else { return true }
+        let hasChanges = !draft.buffer.isEmpty
         // Who asked for nothing that could be done has not arrived; and where there is no feed,
         // nobody would ever ask.
         if let token, zone.capabilities.contains(.fetchChanges),
-            preparation.results.contains(where: { !$0.hasFailed })
+            draft.results.contains(where: { !$0.hasFailed })
         {
             let entry = ClientTokenEntry(caller: batch.caller.bits, device: device, token: token)
-            try preparation.buffer.add(.clientToken, in: zone) { entry.write(to: &$0) }
+            try draft.buffer.add(.clientToken, in: zone) { entry.write(to: &$0) }
         }
-        guard let id, hasChanges else { return }
+        guard let id, hasChanges else { return true }
         var length = 64 + id.utf8.count
-        for result in preparation.results { length += OperationEntry.greatestLength(of: result) }
-        if preparation.buffer.lengthInBytes + length > role.partLimit {
-            try preparation.sendPart(of: batch, reading, role, sink)
-            if preparation.needsCommitter { return }
+        for result in draft.results { length += OperationEntry.greatestLength(of: result) }
+        if draft.buffer.lengthInBytes + length > context.partLimit {
+            guard context.isSerial else { return false }
+            try draft.sendPart(of: batch, reading, sink)
         }
-        let here = preparation.buffer.count
+        let here = draft.buffer.count
         let entry = OperationEntry(
             caller: batch.caller.bits, id: id, request: hash,
             outcomes: try batch.byName.map { index throws(StoreError) in
-                try preparation.outcome(of: index, before: here, batch, reading)
+                try draft.outcome(of: index, before: here, batch, reading)
             })
         do throws(FrameFault) {
-            try preparation.buffer.append(
+            try draft.buffer.append(
                 .operation, zone: zone.number, incarnation: zone.incarnation,
-                limit: role.payloadLimit
+                limit: context.payloadLimit
             ) { entry.write(to: &$0) }
         } catch {
             throw StoreError(
                 .limitExceeded, "too many records for one operation with an operationID")
         }
+        return true
     }
 }
 
-extension Preparation {
+extension Draft {
     /// Sends what there is as a part, so that the operation stands alone in the last one.
     fileprivate mutating func sendPart(
-        of batch: some RecordedRequest, _ reading: StoreReading, _ role: PreparingRole,
-        _ sink: PartSink
+        of batch: some RecordedTransaction, _ reading: StoreReading, _ sink: PartSink
     ) throws(StoreError) {
-        guard role.isCommitter else {
-            needsCommitter = true
-            return
-        }
         let part = buffer
         buffer = CommitBuffer()
-        let start = try sink(part).start
+        let start = try sink(.append(part)).start
         try batch.resolve(&self, in: part, from: start, reading)
     }
 
     /// What has become of the item of that number, told from `here` on in the buffer.
     fileprivate func outcome(
-        of index: Int, before here: Int, _ batch: some RecordedRequest, _ reading: StoreReading
+        of index: Int, before here: Int, _ batch: some RecordedTransaction, _ reading: StoreReading
     ) throws(StoreError) -> OperationEntry.Outcome {
         switch results[index] {
         case .unchanged, .planned: return .gone

@@ -83,10 +83,10 @@ extension RecordBatch {
     }
 
     func resolve(
-        _ preparation: inout Preparation, in part: CommitBuffer, from start: JournalOffset,
+        _ draft: inout Draft, in part: CommitBuffer, from start: JournalOffset,
         _ reading: StoreReading
     ) throws(StoreError) {
-        try preparation.resolve(items.indices, of: self, in: part, from: start, reading)
+        try draft.resolve(items.indices, of: self, in: part, from: start, reading)
     }
 }
 

@@ -9,7 +9,7 @@ internal import StratusJournal
 struct LongCascade {
     private let zone: ZonePlace
     private let user: UInt32
-    private let role: PreparingRole
+    private let context: PreparationContext
     /// The store with all that was staged.
     private var reading: StoreReading
     /// Where the commit begins, and where its cascade does.
@@ -34,12 +34,12 @@ struct LongCascade {
 
     /// Begins behind what was staged of the batch's items.
     init(
-        in zone: ZonePlace, by user: UInt32, _ role: PreparingRole, _ reading: StoreReading,
+        in zone: ZonePlace, by user: UInt32, _ context: PreparationContext, _ reading: StoreReading,
         commitStart: JournalOffset
     ) {
         self.zone = zone
         self.user = user
-        self.role = role
+        self.context = context
         self.reading = reading
         self.commitStart = commitStart
         start = reading.head
@@ -101,7 +101,7 @@ struct LongCascade {
             for (name, place) in found.sorted(by: { $0.place.offset < $1.place.offset }) {
                 try append(place)
                 pending.insert(name)
-                if buffer.lengthInBytes > role.partLimit / 2 { try flush(sink) }
+                if buffer.lengthInBytes > context.partLimit / 2 { try flush(sink) }
             }
         }
     }
@@ -178,15 +178,15 @@ struct LongCascade {
 
     private mutating func append(_ place: EntryLocation) throws(StoreError) {
         let tombstone = try reading.entry(place).tombstone(
-            by: user, now: role.now / 1000, reading.schema)
-        try buffer.add(.tombstone, in: zone, limit: role.payloadLimit) {
+            by: user, now: context.now / 1000, reading.schema)
+        try buffer.add(.tombstone, in: zone, limit: context.payloadLimit) {
             tombstone.write(to: &$0)
         }
     }
 
     private mutating func flush(_ sink: PartSink) throws(StoreError) {
-        reading = try sink(buffer).reading
-        buffer = CommitBuffer(capacity: role.partLimit)
+        reading = try sink(.append(buffer)).reading
+        buffer = CommitBuffer(capacity: context.partLimit)
         pending = []
     }
 }

@@ -5,7 +5,7 @@ internal import StratusJournal
 /// Records that go from one zone of a database to another with all their descendants: one commit.
 ///
 /// Takes memory for each record that goes, some hundred bytes.
-struct MoveBatch: RecordedRequest {
+struct MoveBatch: RecordedTransaction {
     let scope: DatabaseScope
     let caller: UserID
     let ids: [Record.ID]
@@ -16,26 +16,25 @@ struct MoveBatch: RecordedRequest {
     /// What the caller says of the call.
     var operation: OperationRequest?
 
-    /// Checks and encodes what moves.
-    func prepareItems(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
-    ) throws(StoreError) -> Preparation {
-        var preparation = Preparation(reading)
-        var numbers = NumberAssignment(reading, role)
-        let (user, database) = try numbers.caller(caller, in: scope, &preparation)
-        let old = try numbers.zone(source, in: database, &preparation)
-        let new = try numbers.zone(destination, in: database, &preparation)
-        guard let user, let old, let new, !preparation.needsCommitter else { return preparation }
-        preparation.user = user
-        preparation.zone = new
-        var move = try Move(self, from: old, to: new, by: user, reading, role)
-        try move.collect(limit: role.isCommitter ? .max : role.partLimit / 1024, &preparation)
-        if preparation.needsCommitter { return preparation }
-        try move.check(&preparation)
-        preparation.results = [ItemResult](repeating: .unchanged, count: ids.count)
-        try numbers.write(to: &preparation)
-        try move.encode(&preparation, sink)
-        return preparation
+    /// Checks and encodes what moves; nil where that needs a serial context.
+    func draftItems(
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) throws(StoreError) -> Draft? {
+        var draft = Draft(reading)
+        var numbers = NumberAssignment(reading, context)
+        let (user, database) = try numbers.caller(caller, in: scope)
+        let old = try numbers.zone(source, in: database, &draft)
+        let new = try numbers.zone(destination, in: database, &draft)
+        guard let user, let old, let new else { return nil }
+        draft.user = user
+        draft.zone = new
+        var move = try Move(self, from: old, to: new, by: user, reading, context)
+        let limit = context.isSerial ? Int.max : context.partLimit / 1024
+        guard try move.collect(limit: limit, &draft) else { return nil }
+        try move.check(&draft)
+        draft.results = [ItemResult](repeating: .unchanged, count: ids.count)
+        try numbers.write(to: &draft)
+        return try move.encode(&draft, sink) ? draft : nil
     }
 
     /// The records that were moved, as they were then.
@@ -69,12 +68,12 @@ struct MoveBatch: RecordedRequest {
     ) throws(StoreError) -> [Record] {
         var records: [Record] = []
         for index in ids.indices {
-            switch committed.preparation.results[index] {
+            switch committed.draft.results[index] {
             case .saved(let record): records.append(record)
             case .staged(let place):
                 records.append(
-                    try committed.preparation.record(
-                        at: place, of: self, index, in: committed.preparation.buffer,
+                    try committed.draft.record(
+                        at: place, of: self, index, in: committed.draft.buffer,
                         from: committed.start ?? .zero, reading))
             case .failed(let error): throw error
             case .unchanged, .planned: preconditionFailure("a record was moved or the call failed")
@@ -91,10 +90,10 @@ extension MoveBatch {
     func leavesRecord(at index: Int) -> Bool { true }
 
     func resolve(
-        _ preparation: inout Preparation, in part: CommitBuffer, from start: JournalOffset,
+        _ draft: inout Draft, in part: CommitBuffer, from start: JournalOffset,
         _ reading: StoreReading
     ) throws(StoreError) {
-        try preparation.resolve(ids.indices, of: self, in: part, from: start, reading)
+        try draft.resolve(ids.indices, of: self, in: part, from: start, reading)
     }
 }
 
@@ -112,7 +111,7 @@ private struct Move {
     private let new: ZonePlace
     private let user: UInt32
     private let reading: StoreReading
-    private let role: PreparingRole
+    private let context: PreparationContext
     /// Those that were named first, in their order.
     private var moved: [Moved] = []
     private var names: Set<Hash128> = []
@@ -121,24 +120,24 @@ private struct Move {
 
     init(
         _ batch: MoveBatch, from old: ZonePlace, to new: ZonePlace, by user: UInt32,
-        _ reading: StoreReading, _ role: PreparingRole
+        _ reading: StoreReading, _ context: PreparationContext
     ) throws(StoreError) {
         self.batch = batch
         self.old = old
         self.new = new
         self.user = user
         self.reading = reading
-        self.role = role
-        quota = try QuotaRoom(batch.scope, new.database, batch.limits, reading, role)
+        self.context = context
+        quota = try QuotaRoom(batch.scope, new.database, batch.limits, reading, context)
     }
 
-    /// Finds the records and their descendants.
+    /// Finds the records and their descendants; returns false where there are more than `limit`.
     mutating func collect(
-        limit: Int, _ preparation: inout Preparation
-    ) throws(StoreError) {
+        limit: Int, _ draft: inout Draft
+    ) throws(StoreError) -> Bool {
         for id in batch.ids {
             let name = reading.hash(id.recordName)
-            guard let place = try place(name, in: old, &preparation) else {
+            guard let place = try place(name, in: old, &draft) else {
                 throw StoreError(.unknownItem, "there is no such record").with(id)
             }
             guard try reading.entry(place).isRecord(named: id.recordName) else {
@@ -153,25 +152,23 @@ private struct Move {
         while next < moved.count {
             let range = IndexKey.children(old.number, of: moved[next].name).asPrefix
             next += 1
-            rely(on: range, &preparation)
+            rely(on: range, &draft)
             var children: [Hash128] = []
             try reading.scan(range) { key, _ in
                 children.append(key.linkedRecord)
                 return children.count <= limit
             }
             for child in children where names.insert(child).inserted {
-                guard let place = try place(child, in: old, &preparation) else { continue }
+                guard let place = try place(child, in: old, &draft) else { continue }
                 moved.append(Moved(name: child, place: place))
             }
-            if moved.count > limit {
-                preparation.needsCommitter = true
-                return
-            }
+            if moved.count > limit { return false }
         }
+        return true
     }
 
     /// Nothing that stays may be linked to what goes, and no name may be taken.
-    mutating func check(_ preparation: inout Preparation) throws(StoreError) {
+    mutating func check(_ draft: inout Draft) throws(StoreError) {
         for index in moved.indices {
             let entry = try reading.entry(moved[index].place)
             let tombstone = try entry.tombstone(by: user, now: 0, reading.schema)
@@ -185,18 +182,18 @@ private struct Move {
             for link in tombstone.owners {
                 let target = reading.hash(link.target)
                 // One that is not there dangles here as there.
-                if !names.contains(target), try place(target, in: old, &preparation) != nil {
+                if !names.contains(target), try place(target, in: old, &draft) != nil {
                     isApart = true
                 }
             }
             let range = IndexKey.references(old.number, to: moved[index].name).asPrefix
-            rely(on: range, &preparation)
+            rely(on: range, &draft)
             try reading.scan(range) { key, _ in
                 if !names.contains(key.linkedRecord) { isApart = true }
                 return !isApart
             }
             guard !isApart else { throw StoreError.linkAcrossZones.with(id) }
-            guard let taken = try self.entry(moved[index].name, in: new, &preparation) else {
+            guard let taken = try self.entry(moved[index].name, in: new, &draft) else {
                 continue
             }
             guard taken.isDeleted else {
@@ -209,38 +206,36 @@ private struct Move {
         }
     }
 
-    /// A tombstone in the old zone and a record in the new one for each.
-    mutating func encode(_ preparation: inout Preparation, _ sink: PartSink) throws(StoreError) {
+    /// A tombstone in the old zone and a record in the new one for each. Returns false where they
+    /// take more than a part, and the context is not serial.
+    mutating func encode(_ draft: inout Draft, _ sink: PartSink) throws(StoreError) -> Bool {
         var first = 0
         for index in moved.indices {
             // The last part does not go through the sink.
-            if preparation.buffer.lengthInBytes > role.partLimit / 2 {
-                guard role.isCommitter else {
-                    preparation.needsCommitter = true
-                    return
-                }
-                preparation.hasParts = true
-                let buffer = preparation.buffer
-                preparation.buffer = CommitBuffer(capacity: role.partLimit)
-                let start = try sink(buffer).start
-                try preparation.resolve(first..<index, of: batch, in: buffer, from: start, reading)
+            if draft.buffer.lengthInBytes > context.partLimit / 2 {
+                guard context.isSerial else { return false }
+                let buffer = draft.buffer
+                draft.buffer = CommitBuffer(capacity: context.partLimit)
+                let start = try sink(.append(buffer)).start
+                try draft.resolve(first..<index, of: batch, in: buffer, from: start, reading)
                 first = index
             }
-            let place = try encode(moved[index], &preparation)
-            if index < batch.ids.count { preparation.results[index] = .staged(place: place) }
+            let place = try encode(moved[index], &draft)
+            if index < batch.ids.count { draft.results[index] = .staged(place: place) }
         }
         if let quota, quota.isExceeded { throw quota.error }
-        preparation.charge = quota?.charge
+        draft.charge = quota?.charge
+        return true
     }
 
     private mutating func encode(
-        _ moved: Moved, _ preparation: inout Preparation
+        _ moved: Moved, _ draft: inout Draft
     ) throws(StoreError) -> Int {
         let entry = try reading.entry(moved.place)
         let (old, fields) = try entry.recordHead()
         // They are written again as they are.
         _ = try reading.fields(of: entry, old, at: fields)
-        var tombstone = try entry.tombstone(by: user, now: role.now / 1000, reading.schema)
+        var tombstone = try entry.tombstone(by: user, now: context.now / 1000, reading.schema)
         tombstone.destination = new.number
         var head = RecordHead(
             type: old.type, modified: tombstone.deleted, modifier: user, created: old.created,
@@ -249,12 +244,12 @@ private struct Move {
         head.assetBytes = old.assetBytes
         let links = LinkChange(hasOwners: old.hasOwners)
         let content = entry.bytes.span.extracting(fields.position..<entry.payloadRange.upperBound)
-        try preparation.buffer.add(.tombstone, in: self.old, limit: role.payloadLimit) {
+        try draft.buffer.add(.tombstone, in: self.old, limit: context.payloadLimit) {
             tombstone.write(to: &$0)
         }
-        let place = preparation.buffer.count
+        let place = draft.buffer.count
         var length = 0
-        try preparation.buffer.add(.record, in: new, limit: role.payloadLimit) { writer in
+        try draft.buffer.add(.record, in: new, limit: context.payloadLimit) { writer in
             let start = writer.count
             head.write(name: tombstone.name, parent: tombstone.parent, links: links, to: &writer)
             writer.append(content)
@@ -265,27 +260,27 @@ private struct Move {
     }
 
     private func place(
-        _ name: Hash128, in zone: ZonePlace, _ preparation: inout Preparation
+        _ name: Hash128, in zone: ZonePlace, _ draft: inout Draft
     ) throws(StoreError) -> EntryLocation? {
-        try entry(name, in: zone, &preparation).flatMap { $0.isDeleted ? nil : $0 }
+        try entry(name, in: zone, &draft).flatMap { $0.isDeleted ? nil : $0 }
     }
 
     /// The last entry of a name: a record or a tombstone.
     private func entry(
-        _ name: Hash128, in zone: ZonePlace, _ preparation: inout Preparation
+        _ name: Hash128, in zone: ZonePlace, _ draft: inout Draft
     ) throws(StoreError) -> EntryLocation? {
         let key = IndexKey.record(zone.number, name)
-        if !role.isCommitter { preparation.readSet.append(key) }
+        if !context.isSerial { draft.readSet.append(key) }
         return try reading.value(key).map { EntryLocation($0) }
     }
 
     /// What the committer relies on nobody can change under it.
-    private func rely(on range: Range<IndexKey>, _ preparation: inout Preparation) {
-        if !role.isCommitter { preparation.readRanges.append(range) }
+    private func rely(on range: Range<IndexKey>, _ draft: inout Draft) {
+        if !context.isSerial { draft.readRanges.append(range) }
     }
 }
 
-extension Preparation {
+extension Draft {
     /// Turns what was staged of a move into records, now that it is known where they begin.
     fileprivate mutating func resolve(
         _ moved: Range<Int>, of batch: MoveBatch, in buffer: CommitBuffer,

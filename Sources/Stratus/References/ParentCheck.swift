@@ -29,14 +29,14 @@ struct ParentCheck {
     /// A parent must be there, or be saved in the same batch.
     mutating func failure(
         of record: Record, at item: Int, _ rule: SaveRule, isInsert: Bool,
-        _ preparation: inout Preparation
+        _ draft: inout Draft
     ) throws(StoreError) -> StoreError? {
         guard let parent = record.parent?.recordID,
             batch.sendsParent(of: record, rule, isInsert: isInsert),
             parent.recordName != lastFound
         else { return nil }
         let key = IndexKey.record(zone, reading.hash(parent.recordName))
-        preparation.readSet.append(key)
+        draft.readSet.append(key)
         if let value = try reading.value(key), !EntryLocation(value).isDeleted {
             lastFound = parent.recordName
         } else if let index = saves[parent.recordName] {
@@ -49,15 +49,15 @@ struct ParentCheck {
 
     /// The saves that fail since their parents were to be saved and failed, after all that is wrong
     /// with them alone. Each error says why its parent failed, and where all of it began.
-    func failures(after preparation: Preparation) throws(StoreError) -> [Int: StoreError] {
+    func failures(after draft: Draft) throws(StoreError) -> [Int: StoreError] {
         var failures: [Int: StoreError] = [:]
         for start in dependents.keys.sorted() {
-            guard case .failed(let error) = preparation.results[start] else { continue }
+            guard case .failed(let error) = draft.results[start] else { continue }
             var failed = [(item: start, reason: error, cause: error)]
             while let (parent, reason, cause) = failed.popLast() {
                 for item in dependents[parent] ?? []
-                where failures[item] == nil && !preparation.results[item].hasFailed {
-                    let own = try contentFailure(of: item, preparation.results[item])
+                where failures[item] == nil && !draft.results[item].hasFailed {
+                    let own = try contentFailure(of: item, draft.results[item])
                     let error = (own ?? StoreError.afterFailure(of: reason, begunBy: cause))
                         .with(batch.items[item].recordID)
                     failures[item] = error

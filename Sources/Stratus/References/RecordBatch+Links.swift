@@ -3,40 +3,44 @@ internal import StratusJournal
 
 // What can be checked only once all items are encoded: the state that the batch leaves behind.
 extension RecordBatch {
-    /// Encodes the items and what goes along with them. What fails here fails an atomic batch; any
-    /// other is checked again with it as failed, so that what depends on it says why.
+    /// Encodes the items and what goes along with them. What fails here fails an atomic batch.
+    /// Returns the items without which any other is to be checked again, so that what depends on
+    /// them says why.
     func encode(
         _ encoder: inout RecordEncoder, _ parents: ParentCheck,
-        _ preparation: inout Preparation, sink: PartSink
-    ) throws(StoreError) {
-        try encoder.encode(&preparation, sink: sink)
-        if preparation.needsCommitter { return }
-        if encoder.links.isEmpty { return encoder.finish(&preparation) }
+        _ draft: inout Draft, sink: PartSink
+    ) throws(StoreError) -> [Int: StoreError] {
+        try encoder.encode(&draft, sink: sink)
+        if encoder.needsSerial { return [:] }
+        if encoder.links.isEmpty {
+            encoder.finish(&draft)
+            return [:]
+        }
         var late = encoder.failures
-        if !isAtomic { late.merge(try parents.failures(after: preparation)) { first, _ in first } }
+        if !isAtomic { late.merge(try parents.failures(after: draft)) { first, _ in first } }
         if late.isEmpty || isAtomic {
-            late.merge(try addCascade(&encoder, &preparation, sink: sink)) { first, _ in first }
+            late.merge(try addCascade(&encoder, &draft, sink: sink)) { first, _ in first }
         }
-        if preparation.needsCommitter { return }
+        if encoder.needsSerial { return [:] }
         for (index, error) in late {
-            preparation.results[index] = .failed(error.with(items[index].recordID))
+            draft.results[index] = .failed(error.with(items[index].recordID))
         }
-        if !isAtomic { preparation.again = again(without: late) }
-        encoder.finish(&preparation)
+        encoder.finish(&draft)
+        return isAtomic ? [:] : late
     }
 
     /// Checks parents and owners, and adds what goes along with deletions. Returns what fails.
     private func addCascade(
-        _ encoder: inout RecordEncoder, _ preparation: inout Preparation, sink: PartSink
+        _ encoder: inout RecordEncoder, _ draft: inout Draft, sink: PartSink
     ) throws(StoreError) -> [Int: StoreError] {
-        let role = encoder.role
+        let context = encoder.context
         let (links, reading) = (encoder.links, encoder.reading)
         var check = LinkCheck(
             links, reading, zone: encoder.zone.number,
-            cascadeLimit: role.partLimit / (role.isCommitter ? 128 : 1024),
+            cascadeLimit: context.partLimit / (context.isSerial ? 128 : 1024),
             ownerLimit: limits?.profile.referencesPerTarget)
         if links.saves.contains(where: { !$0.validated.isEmpty }) {
-            for (item, result) in zip(items, preparation.results) {
+            for (item, result) in zip(items, draft.results) {
                 guard case .save(let record, _) = item, isAtomic || !result.hasFailed else {
                     continue
                 }
@@ -44,31 +48,31 @@ extension RecordBatch {
             }
         }
         try check.run()
-        preparation.readSet += check.readSet
-        preparation.readRanges += check.readRanges
+        draft.readSet += check.readSet
+        draft.readRanges += check.readRanges
         guard check.isLong else {
             if check.failures.isEmpty {
-                try encoder.encode(cascade: check.cascade, &preparation, sink: sink)
+                try encoder.encode(cascade: check.cascade, &draft, sink: sink)
             }
             return check.failures
         }
-        guard role.isCommitter else {
-            preparation.needsCommitter = true
+        guard context.isSerial else {
+            encoder.giveUp()
             return [:]
         }
-        let late = try addLongCascade(&encoder, &preparation, sink: sink)
+        let late = try addLongCascade(&encoder, &draft, sink: sink)
         return check.failures.merging(late) { first, _ in first }
     }
 
     private func addLongCascade(
-        _ encoder: inout RecordEncoder, _ preparation: inout Preparation, sink: PartSink
+        _ encoder: inout RecordEncoder, _ draft: inout Draft, sink: PartSink
     ) throws(StoreError) -> [Int: StoreError] {
         let links = encoder.links
         let start = encoder.reading.head
-        let reading = try encoder.flush(&preparation, sink: sink)
+        let reading = try encoder.flush(&draft, sink: sink)
         var cascade = LongCascade(
-            in: encoder.zone, by: encoder.user, encoder.role, reading, commitStart: start)
-        preparation.buffer = try cascade.run(links.deletes, sink)
+            in: encoder.zone, by: encoder.user, encoder.context, reading, commitStart: start)
+        draft.buffer = try cascade.run(links.deletes, sink)
         var failures: [Int: StoreError] = [:]
         for item in cascade.failedDeletes { failures[item] = .parentOfOthers }
         for save in links.saves {

@@ -108,7 +108,7 @@ extension RecordEncoder {
     func newHead(
         of record: Record, type: UInt32, previous: Version
     ) throws(StoreError) -> RecordHead {
-        let now = role.now / 1000
+        let now = context.now / 1000
         var head = RecordHead(
             type: type, modified: now, modifier: user, created: now, creator: user,
             previous: previous, isUpdate: false)

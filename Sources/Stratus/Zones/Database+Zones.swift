@@ -48,7 +48,7 @@ extension Database {
         try current.check(id)
         let batch = ZoneBatch(scope: scope, caller: user, items: [item])
         let committed = try await container.engine().commit(batch)
-        if case .failed(let error)? = committed.preparation.results.first { throw error }
+        if case .failed(let error)? = committed.draft.results.first { throw error }
     }
 }
 

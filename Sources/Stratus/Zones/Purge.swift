@@ -12,27 +12,30 @@ extension Container {
 }
 
 /// The end of all zones of a user: one commit.
-private struct Purge: CommitRequest {
+private struct Purge: Transaction {
     let owner: UserID
 
     func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
-    ) throws(StoreError) -> Preparation {
-        var preparation = Preparation(reading)
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) -> Preparation {
+        Preparation { () throws(StoreError) in try draft(reading, context, sink) }
+    }
+
+    private func draft(
+        _ reading: StoreReading, _ context: PreparationContext, _ sink: PartSink
+    ) throws(StoreError) -> Draft? {
+        var draft = Draft(reading)
         // Nobody else can be sure that no zone is made meanwhile.
-        guard role.isCommitter else {
-            preparation.needsCommitter = true
-            return preparation
-        }
+        guard context.isSerial else { return nil }
         let database = DatabaseSnapshot(.state(reading), .private(owner: owner), .host(owner))
         for (id, place) in try database.livingZones(reading) {
-            if preparation.buffer.lengthInBytes > role.partLimit * 3 / 4 {
-                _ = try sink(preparation.buffer)
-                preparation.buffer = CommitBuffer(capacity: role.partLimit)
+            if draft.buffer.lengthInBytes > context.partLimit * 3 / 4 {
+                _ = try sink(.append(draft.buffer))
+                draft.buffer = CommitBuffer(capacity: context.partLimit)
             }
             let entry = ZoneEntry(place, state: .purged, name: id.zoneName)
-            try preparation.buffer.add(.zone, zone: entry.number) { entry.write(to: &$0) }
+            try draft.buffer.add(.zone, zone: entry.number) { entry.write(to: &$0) }
         }
-        return preparation
+        return draft
     }
 }

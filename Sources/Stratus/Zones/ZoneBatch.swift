@@ -2,7 +2,7 @@ internal import StratusIndex
 internal import StratusJournal
 
 /// Saves and deletes of zones of one database: one commit.
-struct ZoneBatch: CommitRequest {
+struct ZoneBatch: Transaction {
     enum Item: Sendable {
         case save(RecordZone.ID)
         case delete(RecordZone.ID, ZoneState)
@@ -13,51 +13,54 @@ struct ZoneBatch: CommitRequest {
     let items: [Item]
 
     func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
-    ) throws(StoreError) -> Preparation {
-        var preparation = Preparation(reading)
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) -> Preparation {
+        Preparation { () throws(StoreError) in try draft(reading, context) }
+    }
+
+    private func draft(
+        _ reading: StoreReading, _ context: PreparationContext
+    ) throws(StoreError) -> Draft? {
+        var draft = Draft(reading)
         guard case .private(let owner) = scope else {
             throw StoreError(.badDatabase, "the public database has the default zone only")
         }
-        var numbers = NumberAssignment(reading, role)
-        guard let database = try numbers.user(owner, in: &preparation) else { return preparation }
-        try numbers.write(to: &preparation)
+        var numbers = NumberAssignment(reading, context)
+        guard let database = try numbers.user(owner) else { return nil }
+        try numbers.write(to: &draft)
         var number = reading.zoneCount
         for item in items {
             do throws(StoreError) {
                 guard
                     let entry = try entry(
-                        for: item, in: database, after: number, reading, &preparation)
+                        for: item, in: database, after: number, reading, &draft)
                 else {
-                    preparation.results.append(.unchanged)
+                    draft.results.append(.unchanged)
                     continue
                 }
                 // A new zone needs a number, which only the committer gives.
                 if entry.number > reading.zoneCount {
-                    guard role.isCommitter else {
-                        preparation.needsCommitter = true
-                        return preparation
-                    }
+                    guard context.isSerial else { return nil }
                     number = entry.number
                 }
-                let place = preparation.buffer.count
-                try preparation.buffer.add(.zone, zone: entry.number) { entry.write(to: &$0) }
-                preparation.results.append(.staged(place: place))
+                let place = draft.buffer.count
+                try draft.buffer.add(.zone, zone: entry.number) { entry.write(to: &$0) }
+                draft.results.append(.staged(place: place))
             } catch {
                 if error.wouldBlock { throw error }
-                preparation.results.append(.failed(error))
+                draft.results.append(.failed(error))
             }
         }
         // Without a zone there is no need of a user either.
-        if preparation.results.allSatisfy({ if case .staged = $0 { false } else { true } }) {
-            preparation.buffer = CommitBuffer()
+        if draft.results.allSatisfy({ if case .staged = $0 { false } else { true } }) {
+            draft.buffer = CommitBuffer()
         }
-        return preparation
+        return draft
     }
 
     private func entry(
         for item: Item, in database: UInt32, after number: UInt32, _ reading: StoreReading,
-        _ preparation: inout Preparation
+        _ draft: inout Draft
     ) throws(StoreError) -> ZoneEntry? {
         let id =
             switch item {
@@ -65,7 +68,7 @@ struct ZoneBatch: CommitRequest {
             }
         let key = IndexKey.zone(database, reading.hash(id.zoneName))
         let value = try reading.value(key)
-        preparation.readSet.append(key)
+        draft.readSet.append(key)
         let place = try ZonePlace.decoded(value)
         switch item {
         case .save:

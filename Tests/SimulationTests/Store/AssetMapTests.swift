@@ -73,8 +73,8 @@ struct AssetMapTests {
         var manifest = try store.manifest
         var checkpoint = try #require(manifest.checkpoint)
         var cursor = ByteCursor()
-        // Two counts, then the names with their length.
-        for _ in 0..<2 { _ = try cursor.varint(checkpoint.state.span) }
+        // The version and two counts, then the names with their length.
+        for _ in 0..<3 { _ = try cursor.varint(checkpoint.state.span) }
         let length = Int(try cursor.varint(checkpoint.state.span))
         cursor.position += length
         let identity = Hash128(high: manifest.storeID.high, low: manifest.storeID.low)

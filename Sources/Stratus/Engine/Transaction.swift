@@ -30,7 +30,7 @@ enum ItemResult: Sendable {
 }
 
 /// A commit that was checked and encoded against one state of the store.
-struct Preparation: Sendable {
+struct Draft: Sendable {
     var buffer = CommitBuffer()
     /// Its read set: while nothing of it is written, the commit may be written as it is.
     var readSet: [IndexKey] = []
@@ -45,13 +45,6 @@ struct Preparation: Sendable {
     /// Who the entries are by, and in which zone.
     var user: UInt32 = 0
     var zone: ZonePlace?
-    /// Numbers must be assigned, or parts written, which only the committer can.
-    var needsCommitter = false
-    /// Whether parts went through the sink.
-    var hasParts = false
-    /// What is to be prepared in its place, once the parts were taken back: the same without items
-    /// that were found to fail only when others had been written that rely on them.
-    var again: RecordBatch?
     /// What it adds to a database that has a quota.
     var charge: QuotaCharge?
 
@@ -96,13 +89,13 @@ extension CommitBuffer {
 
 /// A commit that is part of the store: what was prepared and where it lies.
 struct Committed: Sendable {
-    var preparation: Preparation
+    var draft: Draft
     /// Where the commit, or the last part of a long one, begins; nil: nothing was written.
     var start: JournalOffset?
 }
 
 /// Who prepares a commit, and within which limits.
-struct PreparingRole: Sendable {
+struct PreparationContext: Sendable {
     /// Where the journal stands before the group being filled, and its chain there. Known to the
     /// committer alone.
     var position: (offset: JournalOffset, chain: UInt64)?
@@ -116,41 +109,66 @@ struct PreparingRole: Sendable {
     var staged: [UInt32: Int] = [:]
 
     /// Assigns nothing and writes nothing.
-    static let readOnly = PreparingRole(position: nil, now: 0, payloadLimit: 0, partLimit: 0)
+    static let readOnly = PreparationContext(position: nil, now: 0, payloadLimit: 0, partLimit: 0)
 
     /// Only the committer assigns numbers and writes parts.
-    var isCommitter: Bool { position != nil }
+    var isSerial: Bool { position != nil }
 }
 
-/// A part of a long commit that was taken in.
+/// What the committer does for a transaction that is longer than a part.
+enum PartStep {
+    /// Takes in a part of the commit.
+    case append(CommitBuffer)
+    /// Takes back all parts.
+    case takeBack
+}
+
+/// What a step leaves behind.
 struct StagedPart {
-    /// Where it begins.
+    /// Where the part begins.
     var start: JournalOffset
     /// The store with everything staged.
     var reading: StoreReading
 }
 
-/// Takes in a part of a long commit.
-typealias PartSink = (CommitBuffer) throws(StoreError) -> StagedPart
+typealias PartSink = (PartStep) throws(StoreError) -> StagedPart
+
+/// What came of preparing a transaction.
+enum Preparation: Sendable {
+    /// May be committed while its read set holds.
+    case draft(Draft)
+    /// Not everything is in memory, and the view may not wait.
+    case wouldBlock
+    /// Numbers must be assigned, or parts written: nobody else may commit meanwhile.
+    case needsSerial
+    case refused(StoreError)
+
+    /// `body` returns nil where it needs to be serial.
+    init(_ body: () throws(StoreError) -> Draft?) {
+        do throws(StoreError) {
+            self = if let draft = try body() { .draft(draft) } else { .needsSerial }
+        } catch {
+            self = error.wouldBlock ? .wouldBlock : .refused(error)
+        }
+    }
+}
 
 /// Something that becomes one commit: checked once, against a state, knowing nothing of others
 /// that write at the same time.
-protocol CommitRequest: Sendable {
+protocol Transaction: Sendable {
     /// Checks everything, then encodes. The caller's own task does it against the published
     /// state; where that has changed meanwhile, or only the committer can, the committer does it
     /// again, and nothing can come in between. A commit that is longer than a part goes through
     /// `sink`, but for its last part.
     func prepare(
-        _ reading: StoreReading, _ role: PreparingRole, sink: PartSink
-    ) throws(StoreError) -> Preparation
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) -> Preparation
 }
 
-extension CommitRequest {
+extension Transaction {
     /// What the caller's own task prepares, which writes no parts.
-    func prepare(
-        _ reading: StoreReading, _ role: PreparingRole
-    ) throws(StoreError) -> Preparation {
-        try prepare(reading, role) { _ throws(StoreError) in
+    func prepare(_ reading: StoreReading, _ context: PreparationContext) -> Preparation {
+        prepare(reading, context) { _ throws(StoreError) in
             preconditionFailure("only the committer writes parts")
         }
     }
