@@ -16,6 +16,10 @@ import Testing
     @Test(arguments: [
         ("valid/segments", ExitCode.ok, "", "no damage in"),
         (
+            "valid/one-zone", .ok, "",
+            "no damage in 2 entries of 1 commit, 208 B in 1 segment; there is no checkpoint yet"
+        ),
+        (
             "damaged/row-f-torn-tail", .ok,
             "journal-0000000000000000, byte 5864: frame.header checksum; a write was cut off",
             "no damage, but a torn tail, in"

@@ -15,16 +15,17 @@ enum Verify {
         try output.summary(
             result.json,
             text: "\(found(result)) in "
-                + "\(Quantities.count(UInt64(result.entryCount))) entries of "
-                + "\(Quantities.count(UInt64(result.commitCount))) commits, "
-                + "\(Quantities.size(UInt64(result.bytesRead))) in \(result.segmentCount) segments"
+                + "\(Quantities.count(result.entryCount, "entry")) of "
+                + "\(Quantities.count(result.commitCount, "commit")), "
+                + "\(Quantities.size(UInt64(result.bytesRead))) in "
+                + Quantities.count(result.segmentCount, "segment")
                 + (result.hasCheckpoint
                     ? "; \(Quantities.size(UInt64(result.tableBytes))) in "
-                        + "\(result.tableCount) tables of the index"
+                        + "\(Quantities.count(result.tableCount, "table")) of the index"
                     : "; there is no checkpoint yet")
                 + (result.chunkCount > 0
                     ? "; \(Quantities.size(UInt64(result.chunkBytes))) in "
-                        + "\(result.chunkCount) chunks of assets" : ""))
+                        + "\(Quantities.count(result.chunkCount, "chunk")) of assets" : ""))
         return isWhole(result) ? .ok : .differences
     }
 
