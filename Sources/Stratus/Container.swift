@@ -266,7 +266,9 @@ public final class Container: Sendable {
     ///     empty name makes every call fail with `invalidArguments`.
     ///   - device: tells the user's devices apart, by any name.
     public func publicDatabase(as user: String? = nil, device: String? = nil) -> Database {
-        Database(container: self, scope: .public, principal: principal(user), device: device)
+        Database(
+            container: self, scope: .public, principal: principal(user), userName: user ?? "",
+            device: device)
     }
 
     /// The public database, called by the program that opened the container, for moderation and
@@ -274,7 +276,8 @@ public final class Container: Sendable {
     public func publicDatabase(asHost user: String, device: String? = nil) -> Database {
         Database(
             container: self, scope: .public,
-            principal: user.isEmpty ? .unnamed : .host(userID(user)), device: device)
+            principal: user.isEmpty ? .unnamed : .host(userID(user)), userName: user,
+            device: device)
     }
 
     /// The database that belongs to `user`, on one of the user's devices. The names are those of
@@ -282,7 +285,7 @@ public final class Container: Sendable {
     public func privateDatabase(for user: String, device: String? = nil) -> Database {
         Database(
             container: self, scope: .private(owner: userID(user)), principal: principal(user),
-            device: device)
+            userName: user, device: device)
     }
 
     /// Whether `name` is `_` and 32 lower-case hexadecimal digits. Any other name is a plain one.

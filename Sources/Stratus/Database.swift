@@ -8,6 +8,8 @@ public struct Database: Sendable {
     let container: Container
     let scope: DatabaseScope
     let principal: Principal
+    /// The caller's name as the host gave it.
+    let userName: String
     /// Which of the caller's devices asks; nil: the one without a name.
     var device: String?
 
@@ -181,9 +183,10 @@ public struct Database: Sendable {
         let user = try writer()
         try current.check(zoneID)
         return RecordBatch(
-            scope: scope, principal: principal, caller: user, zoneID: zoneID, items: items,
-            isAtomic: isAtomic && canBeAtomic(zoneID), limits: container.limits,
-            environment: container.environment, operation: operation, assets: assets)
+            scope: scope, principal: principal, caller: user, userName: userName,
+            zoneID: zoneID, items: items, isAtomic: isAtomic && canBeAtomic(zoneID),
+            limits: container.limits, environment: container.environment,
+            operation: operation, assets: assets)
     }
 
     /// The default zone and the public database do what they can: `Formats/README.md`, "Batches".

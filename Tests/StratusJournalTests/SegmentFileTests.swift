@@ -140,10 +140,9 @@ struct SegmentFileTests {
         #expect(try read(last, view, .blocking).count == 3_000)
         var log = JournalLog(view, from: .zero, to: session.report.end)
         #expect(throws: JournalError.damaged(damage)) { try log.nextLine() }
-        var verifier = JournalVerifier(session.manifest, in: session.storage)
-        try verifier.run { _, _ in nil }
-        #expect(verifier.findings.first?.damage == damage || harm == .cut)
-        #expect(!verifier.findings.isEmpty)
+        let findings = try session.findings()
+        #expect(findings.first?.damage == damage || harm == .cut)
+        #expect(!findings.isEmpty)
     }
 
     @Test func `a trailer that counts wrongly is found by whoever reads everything`() throws {
@@ -151,9 +150,7 @@ struct SegmentFileTests {
         let manifest = session.committer.withStage { $0.writer.manifest }
         let segment = manifest.segments[0]
         #expect(segment.state == .sealed)
-        var verifier = JournalVerifier(manifest, in: session.storage)
-        try verifier.run { _, _ in nil }
-        #expect(verifier.findings == [])
+        #expect(try session.findings() == [])
         // The trailer's frame, with another number of entries and checksums that hold.
         let end = segment.end.bytes(since: segment.base)
         let place = end - 88
@@ -166,8 +163,6 @@ struct SegmentFileTests {
         disk.overwrite(
             path, at: place,
             with: frame.bytes(at: segment.base.advanced(byBytes: place), salt: segment.salt))
-        verifier = JournalVerifier(manifest, in: session.storage)
-        try verifier.run { _, _ in nil }
-        #expect(verifier.findings.map(\.damage.kind).contains(.trailer))
+        #expect(try session.findings().map(\.damage.kind).contains(.trailer))
     }
 }

@@ -1,5 +1,4 @@
 import Stratus
-import StratusFiles
 import StratusJournal
 import Support
 import Testing
@@ -19,20 +18,12 @@ import Testing
         try await database.save(record)
         try await database.save(note("bare", type: "Bare"))
         try await development.close()
-        try makeProduction(store)
+        // A store of the other environment with the same schema.
+        try store.editManifest {
+            $0.environment = .production
+            $0.set(nil)
+        }
         return try store.open(creating: false, environment: .production)
-    }
-
-    /// A store of the other environment with the same schema.
-    private func makeProduction(_ store: DiskStore) throws {
-        let storage = try LocalStorage(
-            at: "store", .writing(creating: false), on: store.disk.process())
-        var manifest = try #require(try Journal.newestManifest(in: storage))
-        manifest.environment = .production
-        manifest.generation += 1
-        manifest.set(nil)
-        try storage.put(manifest.fileName, manifest.encoded())
-        storage.close()
     }
 
     @Test func `the environment is part of the store, and checked where a caller names one`()

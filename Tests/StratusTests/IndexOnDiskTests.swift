@@ -242,16 +242,12 @@ import Testing
         try await container.checkpoint()
         let before = try await hash(container)
         try await container.close()
-        let storage = try LocalStorage(
-            at: "store", .writing(creating: false), on: store.disk.process())
-        var manifest = try #require(try Journal.newestManifest(in: storage))
-        var checkpoint = try #require(manifest.checkpoint)
-        #expect(checkpoint.state[0] == 1)
-        checkpoint.state[0] = 2
-        manifest.generation += 1
-        manifest.set(checkpoint)
-        try storage.put(manifest.fileName, manifest.encoded())
-        storage.close()
+        try store.editManifest { manifest in
+            var checkpoint = try #require(manifest.checkpoint)
+            #expect(checkpoint.state[0] == 1)
+            checkpoint.state[0] = 2
+            manifest.set(checkpoint)
+        }
         let again = try store.open(creating: false)
         #expect(again.recoveryReport.discardedCheckpoint?.kind == "checkpoint.refused")
         #expect(again.recoveryReport.checkpoint == nil)

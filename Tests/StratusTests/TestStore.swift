@@ -133,6 +133,16 @@ struct DiskStore {
         storage.close()
     }
 
+    /// Puts a changed manifest above the newest one, while the store is closed.
+    func editManifest(_ body: (inout Manifest) throws -> Void) throws {
+        let storage = try LocalStorage(at: "store", .writing(creating: false), on: disk.process())
+        var manifest = try #require(try Journal.newestManifest(in: storage))
+        manifest.generation += 1
+        try body(&manifest)
+        try storage.put(manifest.fileName, manifest.encoded())
+        storage.close()
+    }
+
     func openReadOnly() throws -> Container {
         try Container(reading: LocalStorage(at: "store", .reading, on: disk.process()))
     }

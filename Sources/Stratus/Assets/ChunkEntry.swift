@@ -83,15 +83,9 @@ extension ChunkAddress {
 struct ChunkCommit: Transaction {
     let rows: [ChunkEntry.Row]
 
-    func prepare(
+    func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) -> Preparation {
-        Preparation { () throws(StoreError) in try draft(reading, context) }
-    }
-
-    private func draft(
-        _ reading: StoreReading, _ context: PreparationContext
-    ) throws(StoreError) -> Draft {
+    ) throws(StoreError) -> Draft? {
         var draft = Draft(reading)
         try draft.buffer.add(rows, limit: context.payloadLimit)
         return draft

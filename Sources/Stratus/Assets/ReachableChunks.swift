@@ -99,15 +99,9 @@ struct ReachableChunks {
 struct ReclaimedChunksCommit: Transaction {
     let rows: [ChunkEntry.Row]
 
-    func prepare(
+    func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) -> Preparation {
-        Preparation { () throws(StoreError) in try draft(reading, context) }
-    }
-
-    private func draft(
-        _ reading: StoreReading, _ context: PreparationContext
-    ) throws(StoreError) -> Draft {
+    ) throws(StoreError) -> Draft? {
         var draft = Draft(reading)
         var addresses: [ChunkAddress] = []
         for row in rows where try draft.finds(row, reading) {
@@ -129,15 +123,9 @@ struct ReclaimedChunksCommit: Transaction {
 struct MovedChunksCommit: Transaction {
     let moved: [(old: ChunkEntry.Row, new: ChunkLocation)]
 
-    func prepare(
+    func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) -> Preparation {
-        Preparation { () throws(StoreError) in try draft(reading, context) }
-    }
-
-    private func draft(
-        _ reading: StoreReading, _ context: PreparationContext
-    ) throws(StoreError) -> Draft {
+    ) throws(StoreError) -> Draft? {
         var draft = Draft(reading)
         var rows: [ChunkEntry.Row] = []
         for (old, new) in moved where try draft.finds(old, reading) {

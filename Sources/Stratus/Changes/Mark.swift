@@ -106,14 +106,8 @@ struct MarkEntry: Equatable, Sendable {
 private struct MarkRequest: Transaction {
     let name: String
 
-    func prepare(
+    func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) -> Preparation {
-        Preparation { () throws(StoreError) in try draft(reading, context) }
-    }
-
-    private func draft(
-        _ reading: StoreReading, _ context: PreparationContext
     ) throws(StoreError) -> Draft? {
         var draft = Draft(reading)
         guard let position = context.position else { return nil }

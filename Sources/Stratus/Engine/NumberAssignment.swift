@@ -16,7 +16,7 @@ struct NumberAssignment {
     /// Of the new names, in a preamble.
     private var newLength = 0
     private var newColumns: [Schema.Column: FieldKind] = [:]
-    /// Whether a number is missing, or a field has no kind yet, which nobody assigned.
+    /// Whether a number, or the kind of a field, is missing and the context may not assign it.
     private(set) var isIncomplete = false
 
     init(
@@ -29,8 +29,8 @@ struct NumberAssignment {
         addition = SchemaAddition(firstNumber: UInt32(reading.schema.names.count))
     }
 
-    /// Nil where there is none; so are the others.
-    mutating func user(_ user: UserID) throws(StoreError) -> UInt32? {
+    /// Of a user that the host gave as `name`. Nil where there is none; so are the others.
+    mutating func user(_ user: UserID, name: String = "") throws(StoreError) -> UInt32? {
         if let number = try reading.user(user) { return number }
         if let new = newUsers.first(where: { $0.bits == user.bits }) { return new.number }
         guard context.isSerial else {
@@ -38,15 +38,16 @@ struct NumberAssignment {
             return nil
         }
         let number = reading.userCount + 1 + UInt32(newUsers.count)
-        newUsers.append(UserEntry(number: number, user: user, created: context.now / 1000))
+        newUsers.append(
+            UserEntry(number: number, user: user, name: name, created: context.now / 1000))
         return number
     }
 
     /// The numbers of the caller and of the database.
     mutating func caller(
-        _ caller: UserID, in scope: DatabaseScope
+        _ caller: UserID, name: String, in scope: DatabaseScope
     ) throws(StoreError) -> (user: UInt32?, database: UInt32?) {
-        let number = try user(caller)
+        let number = try user(caller, name: name)
         guard case .private(let owner) = scope else { return (number, 0) }
         return (number, owner == caller ? number : try user(owner))
     }

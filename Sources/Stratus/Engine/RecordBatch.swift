@@ -10,6 +10,8 @@ struct RecordBatch: RecordedTransaction {
     let principal: Principal
     /// The user whose name the changes bear.
     let caller: UserID
+    /// That user's name as the host gave it.
+    let userName: String
     let zoneID: RecordZone.ID
     let items: [Item]
     /// Whether one item's failure is that of all.
@@ -67,7 +69,7 @@ struct RecordBatch: RecordedTransaction {
             return .needsSerial
         }
         var numbers = NumberAssignment(reading, context, environment)
-        let (user, database) = try numbers.caller(caller, in: scope)
+        let (user, database) = try numbers.caller(caller, name: userName, in: scope)
         let zone = try numbers.zone(zoneID, in: database, &draft)
         guard let user, let zone else { return .needsSerial }
         draft.user = user

@@ -181,29 +181,27 @@ struct StoreReading: Sendable {
     /// What the entry of a user says; nil where there is no user of that number.
     func userEntry(_ number: UInt32) throws(StoreError) -> UserEntry? {
         guard let value = try value(.userNumber(number)) else { return nil }
-        let entry: JournalEntry
-        do {
-            entry = try view.entry(at: JournalOffset(rawValue: value.stamp), mode)
-        } catch {
-            throw StoreError(translating: error)
-        }
-        guard let user = entry.withPayload({ try? UserEntry($0) }) else {
-            throw StoreError.damaged(entry)
-        }
-        return user
+        return try payload(at: JournalOffset(rawValue: value.stamp)) { try UserEntry($0) }
     }
 
     func zoneEntry(_ place: ZonePlace) throws(StoreError) -> ZoneEntry {
+        try payload(at: place.offset) { try ZoneEntry($0) }
+    }
+
+    /// The payload of the entry at `offset`; that it cannot be decoded is damage there.
+    private func payload<Payload>(
+        at offset: JournalOffset, _ decode: (Span<UInt8>) throws -> Payload
+    ) throws(StoreError) -> Payload {
         let entry: JournalEntry
         do {
-            entry = try store.staged?.entry(at: place.offset) ?? view.entry(at: place.offset, mode)
+            entry = try store.staged?.entry(at: offset) ?? view.entry(at: offset, mode)
         } catch {
             throw StoreError(translating: error)
         }
-        guard let zone = entry.withPayload({ try? ZoneEntry($0) }) else {
+        guard let payload = entry.withPayload({ try? decode($0) }) else {
             throw StoreError.damaged(entry)
         }
-        return zone
+        return payload
     }
 
     /// The record at `place`, which was found by its name. Damage names the record.

@@ -139,37 +139,37 @@ enum Preparation: Sendable {
     case draft(Draft)
     /// Not everything is in memory, and the view may not wait.
     case wouldBlock
-    /// Numbers must be assigned, or parts written: nobody else may commit meanwhile.
+    /// Numbers must be assigned, or parts written, while no other commit is made.
     case needsSerial
     case refused(StoreError)
-
-    /// `body` returns nil where it needs to be serial.
-    init(_ body: () throws(StoreError) -> Draft?) {
-        do throws(StoreError) {
-            self = if let draft = try body() { .draft(draft) } else { .needsSerial }
-        } catch {
-            self = error.wouldBlock ? .wouldBlock : .refused(error)
-        }
-    }
 }
 
 /// Something that becomes one commit: checked once, against a state, knowing nothing of others
 /// that write at the same time.
 protocol Transaction: Sendable {
-    /// Checks everything, then encodes. The caller's own task does it against the published
-    /// state; where that has changed meanwhile, or only the committer can, the committer does it
-    /// again, and nothing can come in between. A commit that is longer than a part goes through
-    /// `sink`, but for its last part.
-    func prepare(
+    /// Checks everything, then encodes. A commit that is longer than a part goes through `sink`,
+    /// but for its last part. Returns nil where that needs a serial context: numbers must be
+    /// assigned or parts written.
+    func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) -> Preparation
+    ) throws(StoreError) -> Draft?
 }
 
 extension Transaction {
-    /// What the caller's own task prepares, which writes no parts.
-    func prepare(_ reading: StoreReading, _ context: PreparationContext) -> Preparation {
-        prepare(reading, context) { _ throws(StoreError) in
+    /// The caller's own task does it against the published state, without a sink, since it writes
+    /// no parts; where that state has changed meanwhile, or only the committer can, the committer
+    /// does it again, and nothing can come in between.
+    func prepare(
+        _ reading: StoreReading, _ context: PreparationContext,
+        sink: PartSink = { _ throws(StoreError) in
             preconditionFailure("only the committer writes parts")
+        }
+    ) -> Preparation {
+        do throws(StoreError) {
+            guard let draft = try draft(reading, context, sink: sink) else { return .needsSerial }
+            return .draft(draft)
+        } catch {
+            return error.wouldBlock ? .wouldBlock : .refused(error)
         }
     }
 }

@@ -171,14 +171,8 @@ protocol RecordedTransaction: Transaction {
 
 extension RecordedTransaction {
     /// An operation is done once: `Formats/README.md`, "Operations".
-    func prepare(
+    func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) -> Preparation {
-        Preparation { () throws(StoreError) in try draft(reading, context, sink) }
-    }
-
-    private func draft(
-        _ reading: StoreReading, _ context: PreparationContext, _ sink: PartSink
     ) throws(StoreError) -> Draft? {
         guard let operation else { return try draftItems(reading, context, sink: sink) }
         let zone = try reading.livingZone(zoneID, in: scope)

@@ -73,6 +73,7 @@ extension Database {
         try batch.limits?.enter(scope, batch.zoneID)
         defer { batch.limits?.leave(scope, batch.zoneID) }
         let committed = try await container.engine().commit(batch)
+        // As Container.read, but on this hot path nothing is allocated for waiting.
         let reading = container.reading
         do throws(StoreError) {
             return try batch.outcomes(of: committed, reading)

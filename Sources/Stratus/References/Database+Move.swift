@@ -39,17 +39,11 @@ extension Database {
         let operation = try OperationLabel(operationID, nil, device: nil)?.request(
             moving: ids, to: destination, in: scope, secret: container.reading.identity.secret)
         let batch = MoveBatch(
-            scope: scope, caller: user, ids: ids, source: source, destination: destination,
-            limits: limits, operation: operation)
+            scope: scope, caller: user, userName: userName, ids: ids, source: source,
+            destination: destination, limits: limits, operation: operation)
         let committed = try await container.engine().commit(batch)
-        let reading = container.reading
-        do throws(StoreError) {
-            return try batch.records(of: committed, reading)
-        } catch {
-            guard error.wouldBlock else { throw error }
-        }
-        return try await container.threads.run {
-            try batch.records(of: committed, reading.waiting)
+        return try await container.read { reading throws(StoreError) in
+            try batch.records(of: committed, reading)
         }
     }
 }

@@ -8,6 +8,8 @@ internal import StratusJournal
 struct MoveBatch: RecordedTransaction {
     let scope: DatabaseScope
     let caller: UserID
+    /// The caller's name as the host gave it.
+    let userName: String
     let ids: [Record.ID]
     let source: RecordZone.ID
     let destination: RecordZone.ID
@@ -22,7 +24,7 @@ struct MoveBatch: RecordedTransaction {
     ) throws(StoreError) -> Draft? {
         var draft = Draft(reading)
         var numbers = NumberAssignment(reading, context)
-        let (user, database) = try numbers.caller(caller, in: scope)
+        let (user, database) = try numbers.caller(caller, name: userName, in: scope)
         let old = try numbers.zone(source, in: database, &draft)
         let new = try numbers.zone(destination, in: database, &draft)
         guard let user, let old, let new else { return nil }

@@ -1,14 +1,8 @@
 internal import StratusBytes
 
 /// A user as the store knows one: 128 bits, written as `_` and 32 hexadecimal digits.
-struct UserID: Sendable {
+struct UserID: Hashable, Sendable {
     var bits: Hash128
-    /// The name that the host gave; empty where it gave a record name or one that is longer than a
-    /// store keeps, and for a user that was found in the store.
-    private(set) var hostName = ""
-
-    /// Of a name that a store keeps, in bytes.
-    static let hostNameLimit = 255
 
     /// The user of that record name, or the one that `name` stands for: any other name is accepted,
     /// and always stands for the same user in stores with the same seed.
@@ -22,7 +16,6 @@ struct UserID: Sendable {
         writer.text(name)
         let hash = SHA256.hash(writer.bytes).span
         bits = Hash128(high: hash.uint64(at: 0), low: hash.uint64(at: 8))
-        if name.utf8.count <= Self.hostNameLimit { hostName = name }
     }
 
     init(bits: Hash128) { self.bits = bits }
@@ -36,7 +29,8 @@ struct UserID: Sendable {
 
     var recordName: String { "_" + Hex.encode(bits.high) + Hex.encode(bits.low) }
 
-    private static func bits(of name: String) -> Hash128? {
+    /// The bits that a name gives by itself: 33 bytes that read as a record name.
+    fileprivate static func bits(of name: String) -> Hash128? {
         guard name.utf8.count == 33, name.utf8.first == UInt8(ascii: "_"),
             let bytes = Hex.decode(String(decoding: name.utf8.dropFirst(), as: UTF8.self)),
             bytes.count == 16
@@ -47,12 +41,6 @@ struct UserID: Sendable {
     }
 }
 
-extension UserID: Hashable {
-    static func == (left: UserID, right: UserID) -> Bool { left.bits == right.bits }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(bits) }
-}
-
 /// The entry of a user: `Formats/Record.md`, "User".
 struct UserEntry: Equatable, Sendable {
     /// From 1 on; the number of the user's private database too. 0 is the public database.
@@ -60,8 +48,11 @@ struct UserEntry: Equatable, Sendable {
     var bits: Hash128
     /// When the user was first used, in milliseconds since 1970.
     var created: Int64
-    /// As of ``UserID/hostName``.
+    /// What the host calls the user; empty where that is a record name, or too long to be kept.
     var hostName: String
+
+    /// Of a host name that is kept, in bytes.
+    static let hostNameLimit = 255
 
     func write(to writer: inout ByteWriter) {
         writer.varint(number)
@@ -70,11 +61,13 @@ struct UserEntry: Equatable, Sendable {
         writer.countedText(hostName)
     }
 
-    init(number: UInt32, user: UserID, created: Int64) {
+    /// Of a user that the host gave as `name`.
+    init(number: UInt32, user: UserID, name: String, created: Int64) {
         self.number = number
         bits = user.bits
         self.created = created
-        hostName = user.hostName
+        let isKept = name.utf8.count <= Self.hostNameLimit && UserID.bits(of: name) == nil
+        hostName = isKept ? name : ""
     }
 
     init(_ bytes: Span<UInt8>) throws(FormatError) {
@@ -84,7 +77,7 @@ struct UserEntry: Equatable, Sendable {
         created = try cursor.signedVarint(bytes)
         guard number > 0, number < 1 << 31 else { throw .value("number") }
         guard created.magnitude < 1 << 53 else { throw .value("created") }
-        hostName = try cursor.text(bytes, upTo: UserID.hostNameLimit)
+        hostName = try cursor.text(bytes, upTo: Self.hostNameLimit)
         try ExtensionBlock.end(bytes, &cursor)
     }
 }

@@ -46,7 +46,7 @@ extension Database {
         let user = try writer()
         try container.limits?.admit(user)
         try current.check(id)
-        let batch = ZoneBatch(scope: scope, caller: user, items: [item])
+        let batch = ZoneBatch(scope: scope, userName: userName, items: [item])
         let committed = try await container.engine().commit(batch)
         if case .failed(let error)? = committed.draft.results.first { throw error }
     }

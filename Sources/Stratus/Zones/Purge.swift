@@ -15,14 +15,8 @@ extension Container {
 private struct Purge: Transaction {
     let owner: UserID
 
-    func prepare(
+    func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) -> Preparation {
-        Preparation { () throws(StoreError) in try draft(reading, context, sink) }
-    }
-
-    private func draft(
-        _ reading: StoreReading, _ context: PreparationContext, _ sink: PartSink
     ) throws(StoreError) -> Draft? {
         var draft = Draft(reading)
         // Nobody else can be sure that no zone is made meanwhile.

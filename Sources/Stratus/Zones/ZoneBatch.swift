@@ -9,24 +9,19 @@ struct ZoneBatch: Transaction {
     }
 
     let scope: DatabaseScope
-    let caller: UserID
+    /// The owner's name as the host gave it.
+    let userName: String
     let items: [Item]
 
-    func prepare(
+    func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) -> Preparation {
-        Preparation { () throws(StoreError) in try draft(reading, context) }
-    }
-
-    private func draft(
-        _ reading: StoreReading, _ context: PreparationContext
     ) throws(StoreError) -> Draft? {
         var draft = Draft(reading)
         guard case .private(let owner) = scope else {
             throw StoreError(.badDatabase, "the public database has the default zone only")
         }
         var numbers = NumberAssignment(reading, context)
-        guard let database = try numbers.user(owner) else { return nil }
+        guard let database = try numbers.user(owner, name: userName) else { return nil }
         try numbers.write(to: &draft)
         var number = reading.zoneCount
         for item in items {

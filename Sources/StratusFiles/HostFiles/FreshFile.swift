@@ -15,9 +15,7 @@ package final class FreshFile: Sendable {
         let end = try bounds.end(
             of: Array(path.utf8), followsLast: false, outside: store, on: system)
         if (try? end.folder.status(end.name)) != nil { throw SystemError(.exists, in: "open") }
-        // What was opened by its path alone cannot be synced.
-        let folder = try end.folder.folder([UInt8(ascii: ".")])
-        try self.init(in: folder, end.name, length: length, permissions: 0o600)
+        try self.init(at: end, length: length, permissions: 0o600)
     }
 
     /// Begins a file that is to be named `path`, or to take the place of the file there: of that it
@@ -26,36 +24,23 @@ package final class FreshFile: Sendable {
     package convenience init?(
         replacing path: String, on system: any FileSystem
     ) {
-        guard let (folder, name) = try? Self.split(path, on: system) else { return nil }
-        let old = try? folder.status(name)
-        if let old, old.kind != .file { return nil }
         do throws(SystemError) {
-            try self.init(in: folder, name, length: 0, permissions: 0o666)
+            let end = try PathEnd(Array(path.utf8), followsLast: false, on: system)
+            let old = try? end.folder.status(end.name)
+            if let old, old.kind != .file { return nil }
+            try self.init(at: end, length: 0, permissions: 0o666)
             if let old { try file.open.setPermissions(old.permissions & 0o777) }
         } catch {
             return nil
         }
     }
 
-    private init(
-        in folder: OpenFolder, _ name: [UInt8], length: Int, permissions: UInt32
-    ) throws(SystemError) {
-        self.folder = folder
-        self.name = name
+    private init(at end: PathEnd, length: Int, permissions: UInt32) throws(SystemError) {
+        // What was opened by its path alone cannot be synced.
+        folder = try end.folder.folder([UInt8(ascii: ".")])
+        name = end.name
         file = try UnnamedFile(in: folder, permissions: permissions)
         content = NewFile(file.open, length: length, .kept)
-    }
-
-    private static func split(
-        _ path: String, on system: any FileSystem
-    ) throws(SystemError) -> (OpenFolder, [UInt8]) {
-        let parts = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        let name = String(parts.map { path[path.utf8.index(after: $0)...] } ?? path[...])
-        guard !name.isEmpty, name != ".", name != ".." else {
-            throw SystemError(.notFound, in: "open")
-        }
-        let folder = parts.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        return (try OpenFolder(at: folder, on: system), Array(name.utf8))
     }
 
     /// Writes `pieces` one after the other from `position` on. Several threads may.

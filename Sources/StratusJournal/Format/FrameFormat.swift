@@ -9,8 +9,9 @@ package enum FrameFormat {
     static let payloadChecksum = 8
     static let length = 16
     static let ordinal = 20
-    /// Only an entry flagged last has it: its content begins 8 bytes later.
+    /// Only an entry flagged last has it: its content begins as many bytes later.
     static let time = 24
+    static let timeLength = 8
     static let lastFlag: UInt32 = 1 << 31
 
     // Of the content.
@@ -22,7 +23,7 @@ package enum FrameFormat {
     private static let contentHeaderLength = 16
 
     /// Where the content begins in a frame.
-    static func content(isLast: Bool) -> Int { isLast ? 32 : 24 }
+    static func content(isLast: Bool) -> Int { isLast ? time + timeLength : time }
 
     /// Everything before the payload, in bytes: of an entry that is not flagged last, and the
     /// most.

@@ -31,7 +31,7 @@ package struct CommitBuffer: Sendable {
 
     /// The bytes this commit takes in a group, with its time.
     package var lengthInBytes: Int {
-        isEmpty ? 0 : frames.count + FrameFormat.content(isLast: true) - FrameFormat.time
+        isEmpty ? 0 : frames.count + FrameFormat.timeLength
     }
 
     /// Adds an entry; `payload` writes it. Fails with `.length` where it is too long.
