@@ -16,7 +16,7 @@ struct NumberAssignment {
     /// Of the new names, in a preamble.
     private var newLength = 0
     private var newColumns: [Schema.Column: FieldKind] = [:]
-    /// Whether a number is missing, or a field has no kind yet, which nobody assigned.
+    /// Whether a number, or the kind of a field, is missing: only a serial preparation assigns it.
     private(set) var isIncomplete = false
 
     init(
