@@ -93,7 +93,7 @@ public struct IndexStatistics: Hashable, Sendable {
         /// `records`, `feed`, `types`, `zones`, …; one that this version does not know has its
         /// number.
         public var name: String
-        /// Versions that nobody needs any more included.
+        /// Includes versions that no reader needs any more.
         public var entries: Int
         /// What the entries take on disk, in bytes.
         public var bytes: Int
@@ -105,7 +105,7 @@ public struct IndexStatistics: Hashable, Sendable {
         public var level: Int
         /// How many files it has.
         public var tables: Int
-        /// Versions that nobody needs any more included.
+        /// Includes versions that no reader needs any more.
         public var entries: Int
         /// Of its files.
         public var bytes: Int

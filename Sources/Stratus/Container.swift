@@ -302,7 +302,7 @@ public final class Container: Sendable {
         return try await threads.run { try follower.refresh() }
     }
 
-    /// Commits what is on its way, and gives up the store. Changes are refused afterwards, with
+    /// Commits what was submitted, and gives up the store. Changes are refused afterwards, with
     /// `operationCancelled` and the cause `closed`; reads go on showing the last state.
     ///
     /// A save whose assets are still being read is refused likewise, as soon as their next bytes
@@ -336,7 +336,7 @@ public final class Container: Sendable {
         }
     }
 
-    /// The newest state, for somebody who may not wait.
+    /// The newest state, for a caller that may not wait for the disk.
     var reading: StoreReading { StoreReading(state, .resident) }
 
     var state: StoreState { published.current }

@@ -6,9 +6,9 @@ extension Database {
     /// Saves one record as ``save(_:savePolicy:operationID:)`` does, and blocks the calling thread
     /// until the record is durable.
     ///
-    /// For threads that may block: where nobody else is saving, the calling thread does all the
-    /// work, which takes little longer than the disk does. Never for tasks: the threads they share
-    /// are as many as there are cores, and a blocked one is lost to all others.
+    /// For threads that may block: where no other thread is saving, the calling thread does all the
+    /// work, which takes little longer than the disk does. Never for tasks: they share as many
+    /// threads as there are cores, and a blocked thread is lost to all other tasks.
     ///
     /// - Throws: ``StoreError`` as ``save(_:savePolicy:operationID:)``, but for
     ///   `operationCancelled`.

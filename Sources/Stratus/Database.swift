@@ -19,8 +19,8 @@ public struct Database: Sendable {
     /// Saves one record and returns it as it is in the store now.
     ///
     /// - Parameter progress: is told how far the record's assets were read.
-    /// - Throws: ``StoreError`` with `serverRecordChanged` and the three records where somebody
-    ///   else saved it since, `zoneNotFound`, `unknownItem` where it was deleted since,
+    /// - Throws: ``StoreError`` with `serverRecordChanged` and the three records where another
+    ///   client saved it since, `zoneNotFound`, `unknownItem` where it was deleted since,
     ///   `permissionFailure` in the public database where another user created it,
     ///   `invalidArguments`, `assetFileNotFound` and `assetFileModified` where the file of an asset
     ///   cannot be read or was changed meanwhile.

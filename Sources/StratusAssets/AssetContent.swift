@@ -8,7 +8,8 @@ package struct AssetContent: Hashable, Sendable {
         package var length: Int
     }
 
-    /// A list of pieces, by what names it: who reads it under another length reads another list.
+    /// A list of pieces, by the piece that names it: the same chunk named with another length is
+    /// another list.
     package struct List: Hashable, Sendable {
         package var piece: Piece
         /// Of the pieces in it.

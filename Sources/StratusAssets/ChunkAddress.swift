@@ -1,7 +1,7 @@
 package import StratusBytes
 
-/// Where chunks count as the same: equal bytes in two domains are two chunks, so that nobody learns
-/// from a save what others have saved.
+/// Where chunks count as the same: equal bytes in two domains are two chunks, so that a user cannot
+/// learn from a save what other users have saved.
 package struct ChunkDomain: Hashable, Sendable {
     package var bits: Hash128
 

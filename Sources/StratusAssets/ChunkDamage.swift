@@ -48,7 +48,7 @@ package struct ChunkDamage: Error, Equatable, Sendable {
 package enum ChunkError: Error, Equatable, Sendable {
     case damaged(ChunkDamage)
     case storage(StorageError)
-    /// Whoever was asked where a chunk lies gave no answer, and knows why.
+    /// The caller's lookup of a chunk's place failed; the caller has kept the reason.
     case refused
     /// Nothing is written any more.
     case closed

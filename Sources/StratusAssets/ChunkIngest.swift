@@ -3,7 +3,7 @@ package import StratusFiles
 
 /// Turns streams of bytes into assets, one after the other: cuts each, has the chunks hashed and
 /// compressed on several threads, and appends those that are not there yet in the order of the
-/// streams. An asset begins while chunks of those before it are still on their way.
+/// streams. An asset begins while chunks of those before it are still being processed.
 ///
 /// What is in memory at a time is bounded by the number of threads, whatever a stream's length,
 /// but for what was added and not taken. Used by one thread at a time.
@@ -17,7 +17,7 @@ package final class ChunkIngest {
         fileprivate let number: Int
     }
 
-    /// Whose chunks are on their way, and whether they are its last.
+    /// The asset whose chunks a piece of work processes, and whether they are its last.
     private struct Step {
         var asset: AssetDraft
         var isLast: Bool
@@ -26,7 +26,7 @@ package final class ChunkIngest {
     private let store: ChunkStore
     private let domain: ChunkDomain
     private let lookup: Lookup
-    /// How many groups of chunks are on their way at once.
+    /// How many groups of chunks are processed at once.
     private let window: Int
     private let pieceLimit: Int
     private var uncut = UncutBytes()
@@ -39,11 +39,11 @@ package final class ChunkIngest {
     private var ended: [Int: AssetDraft] = [:]
     private var endedCount = 0
     private var added: [ChunkAddress: ChunkLocation] = [:]
-    /// What was added before: chunks on their way may not have seen it yet.
+    /// What was added before: chunks being processed may have been looked up before that.
     private var taken: [ChunkAddress: ChunkLocation] = [:]
 
     /// - Parameters:
-    ///   - width: on how many threads chunks are to be on their way.
+    ///   - width: on how many threads chunks are processed.
     ///   - pieceLimit: how many pieces an asset has at most before their list goes into chunks.
     package init(
         into store: ChunkStore, domain: ChunkDomain, on threads: IOThreads, width: Int,

@@ -1,7 +1,7 @@
 internal import StratusBytes
 internal import StratusFiles
 
-// What a collection of chunks that nobody needs does to segments.
+// What a collection of unreferenced chunks does to segments.
 extension ChunkStore {
     /// The numbers of all segments, the oldest first.
     package func segmentNumbers() throws(ChunkError) -> [UInt64] {

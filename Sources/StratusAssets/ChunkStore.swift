@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The chunk segments of one store: chunks are appended to the last one and read from all.
 ///
-/// It knows where it wrote a chunk and nothing else: what chunks there are, and who needs them, the
-/// journal says. What was written and never named there is nobody's.
+/// It knows where it wrote a chunk and nothing else. The journal says which chunks there are, and
+/// which records need them; a chunk that the journal never named is unreferenced.
 package final class ChunkStore: Sendable {
     struct Segment {
         let file: any StorageFile
@@ -47,10 +47,11 @@ package final class ChunkStore: Sendable {
     private let storeID: Hash128
     private let randomness: Randomness
     private let segmentLength: Int
-    /// Held while chunks are written, by those alone who store any.
+    /// Held while chunks are written. Reading does not take it.
     private let state: Mutex<State>
     private let reading = Mutex(OpenSegments())
-    /// One sync at a time: what somebody appended may be on its way in that of another.
+    /// One sync at a time: a file leaves `unsynced` before its sync has ended, and a later caller
+    /// must wait for that end.
     private let syncing = Mutex(())
 
     /// So much is written at once.

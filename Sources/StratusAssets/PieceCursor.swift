@@ -67,9 +67,8 @@ package struct PieceCursor: Sendable {
     /// The same, but for lists that are among `lists`, which are passed over with all that is in
     /// them; the others are added.
     ///
-    /// Lists may name each other so often that an asset of little more than nothing has more
-    /// pieces than anybody can follow. Who wants to know what an asset consists of, and not what
-    /// it says, follows each list once.
+    /// Lists may name each other so often that a tiny asset has more pieces than can ever be
+    /// visited. Finding which chunks it consists of takes each list only once.
     package mutating func next(once lists: inout Set<AssetContent.List>) -> Step? {
         while let step = next() {
             if !step.isList || lists.insert(step.list).inserted { return step }

@@ -6,7 +6,7 @@ struct CutBytes: Sendable {
     let cuts: [Range<Int>]
 }
 
-/// The bytes of an asset that are on their way into chunks.
+/// The bytes of an asset that were read and whose chunks were not taken yet.
 struct UncutBytes {
     private var bytes: [UInt8] = []
     /// What was cut of them, from the beginning.

@@ -1,6 +1,7 @@
 internal import CLZ4
 
-/// The door to LZ4: blocks, without a frame around them. Whoever keeps a block keeps its lengths.
+/// The door to LZ4: blocks, without a frame around them. A block does not hold its lengths: the
+/// caller stores them.
 package enum LZ4 {
     /// Longer blocks are refused in both directions, in bytes.
     package static let limit = 1 << 30

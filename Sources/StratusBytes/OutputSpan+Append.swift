@@ -1,4 +1,4 @@
-// Bytes behind those that are there already, in room that nobody has to fill with zeros first.
+// Appends bytes to uninitialised room, which need not be filled with zeros first.
 
 extension OutputSpan<UInt8> {
     /// Appends `source`, for which there must be room.

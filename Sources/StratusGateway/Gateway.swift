@@ -3,8 +3,8 @@ public import Stratus
 
 /// Answers the requests of CloudKit Web Services from a container.
 ///
-/// It has no state of its own beside the container, whose owner opens and closes it. Requests are
-/// answered as they come; who wants one to take effect before another waits for its answer.
+/// It has no state of its own beside the container, whose owner opens and closes it. Requests run
+/// concurrently; a caller that needs one to take effect before another waits for its answer.
 public struct Gateway: Sendable {
     /// What a host may permit beyond the data of users.
     public enum Grant: Hashable, Sendable {

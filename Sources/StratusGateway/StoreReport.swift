@@ -23,7 +23,7 @@ package struct StoreReport: Sendable {
         statistics = try await container.indexStatistics()
     }
 
-    /// Where the store is, is left out where nobody asked for a place.
+    /// Without `path` the report does not say where the store is.
     package func json(path: String? = nil) -> JSONObject {
         var object = JSONObject()
         object.append("path", path.map(JSONValue.string))

@@ -102,7 +102,7 @@ extension OrderedIndex {
 
     /// The number of the table in the file `name`, where that is the name of one.
     package static func number(ofFile name: String) -> UInt64? {
-        // Whoever puts a file with a name from the end of all numbers there takes none from us.
+        // A stray file with a number from the upper half must not use up the numbers below it.
         TableFormat.number(ofFile: name).flatMap { $0 < TableFormat.numberLimit / 2 ? $0 : nil }
     }
 

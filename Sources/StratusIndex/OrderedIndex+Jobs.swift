@@ -34,8 +34,8 @@ extension OrderedIndex {
             [], inputs, points, isOldest: count == runs.count, numbers: numbers, in: store)
     }
 
-    /// Numbers for the tables of a job, which nobody else gets; nil where none are left, which no
-    /// store of our own making comes to.
+    /// Numbers for the tables of a job, which no other job gets; nil when none are left, which
+    /// happens in no store that this code wrote.
     private mutating func reserve(entries: Int) -> Range<UInt64>? {
         let first = nextNumber
         let next = first + UInt64(IndexJob.mostTables(entries: entries))

@@ -98,8 +98,8 @@ import Testing
     private static let width = 400
 
     /// A store in which a record has an asset of so many bytes, all of them one and the same: seven
-    /// chunks in all, six of them lists of which each names the one before 400 times. Whoever saves
-    /// the bytes of a list has stored the list.
+    /// chunks in all, six of them lists of which each names the one before 400 times. Saving the
+    /// bytes of a list as an asset stores the list.
     private static func bomb() async throws -> (files: StoreFiles, length: UInt64) {
         let maker = SampleMaker(seed: 72)
         let database = try maker.open().privateDatabase(for: "alice")

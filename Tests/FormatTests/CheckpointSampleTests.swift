@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: samples)
-    func `whoever reads everything finds what is wrong with a checkpoint`(sample: Sample) throws {
+    func `a full verification finds what is wrong with a checkpoint`(sample: Sample) throws {
         let storage = try SimulatedDisk(holding: sample.files).storage(writing: false)
         let manifest = try #require(try Journal.newestManifest(in: storage))
         var verifier = JournalVerifier(manifest, in: storage)

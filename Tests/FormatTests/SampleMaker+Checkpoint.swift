@@ -4,8 +4,8 @@ import StratusJournal
 import Support
 import Testing
 
-// Stores whose manifest holds a checkpoint. Its state means nothing to anybody, so that the journal
-// is read from its beginning; a reader of the journal alone can begin at the checkpoint.
+// Stores whose manifest holds a checkpoint. No reader knows the format of its state, so that the
+// journal is read from its beginning; a reader of the journal alone can begin at the checkpoint.
 extension SampleMaker {
     static let checkpointFile = Manifest.Checkpoint.filePrefix + "0000000000000001"
 

@@ -355,7 +355,7 @@ extension SampleMaker {
         }
     }
 
-    /// Kinds that nobody knows and everybody may pass over.
+    /// Kinds that no reader knows and every reader may pass over.
     private static func ignorableKinds() async throws -> StoreFiles {
         let maker = SampleMaker(seed: 10)
         let container = try maker.open()

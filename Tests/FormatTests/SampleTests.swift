@@ -132,7 +132,7 @@ import Testing
 extension SampleTests {
     /// See `Formats/samples/README.md`. Nothing else in the package writes samples.
     @Test(.enabled(if: SampleFolder.wanted != nil))
-    func `samples are made where somebody asks for them`() async throws {
+    func `samples are made in the folder that is asked for`() async throws {
         let folder = try #require(SampleFolder.wanted)
         for (name, files) in try await SampleMaker.all() {
             let path = "\(folder)/\(name)"

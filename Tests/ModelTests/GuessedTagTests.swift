@@ -3,7 +3,7 @@ import StratusGateway
 import Support
 import Testing
 
-/// A tag is a place in the journal, and whoever guesses one learns nothing by it.
+/// A tag is a place in the journal; a caller that guesses one learns nothing by it.
 @Suite struct GuessedTagTests {
     private let container: Container
     private let gateway: Gateway
@@ -61,7 +61,7 @@ import Testing
         return tags
     }
 
-    @Test func `guessed tags give nobody a byte of another record`() async throws {
+    @Test func `guessed tags reveal no byte of another record`() async throws {
         var tags = Set(try await fill())
         let first = try #require(tags.min())
         let last = try #require(tags.max())

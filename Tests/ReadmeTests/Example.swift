@@ -10,7 +10,7 @@ func example() async throws {
     note["items"] = ["bread", "milk"]
     note = try await database.save(note)  // durable when it returns
 
-    note["done"] = true  // only what was edited is sent, and never over somebody else's save
+    note["done"] = true  // only what was edited is sent, and never over another client's save
     try await database.save(note)
 
     let changes = try await database.recordZoneChanges(inZoneWith: zone.zoneID, since: nil)
@@ -23,7 +23,7 @@ func snapshots(of container: Container, _ id: Record.ID) throws {
     let database = snapshot.privateDatabase(for: "alice")
     let note = try database.record(for: id)  // without `await`: it may wait for the disk
     let others = try database.records(inZoneWith: id.zoneID, type: note.recordType).records
-    print(others.count, try database.contentHash())  // of the same moment, whoever writes meanwhile
+    print(others.count, try database.contentHash())  // of the same moment, despite later saves
 }
 
 func rules(of database: Database, _ note: Record) async throws {

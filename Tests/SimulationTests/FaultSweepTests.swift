@@ -104,7 +104,7 @@ struct FaultSweepTests {
     }
 
     @Test(arguments: effects, [false, true])
-    func `a call that fails loses nothing and lies to nobody`(
+    func `a call that fails loses nothing, and no answer is false`(
         effect: DiskFault.Effect, lasting: Bool
     ) {
         // A signal at every call would interrupt for ever.

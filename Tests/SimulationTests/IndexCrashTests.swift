@@ -29,7 +29,7 @@ struct IndexCrashTests {
                 let bytes = try file.read(0..<file.length, .blocking)
                 index = try OrderedIndex(description: bytes.span, file: name, in: store)
             }
-            // Nobody names these.
+            // The index does not name these.
             for name in names where name.hasPrefix("index-") && !index.fileNames.contains(name) {
                 _ = try storage.delete(name)
             }

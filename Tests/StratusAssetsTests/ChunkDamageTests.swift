@@ -103,7 +103,7 @@ import Testing
     @Test func `a frame that promises more than a chunk may be is not believed`() throws {
         let (bytes, file, chunks) = try Self.segment()
         let place = chunks[1].1
-        // With right checksums: somebody means it.
+        // With right checksums, as in a forged file.
         for length: UInt32 in [0, 1, 5_001, UInt32(Chunker.most) + 1, .max] {
             var writer = ByteWriter()
             writer.append(bytes)

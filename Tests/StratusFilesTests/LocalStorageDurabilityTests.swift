@@ -5,7 +5,7 @@ import Testing
 struct LocalStorageDurabilityTests {
     /// A process died between making the folder and syncing the one above; the next one found it
     /// there and relied on it.
-    @Test func `the folder of a store is durable, whoever made it`() throws {
+    @Test func `the folder of a store is durable, whichever process made it`() throws {
         let disk = SimulatedDisk()
         let process = disk.process()
         try process.makeDirectory("store")

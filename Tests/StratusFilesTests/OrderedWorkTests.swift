@@ -18,7 +18,7 @@ struct OrderedWorkTests {
         #expect(taken == Array(0..<200))
     }
 
-    @Test func `who waits for another thread does what nobody began`() {
+    @Test func `a thread that waits for another runs work that no thread has begun`() {
         var work = OrderedWork<Bool>(on: IOThreads(count: 1))
         let (isBegun, isOver) = (WakeUp(), WakeUp())
         work.add { _ in true }

@@ -15,7 +15,7 @@ struct BeyondTests {
             + #""fields":{"n":{"value":\#(value)}}}}"#
     }
 
-    @Test func `a zone that is purged says so to whoever follows, until it is made again`()
+    @Test func `the feed reports a purged zone as purged, and saves fail until it is made again`()
         async throws
     {
         let gateway = try await TestGateway()
@@ -88,7 +88,7 @@ struct BeyondTests {
         #expect(unread.body["reason"].text?.hasPrefix("body.zones[0].atToken ") == true)
     }
 
-    @Test func `users are discovered by their names, and nobody by an address`() async throws {
+    @Test func `users are discovered by their names, not by addresses`() async throws {
         let gateway = try await TestGateway()
         let answer = try await gateway.call(
             "users/discover",

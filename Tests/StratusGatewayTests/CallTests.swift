@@ -147,7 +147,7 @@ struct CallTests {
         #expect(page.body["zones"][0]["serverErrorCode"].value == nil)
     }
 
-    @Test func `nobody may read the public database and do nothing else`() async throws {
+    @Test func `an anonymous caller may read the public database and nothing else`() async throws {
         let gateway = try await TestGateway()
         let operation = #"{"operations":[{"operationType":"create","record":{"recordType":"T"}}]}"#
         for (call, body) in [

@@ -3,7 +3,7 @@ import StratusGateway
 import Testing
 
 /// records/modify: what each operation does to a record that is there, that is not, and that
-/// somebody else changed.
+/// another client changed.
 struct ModifyRecordsTests {
     /// An operation on the record `r`.
     private func operation(
@@ -48,7 +48,7 @@ struct ModifyRecordsTests {
         ("replace", "CONFLICT"), ("forceReplace", "b"), ("delete", "CONFLICT"),
         ("forceDelete", "gone"), ("save", "CONFLICT"),
     ])
-    func `an operation on a record that somebody else changed`(
+    func `an operation on a record that another client changed`(
         kind: String, expected: String
     ) async throws {
         let gateway = try await TestGateway()

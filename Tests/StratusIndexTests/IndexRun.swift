@@ -10,7 +10,7 @@ struct IndexRun {
     var model = IndexModel()
     let storage: any Storage
     private var generator: SeededGenerator
-    /// The stamp of the last change, and whether somebody may look at the state behind it.
+    /// The stamp of the last change, and whether a reader may read the state behind it.
     private var head: UInt64 = 1
     private var isObserved = false
     private var held: [UInt64] = []

@@ -185,7 +185,7 @@ struct CheckpointTests {
         let again = try store.open()
         #expect(again.report.discardedCheckpoint == nil)
         #expect(again.recovered == session.recovered)
-        // Whoever reads along decides the same.
+        // A reader that follows the store decides the same.
         var follower = try TestFollower(TestStore(on: damaged, preamble: [1, 2]))
         try follower.follow()
         #expect(follower.reader.report.discardedCheckpoint?.kind == .checkpoint(fault.reason))

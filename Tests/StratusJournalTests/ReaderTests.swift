@@ -66,13 +66,13 @@ struct ReaderTests {
         #expect(follower.commits.map(\.number) == [1, 3])
     }
 
-    @Test func `whoever read what a power loss took is told that history has changed`() throws {
+    @Test func `a reader of what a power loss took is told that history has changed`() throws {
         var lazy = store
         lazy.durability = .none
         try lazy.write([commit(1)]).committer.close()
         let session = try lazy.write([commit(2), commit(3)])
         session.kill()
-        // Nobody writes, so that all of it belongs to the store.
+        // There is no writer, so that all of it belongs to the store.
         let storage = try LocalStorage(at: TestStore.directory, .reading, on: disk.process())
         let manifest = try #require(try Journal.newestManifest(in: storage))
         var reader = JournalReader(manifest, in: storage, fold: ModelFold(preamble: [4]))

@@ -145,7 +145,7 @@ struct SegmentFileTests {
         #expect(!findings.isEmpty)
     }
 
-    @Test func `a trailer that counts wrongly is found by whoever reads everything`() throws {
+    @Test func `a trailer with wrong counts is found by a full verification`() throws {
         let session = try session(commits: 9)
         let manifest = session.committer.withStage { $0.writer.manifest }
         let segment = manifest.segments[0]

@@ -29,7 +29,7 @@ import Testing
 
     // Inlined, these crash the compiler as it optimises.
 
-    /// Takes away, in four ways, what nobody has then but for two of the assets.
+    /// Removes assets from records in four ways. Two of the assets stay referenced elsewhere.
     @inline(never)
     private static func change(_ container: Container, _ database: Database) async throws {
         let other = RecordZone.ID(zoneName: "other")
@@ -85,7 +85,7 @@ import Testing
         record = try await database.save(record)
         record["a"] = Self.asset(3)
         record = try await database.save(record)
-        // The second version nobody sees.
+        // No snapshot sees the second version.
         let lost1 = try await container.collectAssets().reclaimedChunks
         #expect(lost1 == 1)
         let old = try await before.record(for: noteID("a")).bytes("a")

@@ -70,7 +70,7 @@ import Testing
 
     // MARK: Readers
 
-    /// What somebody holds on to in a reading process.
+    /// What a reading process holds.
     private final class Held {
         var snapshot: Snapshot?
         var chunks: AssetChunks.AsyncIterator?

@@ -80,7 +80,7 @@ import Testing
         let other = try await Self.save([("a", receipt)], database, in: .default)
         #expect(other[0].code == .assetNotAvailable)
         #expect(await failure { try await database.record(for: noteID("b")) }.code == .unknownItem)
-        // Nor does a record of the same ID have it, in the database of somebody else.
+        // A record of the same ID in the database of another user does not have it either.
         let bob = container.privateDatabase(for: "bob")
         try await bob.save(RecordZone(zoneID: notes))
         let stolen = try await Self.save([("a", receipt)], bob)

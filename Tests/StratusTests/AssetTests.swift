@@ -114,7 +114,7 @@ import Testing
         #expect(atomic.saveResults[noteID("good")]?.code == .batchRequestFailed)
     }
 
-    @Test func `of a file that somebody looked at no other is saved in its place`() async throws {
+    @Test func `a file that replaced the listed one is not saved in its place`() async throws {
         let (_, database) = try await makeDatabase()
         let folder = try TemporaryFolder()
         let path = try folder.file("f", noise(20_000, seed: 9))

@@ -143,7 +143,7 @@ import Testing
     }
 
     /// Nothing tells the engine's thread of a commit that it did not make, but for the first one.
-    @Test func `what a thread has saved a reader sees soon, though nobody saves again`()
+    @Test func `a reader soon sees what a thread has saved, without another save`()
         async throws
     {
         let store = DiskStore()
@@ -190,7 +190,7 @@ import Testing
         while !storage.isWaiting { await Task.yield() }
         let others = Task { try await onThreads(15) { save("r\($0)") } }
         while container.queueDepth < 15 { await Task.yield() }
-        // Nobody who reads waits for the sync, nor sees what is not durable.
+        // Readers do not wait for the sync, nor see what is not durable.
         #expect(try await database.record(for: noteID("there")).recordID == noteID("there"))
         #expect(try await database.names() == ["there"])
         #expect(storage.isWaiting)

@@ -137,7 +137,7 @@ import Testing
         #expect(result.saveResults[noteID("m")]?.code == .batchRequestFailed)
     }
 
-    @Test func `whoever would be free to go but for a conflict is innocent of it`() async throws {
+    @Test func `a deletion stopped only by a child's conflict has no own error`() async throws {
         let (_, database) = try await makeDatabase()
         try await database.saveAll([note("p"), note("q"), child("c", of: "p")])
         var held = try await database.record(for: noteID("c"))

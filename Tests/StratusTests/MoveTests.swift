@@ -197,7 +197,7 @@ import Testing
         try await database.moveRecords([last.recordID], to: notes)
         let stranger = try await conflict(database, under: other.recordChangeTag, in: notes)
         #expect(stranger.code == .serverRecordChanged && stranger.ancestorRecord == nil)
-        // Nobody may read what a zone held that is gone.
+        // What a deleted zone held may not be read.
         try await database.deleteRecordZone(withID: Self.archive)
         let gone = try await conflict(database, under: moved[0].recordChangeTag, in: notes)
         #expect(gone.code == .serverRecordChanged && gone.ancestorRecord == nil)

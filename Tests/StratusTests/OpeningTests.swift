@@ -13,7 +13,7 @@ import Testing
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    @Test func `there is no store where nobody made one`() async throws {
+    @Test func `a path where no store was made cannot be opened`() async throws {
         let missing = await failure { try await Container.open(at: self.path) }
         #expect(missing.code == .badContainer)
         try FileManager.default.createDirectory(

@@ -59,7 +59,7 @@ import Testing
         #expect(since.modified == [] && since.deleted == [])
     }
 
-    @Test func `a repeat gives what was saved then, not what somebody made of it since`()
+    @Test func `a repeat gives what was saved then, not what was saved since`()
         async throws
     {
         let (_, database) = try await makeDatabase()

@@ -18,7 +18,7 @@ import Testing
         #expect((page.cursor == nil) == (limit >= 250))
     }
 
-    @Test func `a type that nobody saved has no records, a zone that nobody saved is an error`()
+    @Test func `a type that was never saved has no records, a zone never saved is an error`()
         async throws
     {
         let (_, database) = try await makeDatabase()

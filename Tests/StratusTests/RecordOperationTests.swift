@@ -154,7 +154,7 @@ import Testing
         for index in [0, 1, 3, 4] { #expect(names[index] == noteID("r\(index)", in: zones[index])) }
     }
 
-    @Test func `a zone comes with the token of whoever has seen all of it`() async throws {
+    @Test func `a zone comes with the token of a reader that has seen all of it`() async throws {
         let (_, database) = try await makeDatabase()
         try await database.save(note("a"))
         let zones = try await database.zonesWithTokens()

@@ -123,7 +123,8 @@ import Testing
         try await container.close()
     }
 
-    /// Each item of an atomic batch that is wrong itself has its own error, whoever prepared it.
+    /// Each item of an atomic batch that is wrong itself has its own error, whether the caller or
+    /// the committer prepared the batch.
     @Test(arguments: [false, true])
     func `two wrong items of an atomic batch say what is wrong with each`(isKnown: Bool)
         async throws

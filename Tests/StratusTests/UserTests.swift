@@ -42,7 +42,7 @@ struct UserTests {
         #expect(try await bobs.records(for: [id])[id]?.code == nil)
     }
 
-    @Test func `a user adds fields to their own record, and nobody else does`() async throws {
+    @Test func `a user adds fields to their own record, and no other user can`() async throws {
         let container = try Container.inMemory()
         let id = container.userRecordID(for: "alice")
         let alices = container.publicDatabase(as: "alice")
@@ -113,7 +113,7 @@ struct UserTests {
         #expect(try await database.record(for: record.recordID)["nickname"] == "Al")
     }
 
-    @Test func `nobody makes a record for somebody else, nor one that only looks like it`()
+    @Test func `a user cannot make the record of another user, nor one that only looks like it`()
         async throws
     {
         let (container, database) = try await makeDatabase()

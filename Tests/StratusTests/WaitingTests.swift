@@ -6,7 +6,7 @@ import Synchronization
 import Support
 import Testing
 
-/// Who waits for the disk, and what stays there while somebody does.
+/// Which threads wait for the disk, and which files stay while one does.
 @Suite struct WaitingTests {
     /// Whether this is done by a task that asked the store for something: such a task runs on the
     /// cooperative pool. The store's own threads run no task.
@@ -75,7 +75,7 @@ import Testing
         var isOpen = false
     }
 
-    @Test func `a table stays while somebody is about to read it, though it was merged away`()
+    @Test func `a table stays while a reader is about to read it, though it was merged away`()
         async throws
     {
         let storage = WatchedStorage()
@@ -112,7 +112,7 @@ import Testing
         #expect(try storage.list().contains(table))
         gate.withLock { $0.isOpen = true }
         #expect(try await reader.value["number"] == 1)
-        // Nobody reads it any more.
+        // It has no reader any more.
         for number in 0..<3 {
             try await database.save(note("later\(number)"))
             try await container.checkpoint()

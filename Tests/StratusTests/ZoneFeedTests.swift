@@ -49,7 +49,7 @@ import Testing
     }
 
     // C63, C68.
-    @Test func `a deletion comes with the type, to whoever has a token`() async throws {
+    @Test func `a deletion comes with the type, to every reader with a token`() async throws {
         let (_, database) = try await makeDatabase()
         try await database.saveAll([note("a"), note("b", type: "Page")])
         let token = try await FollowedChanges(of: database).token
@@ -306,7 +306,7 @@ import Testing
     }
 
     // C57.
-    @Test func `a deletion comes to whoever has a token, one made again is a modification`()
+    @Test func `a deletion comes to a reader with a token, a zone made again is a modification`()
         async throws
     {
         let (_, database) = try await makeDatabase()

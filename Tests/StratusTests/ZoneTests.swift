@@ -130,7 +130,7 @@ import Testing
         #expect(record.code == .zoneNotFound)
     }
 
-    @Test func `nobody in particular reads the public database and does not write`() async throws {
+    @Test func `an anonymous caller reads the public database and does not write`() async throws {
         let container = try Container.inMemory()
         let id = noteID("a", in: .default)
         try await container.publicDatabase(as: "alice").save(note("a", ["field": 1], in: .default))

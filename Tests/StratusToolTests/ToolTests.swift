@@ -30,7 +30,7 @@ struct ToolTests {
         #expect(capture.messages == "stratus: another writer has it\n")
     }
 
-    @Test func `an error nobody foresaw is internal`() async throws {
+    @Test func `an unforeseen error is internal`() async throws {
         let capture = Capture()
         let code = try await run("info s", capture) { _, _ in throw Unforeseen() }
         #expect(code == .internal)

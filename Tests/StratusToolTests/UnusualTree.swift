@@ -71,7 +71,7 @@ final class UnusualTree {
         }
     }
 
-    /// What nobody may read root alone can be asked to bring in.
+    /// Only root can import a folder that no user may read.
     private func closed() throws {
         let name = Array("closed".utf8)
         try writer.folder([]).makeFolder(name)

@@ -44,7 +44,7 @@ int64_t clinux_random(void *bytes, size_t count);
 /// mallopt(3) with M_MMAP_THRESHOLD and M_TRIM_THRESHOLD.
 void clinux_set_heap(int mapped, int kept);
 
-/// strerrordesc_np(3): what an errno means, in English; null where nobody knows.
+/// strerrordesc_np(3): what an errno means, in English; null for an unknown one.
 const char *clinux_error_text(int number);
 
 #endif

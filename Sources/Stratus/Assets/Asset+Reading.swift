@@ -7,8 +7,8 @@ internal import Synchronization
 // What an asset holds: in pieces, in memory, or in a file.
 
 extension Asset {
-    /// So much room is made for bytes that were not read yet, and so much is read on the thread of
-    /// whoever asks.
+    /// So much room is made for bytes that were not read yet, and so much is read on the calling
+    /// thread.
     private static let shortLength = 1 << 20
 
     /// All bytes, where there are no more than `limit`.
@@ -58,9 +58,9 @@ extension Asset {
         AssetChunks(try stored(range), range)
     }
 
-    /// Writes all bytes to the file `path`, which must not exist: nobody else can read it, and it
-    /// is there whole and durable or not at all. Fails with `permissionFailure` where the file would
-    /// lie in the directory of a store.
+    /// Writes all bytes to the file `path`, which must not exist. Other users cannot read the file,
+    /// and it is there whole and durable or not at all. Fails with `permissionFailure` where it
+    /// would lie in the directory of a store.
     ///
     /// - Parameter progress: is told how many bytes were written, and of how many, often, and from
     ///   any thread.
@@ -190,7 +190,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
     }
 }
 
-/// Is set once, when somebody wants no more.
+/// Set once, when no more is wanted.
 final class CancelFlag: Sendable {
     private let isSetNow = Atomic(false)
 

@@ -51,7 +51,7 @@ public struct Asset: Sendable {
     /// a store fails the save with `permissionFailure`.
     public init(file path: String) { source = .file(FilePlace(path)) }
 
-    /// The same of a file that somebody looked at.
+    /// The same of the file at `place`.
     package init(file place: FilePlace) { source = .file(place) }
 
     /// These bytes.

@@ -4,7 +4,7 @@ internal import StratusFiles
 internal import StratusIndex
 internal import StratusJournal
 
-/// Takes back what nobody needs of assets, in two phases: `Formats/Assets.md`, "Collection".
+/// Reclaims unreferenced chunks of assets, in two phases: `Formats/Assets.md`, "Collection".
 ///
 /// A chunk is needed while a record names it that can be seen from a needed point: the newest
 /// state, or one that a snapshot or a reading holds. What it is named by is read from the records
@@ -88,8 +88,8 @@ struct AssetCollector {
         try takeBack(batch, &reachable)
     }
 
-    /// Takes back those that nobody holds. What was named meanwhile is looked for once more, when
-    /// nobody can come to rely on the others any more.
+    /// Reclaims those that no save holds. Records saved meanwhile are read after the chunks were
+    /// claimed: from then on no save can come to rely on them.
     private mutating func takeBack(
         _ batch: [ChunkEntry.Row], _ reachable: inout ReachableChunks
     ) throws(StoreError) {
@@ -195,7 +195,7 @@ struct AssetCollector {
             do throws(ChunkError) {
                 moved.append((row, try chunks.copy(row.address, at: row.place)))
             } catch {
-                // What is damaged stays where it is, for whoever can repair it.
+                // A damaged chunk stays where it is, for a repair.
                 guard case .damaged = error else { throw StoreError(error) }
             }
         }

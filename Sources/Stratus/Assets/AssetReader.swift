@@ -17,7 +17,7 @@ struct AssetReader: Sendable {
     private let asset: StoredAsset
     private let use: Use?
     private var cursor: PieceCursor
-    /// While somebody reads, what the record had is not collected.
+    /// Keeps the record's chunks from being collected while they are read.
     private let point: ReadPin?
     /// How many bytes were read.
     private(set) var position = 0
@@ -32,7 +32,7 @@ struct AssetReader: Sendable {
 
     /// So many bytes are work enough for a thread to be woken.
     private static let groupLength = 192 << 10
-    /// More chunks than that have no such length only where somebody made them so.
+    /// Never reached by chunks of at least ``Chunker/least`` bytes, which have that length sooner.
     private static let groupLimit = 16
 
     /// Reads the bytes `range`, which must be inside the asset. `use` gets the pieces before

@@ -18,9 +18,9 @@ final class AssetReceipts: Sendable {
         var receipt: String
         var owner: Owner
         var content: AssetContent
-        /// The record that was saved with it, or that saves on their way claim it for.
+        /// The record that was saved with it, or that unfinished saves claim it for.
         var record: Record.ID?
-        /// How many saves on their way claim it.
+        /// How many unfinished saves claim it.
         var claims = 0
     }
 

@@ -15,7 +15,7 @@ public struct AssetStatistics: Hashable, Sendable {
     public var assetCount = 0
     /// What these hold, in bytes: what quotas count.
     public var logicalBytes = 0
-    /// Chunks that the journal knows, lists among them, whether or not anybody needs them.
+    /// Chunks that the journal knows, lists among them, whether or not they are referenced.
     public var chunkCount = 0
     /// What these hold, in bytes.
     public var uniqueBytes = 0

@@ -22,16 +22,16 @@ final class AssetStore: Sendable {
 
     let storage: any Storage
     private let state = Mutex(State())
-    /// Held while the segments are looked at for the first time, by those alone who need them.
+    /// Held while the segments are listed for the first time, by calls that need them.
     private let opening = Mutex(())
     let holds = ChunkHolds()
     let receipts = AssetReceipts()
     /// For whatever waits for the disk and is short.
     let threads: IOThreads
-    /// For whole assets that come from files or go into them: who waits for ``workers``.
+    /// For whole assets that come from files or go into them; these threads wait for ``workers``.
     let uploads = IOThreads(count: 4)
-    /// Hash and compress, read and decompress; one less than there are cores, since whoever waits
-    /// for them does the same.
+    /// Hash and compress, read and decompress; one less than there are cores, since the thread that
+    /// waits for them does the same work.
     let workers: IOThreads
     /// How many cores there are.
     let width: Int
@@ -54,7 +54,7 @@ final class AssetStore: Sendable {
             state.published = published
             state.identity = identity
             state.randomness = options.randomness
-            // Whoever wants small segments wants them everywhere.
+            // The option for short segments applies to chunks too.
             if let length = options.segmentLength { state.segmentLength = length * 4 }
         }
     }
@@ -107,8 +107,8 @@ final class AssetStore: Sendable {
     /// Keeps what the newest state needs until it is released.
     func pinForReading() -> ReadPin? { state.withLock { $0.published }.map { ReadPin($0) } }
 
-    /// Whether somebody may read by a generation of the manifest that is not the newest: from there
-    /// chunks can be seen that were taken back since.
+    /// Whether a reader may have pinned a generation of the manifest before the newest: such a
+    /// reader can see chunks that were reclaimed since.
     func hasOldReaders() throws(StoreError) -> Bool {
         do {
             let names = try storage.list()
@@ -130,7 +130,7 @@ final class AssetStore: Sendable {
         }
     }
 
-    /// Runs `body` where nobody else collects.
+    /// Runs `body`; fails where another collection is under way.
     func collecting<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
         let isFirst = state.withLock { state in
             defer { state.isCollecting = true }
@@ -143,8 +143,8 @@ final class AssetStore: Sendable {
         return try body()
     }
 
-    /// Where a chunk lies: as the newest state says or, where another process writes, one that
-    /// somebody holds here. What that state knows is kept for it.
+    /// Where a chunk lies: as the newest state says or, where another process writes, a state that
+    /// is held here. The chunks of such a state are kept for it.
     func place(
         of address: ChunkAddress, _ mode: ReadMode = .blocking
     ) throws(StoreError) -> ChunkLocation? {
@@ -207,7 +207,7 @@ final class AssetStore: Sendable {
     }
 }
 
-/// A state that somebody reads from: what it needs stays until this is no longer referenced.
+/// Pins a state that is read from: what the state needs stays until this is no longer referenced.
 final class ReadPin: Sendable {
     private let published: PublishedState
     private let point: JournalOffset
@@ -223,11 +223,11 @@ final class ReadPin: Sendable {
 extension Container {
     /// Whose assets are stored once where they are the same.
     public enum Deduplication: Hashable, Sendable {
-        /// Those of each user in each database: nobody learns from a save, its duration or what it
-        /// takes on the disk what others have stored. The default.
+        /// Those of each user in each database: no user can learn from a save, its duration or what
+        /// it takes on the disk what others have stored. The default.
         case perUser
-        /// All of the store, for those whose users trust each other: somebody who saves a file can
-        /// learn, by how long it takes, whether the store had it already.
+        /// All of the store, for users who trust each other: a user who saves a file can learn, by
+        /// how long that takes, whether the store had it already.
         case wholeStore
     }
 }

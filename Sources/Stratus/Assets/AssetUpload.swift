@@ -4,8 +4,8 @@ internal import StratusBytes
 internal import StratusFiles
 internal import Synchronization
 
-/// The assets of one call on their way into the store: chunks are written and durable before any
-/// record that names them is committed, and held until then.
+/// Stores the assets of one call: chunks are written and durable before any record that names them
+/// is committed, and held until then.
 final class AssetUpload: Sendable {
     private struct State {
         var ingest: ChunkIngest

@@ -98,7 +98,7 @@ struct AssetVerification {
             var noted: Set<StoreError.Place> = []
             for piece in asset.content.pieces {
                 try walk.follow(piece, depth: asset.content.depth) { place throws(StoreError) in
-                    // What is nowhere is missed where it is named.
+                    // A chunk without a place is reported where it is named.
                     var place = place.file.isEmpty ? reading.place(of: asset.entry) : place
                     guard noted.insert(place).inserted else { return }
                     place.record = try reading.recordID(of: asset.entry, in: asset.zone)
@@ -125,8 +125,8 @@ extension StoreReading {
 
 /// Follows pieces of assets to their chunks.
 ///
-/// A list is read once, whoever and however many name it: whoever names one that was read before is
-/// told the first damage in it.
+/// Each list is read once, however many assets name it: for a list that was read before, the first
+/// damage in it is reported again.
 private struct AssetWalk {
     typealias Note = (StoreError.Place) throws(StoreError) -> Void
 
@@ -142,8 +142,8 @@ private struct AssetWalk {
         self.damaged = damaged
     }
 
-    /// Tells `note` all damage of what a piece stands for, with no file of what is nowhere; returns
-    /// the first.
+    /// Tells `note` all damage of what a piece stands for, with no file for a chunk that has no
+    /// place; returns the first.
     @discardableResult
     mutating func follow(
         _ piece: AssetContent.Piece, depth: Int, _ note: Note
@@ -203,7 +203,7 @@ private struct AssetWalk {
         return .success(pieces)
     }
 
-    /// To be completed by whoever knows who names it.
+    /// The caller puts the place of the entry that names the chunk instead.
     private static let nowhere = StoreError.Place(file: "", byte: 0, kind: "asset.chunk")
 
     private static func wrong(_ place: ChunkLocation) -> StoreError.Place {

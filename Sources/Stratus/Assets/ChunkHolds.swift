@@ -58,7 +58,7 @@ final class ChunkHolds: Sendable {
             } else {
                 state.holders[number]?.chunks.insert(address.low.low)
             }
-            // Held in any case: who stores it anew must keep what it has stored.
+            // Held in any case: a save that stores the chunk anew must keep what it has stored.
             guard state.claimed.contains(address) else { return true }
             if let wakeUp { state.waiting.append(wakeUp) }
             return false
@@ -87,7 +87,7 @@ final class ChunkHolds: Sendable {
         for wakeUp in waiting { wakeUp.signal() }
     }
 
-    /// The first segment that a save on its way may have written to; nil: there is none.
+    /// The first segment that a save in progress may have written to; nil: there is none.
     var firstSegment: UInt64? { state.withLock { $0.holders.values.map(\.firstSegment).min() } }
 }
 

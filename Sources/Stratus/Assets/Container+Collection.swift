@@ -2,17 +2,17 @@ internal import StratusFiles
 internal import StratusJournal
 
 extension Container {
-    /// Deletes what nobody needs of assets: chunks that no record names, nor did one that a
-    /// snapshot still sees, and what crashes and cancelled saves have left.
+    /// Deletes unreferenced chunks of assets: those that no record names, neither now nor in a
+    /// state that a snapshot still sees, and what crashes and cancelled saves have left.
     ///
     /// The store does so by itself as assets are replaced and deleted, each time that was 64 MiB;
     /// this does all of it now.
     ///
     /// - Parameter dryRun: only says what would go, and why. That a reading process still needs a
     ///   segment may show only when it is to go.
-    /// - Throws: ``StoreError`` with `serviceUnavailable` where it is done already; with the cause
-    ///   `damaged` where it cannot be read what an asset consists of, so that nobody knows what is
-    ///   needed.
+    /// - Throws: ``StoreError`` with `serviceUnavailable` where a collection is under way; with the
+    ///   cause `damaged` where the chunks of an asset cannot be read, so that it is unknown which
+    ///   chunks are needed.
     @discardableResult
     public nonisolated(nonsending) func collectAssets(
         dryRun: Bool = false
@@ -33,7 +33,8 @@ extension AssetStore {
     func collectIfDue(_ engine: Engine) {
         guard takeFreed() else { return }
         try? uploads.submit { [self] in
-            // What fails now is tried again the next time, or told by whoever asks for it.
+            // A failure is dropped: the next collection tries again, and one that a caller starts
+            // reports it.
             _ = try? collecting { () throws(StoreError) in
                 var collector = AssetCollector(self, engine, deadShare: 2)
                 return try collector.run()

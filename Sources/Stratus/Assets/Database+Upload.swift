@@ -5,7 +5,7 @@ internal import Synchronization
 
 // Assets go into the store before the records that have them.
 
-/// How far the assets of a record are on their way.
+/// How much of the assets of a record was transferred.
 public struct TransferProgress: Hashable, Sendable {
     /// Of all assets of the record together, in bytes.
     public var completedBytes: Int
@@ -83,7 +83,7 @@ extension Database {
 }
 
 /// A call whose assets are being stored: streams first, as their bytes come, then all others by one
-/// thread, which reads the next while chunks of the last are on their way.
+/// thread, which reads the next while chunks of the last are being stored.
 private struct CallUpload: Sendable {
     private var operations: [RecordOperation]
     private var records: [RecordUpload]
@@ -223,7 +223,7 @@ private struct RecordUpload: Sendable {
     }
 }
 
-/// An asset on its way into the store.
+/// An asset that is being stored.
 private enum SentAsset: Sendable {
     case given(Asset)
     /// It was read.

@@ -16,7 +16,7 @@ struct ReachableChunks {
     private var end: JournalOffset
 
     /// Of addresses that begin with a number in `range`: what is needed in `reading`, the newest
-    /// state, and at the points of the past that somebody holds.
+    /// state, and at the earlier points that are held.
     init(
         _ range: ClosedRange<UInt64>, _ reading: StoreReading, _ published: PublishedState,
         _ store: AssetStore

@@ -2,8 +2,8 @@ internal import StratusJournal
 
 /// Changes since a token, page by page, and then every new one as it comes.
 ///
-/// Each page has its own token: whoever keeps it with what was read goes on from there later, in
-/// another process too. A page is read when the next one is asked for, never ahead, and holds each
+/// Each page has its own token: a reader that keeps the token with the page can go on from there
+/// later, in another process too. A page is read when it is asked for, never ahead, and holds each
 /// change once in its last state, so that a slow reader gets larger steps and never falls behind.
 /// Waiting costs nothing; the commit that changes something in the zone or database ends it.
 ///
@@ -116,7 +116,7 @@ extension Database {
     ) -> ChangeFeed<DatabaseChanges> {
         ChangeFeed(database: self, start: token) { snapshot, token throws(StoreError) in
             let page = try snapshot.databaseChanges(since: token, resultsLimit: resultsLimit)
-            // The database of somebody who has never written has no number yet.
+            // The database of a user who has never written has no number yet.
             let number = page.changeToken.database
             return (page, number == 0 ? .everything : .database(number))
         }

@@ -2,7 +2,7 @@ public import FoundationEssentials
 internal import StratusBytes
 internal import StratusJournal
 
-/// How far somebody has followed the changes of a zone or of a database.
+/// How far a reader has followed the changes of a zone or of a database.
 ///
 /// Opaque: it can be kept, sent and compared for equality, nothing else. It stays good for as long
 /// as the history behind it is kept. The difference of two tokens tells their holder about how many

@@ -12,14 +12,14 @@ public struct RecordZoneChanges: Sendable {
 
     /// Records as they are now, each once, in order of their last change.
     public internal(set) var modifications: [Record] = []
-    /// Records that are gone, in order of their deletion; each is reported at least once to whoever
-    /// may know it.
+    /// Records that are gone, in order of their deletion; each is reported at least once to every
+    /// reader that may have seen the record.
     public internal(set) var deletions: [Deletion] = []
     /// Why changes that belong here are missing, where the caller asked to skip what is damaged:
     /// each with its ``StoreError/place`` and, where that can be read, its record.
     public internal(set) var skipped: [StoreError] = []
-    /// Whether changes are missing: who applies the page does not hold what is in the zone, and the
-    /// feed will not tell it again behind ``changeToken``.
+    /// Whether changes are missing: a copy to which the page is applied then differs from the zone,
+    /// and the feed does not report those changes again after ``changeToken``.
     public var isIncomplete: Bool { !skipped.isEmpty }
     /// From where the next page, or the next fetch, goes on.
     public internal(set) var changeToken: ChangeToken

@@ -49,9 +49,9 @@ extension Database {
         }
     }
 
-    /// The token of a zone from where whoever has a database token goes on: everything in the zone
-    /// up to that moment was seen. Good for tokens of a last page only: before it a zone may be
-    /// reported later than it changed. Beyond CloudKit.
+    /// The token with which a reader of the database's feed, at `token`, goes on in a zone:
+    /// everything in the zone up to that moment was seen. Good for tokens of a last page only:
+    /// before it a zone may be reported later than it changed. Beyond CloudKit.
     ///
     /// - Throws: ``StoreError`` with `changeTokenExpired` where the zone was made since.
     public nonisolated(nonsending) func zoneToken(
@@ -88,7 +88,7 @@ extension Database {
 }
 
 extension DatabaseSnapshot {
-    /// The token of whoever has seen all that is in a zone; nil where it has no feed.
+    /// The token of a reader that has seen all that is in a zone; nil where it has no feed.
     fileprivate func currentToken(of zone: RecordZone) throws(StoreError) -> ChangeToken? {
         guard zone.capabilities.contains(.fetchChanges) else { return nil }
         let reading = try reading
@@ -155,7 +155,7 @@ extension DatabaseSnapshot {
         var changes = DatabaseChanges(
             changeToken: token
                 ?? ChangeToken(database: owner ?? 0, at: .none, of: reading.identity))
-        // A token of nobody's database, from before its owner first wrote, begins at the beginning.
+        // A token from before the owner's first write has no number of the database yet.
         changes.changeToken.database = owner ?? 0
         changes.isFullSnapshot = token == nil
         guard let database = owner else { return changes }
@@ -184,7 +184,7 @@ extension DatabaseSnapshot {
         return changes
     }
 
-    /// The token of a zone from where whoever has a database token goes on: as of ``Database``.
+    /// The token with which a reader of the database's feed goes on in a zone: as of ``Database``.
     public func zoneToken(
         for id: RecordZone.ID, asOf token: ChangeToken
     ) throws(StoreError) -> ChangeToken {

@@ -2,10 +2,10 @@ internal import StratusFiles
 internal import StratusJournal
 internal import Synchronization
 
-/// The commits that wait for the committer, bounded: who comes when it is full waits before it
-/// prepares anything. It also gives the turn to commit, to one thread at a time.
+/// The commits that wait for the committer, bounded: while it is full, a caller waits before it
+/// prepares its commit. It also gives the turn to commit, to one thread at a time.
 final class CommitQueue: Sendable {
-    /// Who may commit, take the maintainer's steps and write idle groups.
+    /// Which thread may commit, take the maintainer's steps and write idle groups.
     private enum Turn { case free, caller, engine }
 
     /// What the engine's thread does in its turn.
@@ -22,7 +22,8 @@ final class CommitQueue: Sendable {
         var admitted = 0
         var isClosed = false
         var turn = Turn.free
-        /// How often somebody has entered, and whether the engine's thread watches for the last.
+        /// How many turns of callers have ended since the engine's thread last asked, and whether
+        /// it asks again without being woken.
         var entryCount = 0
         var isWatched = false
         var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
@@ -89,7 +90,7 @@ final class CommitQueue: Sendable {
         if isClosed { commit.finish(.closed) } else { wakeUp.signal() }
     }
 
-    /// A commit that was let in is finished; the next who waits comes in.
+    /// A commit that was let in is finished; the next that waits is let in.
     func release() {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             // Under lasting overload the line never ends; what has been let in leaves it in pieces.
@@ -162,8 +163,8 @@ final class CommitQueue: Sendable {
         if isNews || isDue { wakeUp.signal() }
     }
 
-    /// Whether somebody has entered since this was last asked. Where nobody has, the next one who
-    /// does wakes the engine's thread up.
+    /// Whether a caller's turn has ended since this was last asked. If none has, the end of the
+    /// next one wakes the engine's thread.
     func wasEntered() -> Bool {
         state.withLock { state in
             let wasEntered = state.entryCount > 0
@@ -188,7 +189,7 @@ final class CommitQueue: Sendable {
         state.withLock { $0.isClosed && $0.turn != .caller && $0.pending.isEmpty }
     }
 
-    /// Lets nobody in any more; what was submitted before is still committed.
+    /// Lets no more commits in; what was submitted before is still committed.
     func close() {
         let waiters = state.withLock { state in
             state.isClosed = true

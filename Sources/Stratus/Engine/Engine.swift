@@ -2,11 +2,11 @@ internal import StratusFiles
 internal import StratusJournal
 internal import Synchronization
 
-/// Who takes the steps of the engine.
+/// Which thread takes the steps of the engine.
 enum EngineDriver: Sendable {
     /// A thread of the engine's own.
     case thread
-    /// Whoever commits, one commit a group: the same calls then make the same store, byte for byte.
+    /// The calling one, one commit a group: the same calls then make the same store, byte for byte.
     case caller
 }
 
@@ -18,7 +18,7 @@ enum EngineDriver: Sendable {
 /// steps, writes idle groups, or runs an exclusive task, and a commit that comes meanwhile is left
 /// in the queue, so that all that comes during one sync shares the next. With the driver `thread`
 /// the turn is the engine's thread's, or that of a caller on a thread of its own; with the driver
-/// `caller` whoever calls commits at once.
+/// `caller` the calling thread commits at once.
 ///
 /// Locks are taken in this order, and none while one further down is held:
 ///
@@ -56,7 +56,7 @@ final class Engine: Sendable {
         case closed(Result<Void, StoreError>)
     }
 
-    /// The most commits that are on their way at once.
+    /// The most unfinished commits at a time.
     static let queueLimit = 4096
 
     init(
@@ -74,7 +74,8 @@ final class Engine: Sendable {
         payloadLimit = writer.payloadLimit
         partLimit = writer.groupLimit
         clock = writer.clock
-        // Where a commit alone is longer than two memtables, nobody else can help.
+        // The maintainer works between commits: within one longer than two memtables the fold has
+        // to write the memtable to disk itself.
         let fold = opened.fold.observed(spillLimit: foundation.budget.memtable * 2) {
             published.points
         }
@@ -196,7 +197,7 @@ final class Engine: Sendable {
         }
     }
 
-    /// Commits what is on its way, states where the journal ends, and gives up the store. Called
+    /// Commits what was submitted, states where the journal ends, and gives up the store. Called
     /// again, it says the same.
     nonisolated(nonsending) func close() async throws(StoreError) {
         queue.close()
@@ -282,7 +283,7 @@ final class Engine: Sendable {
         let rest = queue.takeWork()
         for commit in rest?.commits ?? [] { commit.finish(.closed) }
         for task in rest?.exclusiveTasks ?? [] { task() }
-        // Nobody writes to a store that is another's.
+        // Before the journal is closed: then another process may open the store for writing.
         assets.close()
         maintainer.close()
         var result: Result<Void, StoreError> = .success(())

@@ -65,7 +65,7 @@ struct FieldEncoder {
         var replaced: Set<UInt32> = []
         for index in sent.indices {
             guard let value = sent[index].value else {
-                // A name that nobody ever used gets no number for being taken away.
+                // Removing a field whose name was never used assigns no number to the name.
                 if let known = try numbers.known(sent[index].key) { replaced.insert(known) }
                 continue
             }

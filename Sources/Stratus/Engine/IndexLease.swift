@@ -3,7 +3,7 @@ internal import Synchronization
 /// Keeps the files of the index that a state of the store may read.
 ///
 /// Every state holds the lease of its time, and every lease the one that followed it: the files
-/// that the index gave up under a lease go once nobody holds that lease or an older one.
+/// that the index gave up under a lease are deleted once no state holds it or an older lease.
 final class IndexLease: Sendable {
     private struct State {
         var next: IndexLease?
@@ -17,7 +17,7 @@ final class IndexLease: Sendable {
 
     deinit { released.add(state.withLock { $0.given }) }
 
-    /// The index gives up `files`; returns the lease of those who do not know them.
+    /// The index gives up `files`; returns the lease of states that do not read them.
     func giveUp(_ files: [String]) -> IndexLease {
         let next = IndexLease(released)
         state.withLock { $0 = State(next: next, given: files) }
@@ -25,7 +25,7 @@ final class IndexLease: Sendable {
     }
 }
 
-/// Files of the index that nobody reads any more.
+/// Files of the index that no state of this process reads any more.
 final class ReleasedFiles: Sendable {
     private let names = Mutex<[String]>([])
 

@@ -32,12 +32,12 @@ final class IndexMaintainer: Sendable {
     private let committer: Committer<StoreParticipant>
     private let budget: MemoryBudget
     private let released: ReleasedFiles
-    /// Nil: whoever asks does the work.
+    /// Nil: a job runs on the thread that begins it.
     private let threads: IOThreads?
     private let wakeUp: WakeUp
     private let writeBudget = WriteBudget()
     private let due: MaintenanceDue
-    /// Where the checkpoint lies that the manifest has. Anybody may ask.
+    /// Where the checkpoint lies that the manifest has. Any thread may read it.
     private let inForce: Mutex<JournalOffset?>
     /// Of the steps: taken by threads that take them and by no others, and held meanwhile.
     private let state: Mutex<State>
@@ -106,7 +106,7 @@ final class IndexMaintainer: Sendable {
 
     /// Writes a checkpoint of everything, if reading it again would take longer.
     func close() {
-        // A merge that is under way would be well worth it; nobody wants to wait for it now.
+        // A running merge is stopped, so that closing does not wait for it.
         stepping { state in
             state.isClosing = true
             state.merging?.stop()
@@ -141,7 +141,7 @@ final class IndexMaintainer: Sendable {
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Merges all runs into one, so that nothing is left that nobody needs.
+    /// Merges all runs into one, so that no version is left that no reader needs.
     func mergeAll() throws(StoreError) {
         finish(.everything)
         try stepping { state throws(StoreError) in
@@ -324,7 +324,7 @@ struct MemoryBudget: Sendable {
     var cache: Int { limit * 11 / 16 }
 }
 
-/// A job of the index on its way.
+/// A job of the index that was begun.
 private final class RunningJob: Sendable {
     private let outcome = Mutex<Result<IndexJob.Output?, IndexError>?>(nil)
     private let isStopped = Atomic(false)

@@ -2,7 +2,7 @@ internal import StratusFiles
 internal import StratusJournal
 internal import Synchronization
 
-/// A commit on its way through the committer, and the caller who waits for it.
+/// A commit that the committer has not finished, and the caller that waits for it.
 final class PendingCommit: Sendable {
     /// The last word: where the commit lies, or why there is nothing.
     typealias Outcome = Result<Placed, StoreError>
@@ -30,7 +30,7 @@ final class PendingCommit: Sendable {
     private struct State {
         var phase = Phase.waiting
         var listener: Listener?
-        /// Said before anybody listened.
+        /// Kept where it is known before there is a listener.
         var outcome: Outcome?
     }
 
@@ -44,7 +44,7 @@ final class PendingCommit: Sendable {
         self.draft = draft
     }
 
-    /// Waits for the last word; once. `submit` sends the commit on its way.
+    /// Waits for the outcome; called once. `submit` gives the commit to the committer.
     nonisolated(nonsending) func outcome(_ submit: () -> Void) async -> Outcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

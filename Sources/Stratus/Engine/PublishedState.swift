@@ -109,8 +109,8 @@ final class PublishedState: Sendable {
         }
     }
 
-    /// Where somebody may look: at what is held, and at the newest state, which anybody may begin
-    /// to hold before the next one is there.
+    /// Where readers may read: at the states that are held, and at the newest, which a reader may
+    /// begin to hold before the next one is published.
     var points: NeededPoints {
         content.withLock { content in
             // What is seen at a point lies before it.

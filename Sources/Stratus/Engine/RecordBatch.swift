@@ -113,7 +113,7 @@ struct RecordBatch: RecordedTransaction {
         if !late.isEmpty { return .retry(without: late) }
         failTogether(failures, &draft)
         // Names, users and zones are of no use without what they were assigned for, and must not
-        // fix the type of a field that nobody saved.
+        // fix the type of a field that was not saved.
         let writesNothing =
             hasParts
             ? draft.results.allSatisfy(\.hasFailed)

@@ -48,7 +48,7 @@ final class StoreFollower: Sendable {
     /// refresh that is under way.
     var checkpoint: JournalOffset? { state.withLock { $0.reader.report.checkpoint } }
 
-    /// Reads as far as belongs to the store: while somebody writes what is durable, else all.
+    /// Reads what belongs to the store: all, or only what is durable while there is a writer.
     private static func read(_ state: inout State, _ foundation: StoreFoundation) throws {
         let storage = foundation.storage
         guard try !storage.hasWriter() else { return try state.reader.read(.durable) }

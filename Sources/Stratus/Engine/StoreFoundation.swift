@@ -45,7 +45,7 @@ struct StoreFoundation: Sendable {
     ) throws -> Beginnings {
         let tables = tables(of: manifest)
         // A crash may have left tables behind the last one that a checkpoint names. Nor is a
-        // number ever used twice, since blocks of the old table may be in somebody's cache: an
+        // number ever used twice, since blocks of the old table may be in a reader's cache: an
         // index that is made anew begins above all that earlier generations of the manifest,
         // which each add a few tables, can have reached.
         let files = Set(try storage.list())
@@ -59,7 +59,7 @@ struct StoreFoundation: Sendable {
                 spillLimit: spills ? budget.memtable : nil, follow: follow)
         }
         return Beginnings(empty: fold(empty)) { checkpoint in
-            // Whoever deletes the index gets a new one.
+            // Where files of the index were deleted, it is made anew.
             guard resumes, checkpoint.files.allSatisfy(files.contains) else { return nil }
             return FoldState(checkpoint, tables, firstNumber: firstFree, released).map(fold)
         }

@@ -30,7 +30,7 @@ final class StoreState: Sendable {
     }
 }
 
-/// A look at a state of the store, as it was at one point, by somebody who may or may not wait for
+/// A view of a state of the store, as it was at one point. Its mode says whether reads may wait for
 /// the disk.
 struct StoreReading: Sendable {
     private let store: StoreState
@@ -44,7 +44,7 @@ struct StoreReading: Sendable {
         self.point = point ?? store.head
     }
 
-    /// The same, by somebody who may wait.
+    /// The same view, whose reads may wait for the disk.
     var waiting: StoreReading {
         var reading = self
         reading.mode = .blocking
@@ -338,7 +338,7 @@ extension Record {
 }
 
 extension StoreError {
-    /// Two names with one hash of 128 bits, which nobody can bring about without the secret.
+    /// Two names with one hash of 128 bits, which cannot be brought about without the secret.
     static let hashCollision = StoreError(
         .internalError, "two record names have the same hash")
 }

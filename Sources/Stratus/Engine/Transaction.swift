@@ -42,7 +42,7 @@ struct Draft: Sendable {
     var results: [ItemResult] = []
     /// With the names that the commit itself brings.
     var schema: Schema
-    /// Who the entries are by, and in which zone.
+    /// The user who makes the entries, and their zone.
     var user: UInt32 = 0
     var zone: ZonePlace?
     /// What it adds to a database that has a quota.
@@ -94,7 +94,7 @@ struct Committed: Sendable {
     var start: JournalOffset?
 }
 
-/// Who prepares a commit, and within which limits.
+/// How a commit is prepared: serially or concurrently, and within which limits.
 struct PreparationContext: Sendable {
     /// Where the journal stands before the group being filled, and its chain there. Known to the
     /// committer alone.
@@ -139,7 +139,7 @@ enum Preparation: Sendable {
     case draft(Draft)
     /// Not everything is in memory, and the view may not wait.
     case wouldBlock
-    /// Numbers must be assigned, or parts written, while no other commit is made.
+    /// Numbers must be assigned, or parts written: no other commit may come between.
     case needsSerial
     case refused(StoreError)
 }

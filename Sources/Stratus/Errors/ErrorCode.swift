@@ -32,7 +32,7 @@ extension StoreError {
         public static let invalidArguments = Code(rawValue: 12)
         /// Only a part of the results was given. Obsolete: no call gives it.
         public static let resultsTruncated = Code(rawValue: 13)
-        /// The record was saved by somebody else since; ``StoreError/serverRecord`` is its state.
+        /// Another client saved the record since; ``StoreError/serverRecord`` is its state.
         public static let serverRecordChanged = Code(rawValue: 14)
         /// Refused by a rule of the host, for good.
         public static let serverRejectedRequest = Code(rawValue: 15)

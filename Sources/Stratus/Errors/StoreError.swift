@@ -141,8 +141,8 @@ public struct StoreError: Error, Sendable, Equatable {
         get { content.partialErrors }
         set { content.partialErrors = newValue }
     }
-    /// The answer lies on the disk, and who asked may not wait for it: to be asked again by
-    /// somebody who may. No caller of the library ever sees it.
+    /// The answer must be read from disk, and the call may not wait for that: it is to be repeated
+    /// on a thread that may. No caller of the library ever sees it.
     var wouldBlock: Bool {
         get { content.wouldBlock }
         set { content.wouldBlock = newValue }

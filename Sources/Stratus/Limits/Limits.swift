@@ -7,7 +7,7 @@ final class Limits: Sendable {
     /// In nanoseconds, never going back.
     private let clock: @Sendable () -> UInt64
     private let debts = Mutex(RequestDebts())
-    /// The commits on their way to each zone that has any.
+    /// How many commits to each zone are unfinished; zones without any are not listed.
     private let lines = Mutex<[Line: Int]>([:])
 
     private struct Line: Hashable {
@@ -33,7 +33,7 @@ final class Limits: Sendable {
         throw error
     }
 
-    /// Counts a commit to a zone as on its way, until it has left.
+    /// Counts an unfinished commit to a zone, until it leaves.
     func enter(_ scope: DatabaseScope, _ zone: RecordZone.ID) throws(StoreError) {
         guard let limit = profile.commitsWaitingPerZone else { return }
         let line = Line(scope: scope, zoneName: zone.zoneName)

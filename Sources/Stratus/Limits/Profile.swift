@@ -6,7 +6,7 @@ public struct Profile: Sendable, Hashable {
     public struct RequestRate: Sendable, Hashable {
         /// In the long run, in requests a second; at least 1.
         public var perSecond: Int
-        /// At once, by somebody who made none for a while; at least 1.
+        /// At once, by a user who made none for a while; at least 1.
         public var burst: Int
 
         /// So many requests a second, and so many at once.
@@ -26,7 +26,7 @@ public struct Profile: Sendable, Hashable {
     public var referencesPerTarget: Int?
     /// Calls of one user, whatever they ask for.
     public var requestRate: RequestRate?
-    /// Commits on their way to one zone.
+    /// Unfinished commits to one zone.
     public var commitsWaitingPerZone: Int?
     /// Bytes that the private database of one user takes.
     public var userQuota: Int?
@@ -53,7 +53,7 @@ public struct Profile: Sendable, Hashable {
     public static let unlimited = Profile()
 
     /// The limits of CloudKit, as far as they are known: 400 items and 2 MB a call, 1 MB a record,
-    /// 750 references, 40 requests a second and 80 at once, 64 commits on their way to a zone. It
+    /// 750 references, 40 requests a second and 80 at once, 64 unfinished commits to a zone. It
     /// sets no quota.
     public static let cloudKit = Profile(
         itemsPerRequest: 400, bytesPerRequest: 2_000_000, bytesPerRecord: 1_000_000,

@@ -117,7 +117,7 @@ extension RecordBatch.Item {
             return
         case .save(let saved, let its): (record, rule) = (saved, its)
         }
-        // The rule of the whole call goes without saying.
+        // 1 stands for the rule of the whole call.
         writer.uint8(
             rule == SaveRule(policy)
                 ? 1 : 2 + UInt8(rule.policy.rawValue) * 2 + (rule.replaces ? 1 : 0))
@@ -224,8 +224,8 @@ extension OperationRequest {
         return found
     }
 
-    /// What a repeat, or another call under the operationID, would write that is on its way at the
-    /// same time, in whatever zone.
+    /// The keys that a concurrent repeat, or another concurrent call under the operationID, would
+    /// write, in whatever zone.
     func range(of caller: UserID, _ reading: StoreReading) -> Range<IndexKey>? {
         id.map { key($0, of: caller, reading).asPrefix }
     }
@@ -244,8 +244,8 @@ extension OperationRequest {
     ) throws(StoreError) -> Bool {
         guard let zone = draft.zone else { return true }
         let hasChanges = !draft.buffer.isEmpty
-        // Who asked for nothing that could be done has not arrived; and where there is no feed,
-        // nobody would ever ask.
+        // A call of which nothing was done has not arrived, so its token is not kept. Nor is it in
+        // a zone without a feed, since only a feed returns it.
         if let token, zone.capabilities.contains(.fetchChanges),
             draft.results.contains(where: { !$0.hasFailed })
         {

@@ -56,7 +56,7 @@ extension Record {
 }
 
 extension RecordValue {
-    /// Whether a save of this value in place of `other` would change nothing that anybody reads:
+    /// Whether a save of this value in place of `other` would change nothing for a reader:
     /// the same text in the same code points, the same bits of a number, or the same integer as a
     /// Double.
     fileprivate func isSame(as other: RecordValue) -> Bool {

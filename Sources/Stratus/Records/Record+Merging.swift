@@ -88,11 +88,12 @@ private struct Merge {
 }
 
 extension Database {
-    /// Saves a record, and where somebody else saved it since, merges its changes into theirs and
-    /// saves that, until it succeeds: as ``Record/merging(client:ancestor:server:resolve:)`` does.
+    /// Saves a record. Where another client saved it since, merges the changes into that version,
+    /// as ``Record/merging(client:ancestor:server:resolve:)`` does, and tries again until a save
+    /// succeeds.
     ///
-    /// - Returns: the record as it is in the store now. Where everything that was to be changed is
-    ///   so already, that is what somebody else saved.
+    /// - Returns: the record as it is in the store now. Where another client made all the changes
+    ///   already, that is its version.
     /// - Throws: ``StoreError`` with everything that ``save(_:savePolicy:operationID:)`` throws but
     ///   `serverRecordChanged`, with `operationCancelled`, and with what `resolve` throws.
     @discardableResult

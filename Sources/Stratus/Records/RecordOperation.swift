@@ -66,8 +66,8 @@ extension StoreReading {
     }
 
     /// Whether `former`, of the same name in another zone, is what `current` was before it was
-    /// moved, and the caller may read it there: who may read a record may read all zones of its
-    /// database that live.
+    /// moved, and the caller may read it there: a caller that may read a record may read all living
+    /// zones of its database.
     private func wasMoved(
         _ former: JournalEntry, to current: JournalEntry
     ) throws(StoreError) -> Bool {

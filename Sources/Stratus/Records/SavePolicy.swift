@@ -1,4 +1,4 @@
-/// What a save does about changes that somebody else made meanwhile.
+/// What a save does about changes that another client made meanwhile.
 ///
 /// Rules: `Formats/README.md`, "Saving" (CloudKit's `RecordSavePolicy`).
 public enum SavePolicy: Int, Hashable, Sendable {

@@ -276,7 +276,7 @@ private struct Move {
         return try reading.value(key).map { EntryLocation($0) }
     }
 
-    /// What the committer relies on nobody can change under it.
+    /// Only where another commit may come between: a serial preparation excludes that.
     private func rely(on range: Range<IndexKey>, _ draft: inout Draft) {
         if !context.isSerial { draft.readRanges.append(range) }
     }

@@ -4,7 +4,7 @@ internal import StratusBytes
 ///
 /// Every field of every save is looked up by name, and the hashing of `Dictionary`, which guards
 /// against chosen keys at several times the price, guards nothing here: names are bounded in
-/// number, and who may add one may fill the schema.
+/// number, and a caller that may add one may fill the schema anyway.
 struct NumberTable: Sendable {
     /// Place + 1, or 0; a power of two of them, at most half in use.
     private var slots: [UInt32]

@@ -17,8 +17,8 @@ extension Database {
 
     /// Deletes a zone and every record in it, for good.
     ///
-    /// - Parameter reason: what whoever follows the database is told. Of a zone that was purged a
-    ///   save is told so too, by `userDeletedZone`, until it is made again.
+    /// - Parameter reason: what the database's feed reports. Saves into a zone that was purged fail
+    ///   with `userDeletedZone` until it is made again.
     /// - Throws: ``StoreError`` with `zoneNotFound`, `invalidArguments` for the default zone.
     @discardableResult
     public nonisolated(nonsending) func deleteRecordZone(

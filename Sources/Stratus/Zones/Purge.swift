@@ -3,8 +3,8 @@ internal import StratusJournal
 extension Container {
     /// Deletes all that the private database of `user` holds, for good.
     ///
-    /// Whoever follows the database is told that its zones were purged, and a save into one of them
-    /// is refused with `userDeletedZone` until it is made again. The default zone goes on, empty.
+    /// The database's feed reports its zones as purged, and a save into one of them fails with
+    /// `userDeletedZone` until the zone is made again. The default zone stays, empty.
     public nonisolated(nonsending) func purge(user: String) async throws(StoreError) {
         guard !user.isEmpty else { throw .emptyUserName }
         _ = try await engine().commit(Purge(owner: userID(user)))
@@ -19,7 +19,7 @@ private struct Purge: Transaction {
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
     ) throws(StoreError) -> Draft? {
         var draft = Draft(reading)
-        // Nobody else can be sure that no zone is made meanwhile.
+        // Only a serial preparation excludes that a zone is made meanwhile.
         guard context.isSerial else { return nil }
         let database = DatabaseSnapshot(.state(reading), .private(owner: owner), .host(owner))
         for (id, place) in try database.livingZones(reading) {

@@ -7,7 +7,7 @@ struct DirectoryStream {
 
     /// Reads all of `directory` and closes it.
     init(_ directory: FileDescriptor) throws(SystemError) {
-        // Safe: the stream takes over the descriptor, which nobody else uses.
+        // Safe: the stream takes over the descriptor, which has no other user.
         guard let stream = unsafe fdopendir(directory.rawValue) else {
             let number = errno
             _ = close(directory.rawValue)

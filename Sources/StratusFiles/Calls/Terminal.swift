@@ -90,7 +90,7 @@ extension Terminal {
             switch errno {
             case EINTR: continue
             case EPIPE: return false
-            // Whoever shares the stream has made it non-blocking; we still mean to wait.
+            // A process that shares the stream made it non-blocking; this write waits all the same.
             case EAGAIN: waitUntilWritable(stream)
             default: throw SystemError(number: errno, in: "write")
             }

@@ -22,7 +22,7 @@ package struct FileBounds: Hashable, Sendable {
     }
 
     /// Fails with `.insideStore` where `path` names an entry of the directory of a store, there
-    /// already or not. What else is wrong with the path is left to whoever makes the entry.
+    /// already or not. Other faults of the path are reported by the call that makes the entry.
     package static func checkOutsideStores(
         _ path: String, on system: any FileSystem
     ) throws(SystemError) {

@@ -1,6 +1,6 @@
-/// Where a file of the machine is to be read, perhaps long after somebody looked at it.
+/// A file of the machine that is to be read, perhaps long after its entry in a tree was listed.
 package struct FilePlace: Hashable, Sendable {
-    /// An entry of a tree, and what it was when it was looked at.
+    /// An entry of a tree, and its status when it was listed.
     private struct Seen: Sendable {
         let tree: FileTree
         let status: FileStatus

@@ -1,5 +1,6 @@
-/// What a directory of the machine holds, for bringing it into a store. It changes nothing, and
-/// nothing leads out of it: below its root no link is followed, whoever exchanges what meanwhile.
+/// What a directory of the machine holds, for bringing it into a store. Reads only, and never
+/// leaves the directory: below its root no link is followed, even while other processes replace
+/// entries.
 package final class FileTree: Sendable {
     package struct Entry: Sendable {
         /// Relative to the tree, its parts joined by `/`; bytes, since names need not be UTF-8.

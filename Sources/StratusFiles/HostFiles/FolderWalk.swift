@@ -1,8 +1,8 @@
 /// A way through a tree of folders of which one is open at a time: however deep it lies, one step
 /// down or up takes the same few calls.
 ///
-/// Nothing leads out of the tree, whoever exchanges what meanwhile: down it follows no link, and up
-/// it goes to the folder that it came from, or fails.
+/// A walk never leaves the tree, even while other processes replace entries of it: down it follows
+/// no link, and up it goes to the folder that it came from, or fails.
 struct FolderWalk: Sendable {
     /// The open folder was come to from this one.
     private struct Step: Sendable {

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// A file that is written once, from its beginning or from several threads, and has a length that
-/// somebody says: only as it is written it shows whether that is so.
+/// A file that is written once, in order or by several threads. `length` is what the caller
+/// expects; the bytes that are written may be more or fewer.
 final class NewFile: Sendable {
     private let file: OpenDescriptor
     private let length: Int
@@ -32,7 +32,7 @@ final class NewFile: Sendable {
         case .kept:
             try writeAll(pieces[...], at: position, .kept)
             let (before, after) = written.add(end - position, ordering: .relaxed)
-            // What fails here fails again where somebody waits for it.
+            // Only an early start: the sync at the end reports a failure.
             if before / Self.step < after / Self.step {
                 try? file.system.startWriting(file.descriptor, 0..<after)
             }

@@ -45,8 +45,8 @@ package final class SourceFile: Sendable {
         }
     }
 
-    /// Whether what was opened is what the place means; if not, it was changed or exchanged since
-    /// somebody looked at it.
+    /// Whether the opened file is the one that the place means; if not, it was changed or replaced
+    /// since its entry was listed.
     package var isMeant: Bool { place.isMeant(status) }
 
     /// Whether the file, and what its place leads to, is still as it was opened.

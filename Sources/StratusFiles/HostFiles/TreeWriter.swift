@@ -1,9 +1,9 @@
-/// A directory of the machine that is being made anew, the counterpart of ``FileTree``. Nothing
-/// that is made leads out of it, whoever exchanges what meanwhile.
+/// A directory of the machine that is being made anew, the counterpart of ``FileTree``. Nothing is
+/// made outside it, even while other processes replace entries of it.
 package final class TreeWriter: Sendable {
     private let root: OpenFolder
 
-    /// Makes the directory `path`, which must not exist. Nobody else can look into it.
+    /// Makes the directory `path`, which must not exist. Other users have no access to it.
     package init(
         _ path: String, on system: any FileSystem
     ) throws(SystemError) {

@@ -4,7 +4,7 @@ struct BlockName: Equatable {
     var file: UInt64
     var place: UInt64
 
-    /// Mixed by multiplication: nobody outside chooses files and places.
+    /// Mixed by multiplication: no caller can choose files and places so that hashes collide.
     var hash: UInt64 {
         let mixed = (file &* 0x9e37_79b9_7f4a_7c15) ^ (place &* 0xd6e8_feb8_6659_fd93)
         return (mixed ^ mixed >> 32) &* 0xd6e8_feb8_6659_fd93

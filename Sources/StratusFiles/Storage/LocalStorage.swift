@@ -190,7 +190,7 @@ package final class LocalStorage: Storage {
         do {
             try retrying { () throws(SystemError) in try system.makeDirectory(path) }
         } catch {
-            // Whoever made it may have died before the name was durable.
+            // The process that made it may have died before the name was durable.
             if error.code != .exists { throw StorageError(error, file: path) }
         }
         // The new name is durable only once the folder above it is synced.

@@ -42,7 +42,7 @@ package final class MemoryStorage: Storage {
         return pin
     }
 
-    /// Nobody but its own container reaches the memory.
+    /// Always true: only the container that made the memory can reach it.
     package func hasWriter() throws(StorageError) -> Bool { true }
 
     package func fence(

@@ -63,12 +63,12 @@ extension Storage {
     package func hasFile(_ status: FileStatus) throws(StorageError) -> Bool { false }
 }
 
-/// What becomes in memory of bytes that are written.
+/// Whether written bytes stay in the page cache.
 package enum WriteMode: Sendable {
-    /// They stay, and the medium has time until somebody asks.
+    /// They stay, and are written to the medium by the next sync or when the system chooses to.
     case kept
-    /// The medium begins with them at once, and nobody is expected to read them soon: what is more
-    /// than a little would push out what others need.
+    /// They are written to the medium at once and dropped where the system can do that: they are
+    /// not expected to be read soon, and would push more useful pages out of the cache.
     case streamed
 }
 

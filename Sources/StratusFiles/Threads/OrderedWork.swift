@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Work that several threads do at once, and one thread takes in the order in which it was given.
-/// A value: used by one thread at a time.
+/// Pieces of work that several threads run at once, and whose results one thread takes in the order
+/// in which the pieces were added. A value: used by one thread at a time.
 package struct OrderedWork<Value: Sendable>: Sendable {
     /// Does the work; in the mode `resident` nil says that it would have to wait.
     package typealias Body = @Sendable (ReadMode) -> Value?
@@ -9,28 +9,28 @@ package struct OrderedWork<Value: Sendable>: Sendable {
     private var works: [SharedWork<Value>] = []
     private let threads: IOThreads?
 
-    /// On no threads it is done as it is taken.
+    /// Without threads a piece is run when it is taken.
     package init(on threads: IOThreads?) { self.threads = threads }
 
-    /// How much was given and not taken.
+    /// How many pieces were added and not taken.
     package var count: Int { works.count }
     package var isEmpty: Bool { works.isEmpty }
 
-    /// Gives a piece of work.
+    /// Adds a piece of work.
     package mutating func add(_ body: @escaping Body) {
         let work = SharedWork(body)
         works.append(work)
-        // The first is for whoever takes it: little work needs no second thread. What the system
-        // gives no thread for is done as it is taken, too. What was taken, or given up, is not
-        // kept by a queue in which others wait.
+        // The thread that takes the first piece runs it: little work needs no second thread. A
+        // piece that cannot be submitted is run when it is taken. The pool's queue references work
+        // weakly, so that it keeps nothing that was taken or given up.
         if works.count > 1 {
             try? threads?.submit { [weak work] in _ = work?.run(.blocking) }
         }
     }
 
-    /// What came of the first; there must be one. While another thread is at it, this one does of
-    /// those behind it what nobody began: who waits has to be woken. In the mode `resident` nil
-    /// says that this thread would have to wait.
+    /// The result of the first piece; there must be one. While another thread runs that piece, this
+    /// thread runs later ones that no thread has begun, which saves a wake-up. In the mode
+    /// `resident` nil says that this thread would have to wait.
     package mutating func takeFirst(_ mode: ReadMode) -> Value? {
         for work in works {
             if works[0].value != nil || !work.run(mode) { break }
@@ -40,23 +40,23 @@ package struct OrderedWork<Value: Sendable>: Sendable {
         return value
     }
 
-    /// Nothing of it is being done any more when this returns, and nothing will be.
+    /// No piece is running when this returns, and none will run.
     package mutating func giveUp() {
         for work in works { work.giveUp() }
         works = []
     }
 }
 
-/// Work of which whoever comes to it first does it.
+/// A piece of work, run by the first thread that reaches it.
 private final class SharedWork<Value: Sendable>: Sendable {
-    /// Gone with all that it holds before anybody learns that the work is done, or given up.
+    /// Released, with all that it captures, before the result can be seen or `giveUp` returns.
     private let body: Mutex<OrderedWork<Value>.Body?>
     private let isTaken = Atomic(false)
     private let outcome = Outcome<Value>()
 
     init(_ body: @escaping OrderedWork<Value>.Body) { self.body = Mutex(body) }
 
-    /// Does the work, unless that was begun; false where it would have to wait and must not.
+    /// Runs the work, unless a thread has begun it; false where it would have to wait and must not.
     func run(_ mode: ReadMode) -> Bool {
         if isTaken.exchange(true, ordering: .relaxed) { return true }
         guard let value = attempt(mode) else {
@@ -80,6 +80,6 @@ private final class SharedWork<Value: Sendable>: Sendable {
     /// What came of it; nil before it is done.
     var value: Value? { outcome.value }
 
-    /// Waits until the work is done, which somebody began; one thread does.
+    /// Waits for the result of work that a thread has begun; called by one thread.
     func wait() -> Value { outcome.wait() }
 }

@@ -7,7 +7,7 @@ struct StoreInfo: Call {
 
     func run(in session: Session) async throws(StoreError) -> JSONObject {
         try session.demand(.maintenance)
-        // Of nobody's own database there is nothing to say.
+        // Without a user there is no private database to report on.
         let database =
             session.request.user == nil
             ? session.container.publicDatabase() : try session.database()

@@ -11,7 +11,7 @@ struct UserCaller: Call {
     }
 }
 
-/// Which of some users have a record, which is who ever used the store.
+/// Which of the given users have a record: those who have ever used the store.
 struct LookUpUsers: Call {
     enum Key: String { case users }
 
@@ -33,7 +33,8 @@ struct LookUpUsers: Call {
     }
 }
 
-/// The same by what a caller knows of them. The store knows nobody's address.
+/// The same by record name, e-mail address or phone number. The store has no addresses and
+/// numbers, so only record names are found.
 struct DiscoverUsers: Call {
     enum Key: String { case lookupInfos }
 
@@ -67,7 +68,7 @@ struct DiscoverUsers: Call {
     func run(in session: Session) async throws(StoreError) -> JSONObject {
         var found = try await session.identities(of: infos.compactMap(\.name))[...]
         let items = infos.map { info -> JSONValue in
-            let unknown = StoreError(.unknownItem, "nobody is known by an address")
+            let unknown = StoreError(.unknownItem, "users are found by userRecordName only")
             var item =
                 (info.name == nil ? nil : found.popFirst()) ?? session.gateway.json(unknown)
             item.append("lookupInfo", .object(info.json))

@@ -3,7 +3,7 @@ internal import Stratus
 
 /// Turns zones, records and their values into JSON.
 struct RecordWriter {
-    /// The record name of the user whose database it is; nil: nobody's.
+    /// The record name of the user whose private database it is; nil: the public one.
     let owner: String?
     /// The fields that are asked for; nil: all.
     var desiredKeys: [String]?

@@ -78,7 +78,7 @@ struct FieldTypeInput: JSONReadable {
 }
 
 extension ValueType {
-    /// The type that a value has where nobody says it.
+    /// The type of a value that is given without one.
     init(of json: JSONValue) throws(Mismatch) {
         switch json {
         case .string: self = .string

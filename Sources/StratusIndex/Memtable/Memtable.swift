@@ -1,9 +1,9 @@
 /// The newest entries of the index.
 ///
 /// The group at hand fills a small tree of its own. When it ends it becomes a layer, a sorted array
-/// that never changes, and layers of similar size are merged. So what a reader keeps is a few
-/// references, and nothing is ever copied because somebody holds it: with one large tree, copying
-/// the nodes of which readers held the old state cost more than all else in a save.
+/// that never changes, and layers of similar size are merged. So a reader holds a few references,
+/// and the writer copies nothing because a reader holds it: with one large tree, copying the nodes
+/// that readers shared cost more than the rest of a save.
 struct Memtable: Sendable {
     private var filling = MemtableTree()
     /// The newest first.
@@ -52,8 +52,8 @@ struct Memtable: Sendable {
         return nil
     }
 
-    /// Whether there is an entry of the key that was made at or behind `stamp`. Only what is that
-    /// new is looked through, which is little where somebody asks for what happened just now.
+    /// Whether there is an entry of the key that was made at or behind `stamp`. Searches only
+    /// layers that new, which are few for a recent stamp.
     func hasEntry(of key: IndexKey, since stamp: UInt64) -> Bool {
         let position = IndexPosition(key)
         if !filling.isEmpty, let found = filling.entry(at: position) {

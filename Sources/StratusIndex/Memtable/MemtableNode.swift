@@ -51,7 +51,7 @@ struct MemtableNode: Sendable {
     }
 }
 
-/// A change on its way through the nodes of a memtable.
+/// A change as it is passed down through the nodes of a memtable.
 struct MemtableChange {
     let entry: IndexEntry
     let points: NeededPoints

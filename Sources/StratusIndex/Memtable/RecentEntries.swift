@@ -3,9 +3,9 @@ internal import Synchronization
 /// The newest entries of the store's own keys that were found in the runs lately.
 ///
 /// Some of these keys are asked for with every call: users, zones. They change seldom and so lie on
-/// disk, where even a block in memory has to be searched and decoded; here they are found at once,
-/// and nobody waits for anybody: a slot that somebody writes meanwhile is as good as empty. Of no
-/// use once the runs have changed.
+/// disk, where even a block in memory has to be searched and decoded; here they are found at once
+/// and without a lock: a slot that another thread is writing counts as empty. Of no use once the
+/// runs have changed.
 final class RecentEntries: Sendable {
     /// The partition of the keys that are kept.
     static let partition: UInt32 = 0
@@ -34,7 +34,7 @@ final class RecentEntries: Sendable {
     func remember(_ entry: IndexEntry, hash: UInt64) {
         let slot = Self.slot(hash)
         let count = words[slot].load(ordering: .relaxed)
-        // Who comes second while it is written leaves it alone.
+        // While one thread writes the slot, others leave it alone.
         guard count & 1 == 0,
             words[slot].compareExchange(
                 expected: count, desired: count + 1, ordering: .acquiring

@@ -2,7 +2,7 @@ internal import StratusBytes
 internal import StratusFiles
 
 /// A checkpoint or a merge, which any thread can run: it reads what is never changed and writes
-/// files that nobody names yet.
+/// files that nothing references yet.
 package struct IndexJob: Sendable {
     private let memtables: [FrozenMemtable]
     private let runs: [Run]
@@ -124,12 +124,12 @@ private struct RunWriter {
         } catch {
             throw .storage(error)
         }
-        // Whoever reads without waiting finds it open.
+        // Opened now, so that a reader that may not block finds it open.
         _ = try table.open(.blocking)
         return bytes.count
     }
 
-    /// Deletes what was written, as far as that is possible: nobody names it.
+    /// Deletes the tables that were written, as far as possible: nothing references them.
     func discard() {
         for table in tables { _ = try? store.storage.delete(table.info.fileName) }
     }

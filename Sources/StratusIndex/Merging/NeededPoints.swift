@@ -1,4 +1,4 @@
-/// The points of the journal at which somebody may still look.
+/// The points of the journal at which a reader may still read.
 package struct NeededPoints: Sendable {
     /// Open snapshots, marks and pinned readers, in their order.
     package private(set) var listed: [UInt64]

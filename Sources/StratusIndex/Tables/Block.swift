@@ -118,7 +118,7 @@ struct BlockLayout: Sendable {
     }
 }
 
-/// A block of entries that somebody keeps.
+/// A block of entries with its own copy of the bytes.
 struct Block: Sendable {
     let bytes: [UInt8]
     let layout: BlockLayout

@@ -72,7 +72,7 @@ extension Table {
                 throw damage(error, inBlockAt: range.lowerBound)
             }
         }
-        // Whoever writes the same entries again must get the same bytes.
+        // A block has one encoding: writing the same entries again must give the same bytes.
         var again = ByteWriter()
         builder.finish(into: &again, number: 0)
         let end = again.count - TableFormat.checksumLength

@@ -1,14 +1,14 @@
 internal import StratusBytes
 
 /// Features of the format that came after its first version, as manifest and segments state them:
-/// a bit each, in three groups that say who may do what without knowing the feature. Rules:
+/// a bit each, in three groups that say what a program may do that does not know the bit. Rules:
 /// `Formats/README.md`, "Features".
 package struct FeatureSet: Equatable, Sendable {
-    /// Everyone may read and write.
+    /// It may read and write.
     package var compatible: UInt32 = 0
-    /// Everyone may read; only who knows the feature may write.
+    /// It may read, and not write.
     package var readOnlyCompatible: UInt32 = 0
-    /// Only who knows the feature may read.
+    /// It may not even read.
     package var incompatible: UInt32 = 0
 
     package init() {}

@@ -46,7 +46,7 @@ package struct Manifest: Equatable, Sendable {
 
     package var generation: UInt64
     package var storeID: StoreID
-    /// Seeds the hashes of names, so that nobody outside can make them collide.
+    /// Seeds the hashes of names, so that no caller can choose names that collide.
     package var secret: UInt64
     /// Makes the identities of users out of the names that the host gives them. Copies of a store
     /// keep it, so that users keep their identities there.

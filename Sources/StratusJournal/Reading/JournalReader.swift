@@ -12,7 +12,7 @@ package struct JournalReader<Fold: JournalFold> {
     package enum Tail: Sendable {
         /// There is no writer: what is whole belongs to the store, and what ended it is decided.
         case toTheEnd
-        /// Somebody writes: only what a later group says is durable.
+        /// There is a writer: only what a later group says is durable.
         case durable
     }
 
@@ -266,7 +266,7 @@ package struct JournalReader<Fold: JournalFold> {
                 if case .frame(let frame) = fault.damage.kind, frame.isOfWholeHeader {
                     throw JournalError(fault.damage)
                 }
-                // Whoever reads along comes here again and again until somebody writes.
+                // A reader that follows the store finds this again until a writer appends.
                 if decided == fault.damage { return }
                 decided = fault.damage
                 if let part = fault.part {

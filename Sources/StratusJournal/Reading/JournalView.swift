@@ -3,7 +3,7 @@ package import StratusFiles
 
 /// The segments of a journal at one moment, from which entries are read by their offsets.
 ///
-/// A value: whoever holds one goes on reading what it names, whatever the writer does meanwhile.
+/// A value: its holder can read the segments that it lists, whatever the writer does meanwhile.
 package struct JournalView: Sendable {
     package struct Segment: Sendable {
         package var base: JournalOffset
@@ -123,8 +123,8 @@ package struct JournalView: Sendable {
         }
     }
 
-    /// What is read at once, at most, unless an entry is longer. Who keeps one entry keeps all of
-    /// it.
+    /// The most bytes of one read, unless an entry is longer. An entry keeps all bytes of its read
+    /// in memory.
     private static let pieceLength = 16 << 10
     /// So many bytes between two entries are read along rather than passed over.
     private static let gapLength = 1024

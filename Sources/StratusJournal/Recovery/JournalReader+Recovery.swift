@@ -1,6 +1,6 @@
 internal import StratusFiles
 
-// What an opening makes of the end of a journal that nobody writes to.
+// What an opening decides about the end of a journal that has no writer.
 
 extension JournalReader {
     /// Judges the end of the active segment, where its groups stop being whole.

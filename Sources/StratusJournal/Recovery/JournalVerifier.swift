@@ -142,7 +142,7 @@ package struct JournalVerifier {
         case .behindStatedEnd, .cleanTail: return nil
         case .reorderedUnacknowledged, .lastGroupDamaged, .tornTail, .staleBytes:
             if case .frame(let fault) = fault.damage.kind, fault.isOfWholeHeader { return .damage }
-            // What a living writer has not said to be durable may be on its way.
+            // A living writer may still be writing what it has not said to be durable.
             if try isBeingWritten { return nil }
             return row == .tornTail || row == .staleBytes ? .tornTail : .possibleLoss
         case .damageInSealedSegment, .damageBeforeDurableGroup, .damageBeforeManifestEnd,

@@ -187,7 +187,7 @@ extension Committer.State {
                 let now = Clock.monotonicNanoseconds
                 let since = unsyncedSince ?? now
                 unsyncedSince = since
-                // While commits come without a pause nobody is idle.
+                // Checked here too: while commits come without a pause, `idle` is not called.
                 guard now - since >= UInt64(milliseconds) * 1_000_000 else { break }
                 unsyncedSince = nil
                 try stage.writer.sync()

@@ -3,8 +3,8 @@ internal import StratusFiles
 /// What the store no longer needs and readers may still use: older generations of the manifest, and
 /// files of the layer above.
 ///
-/// A reader pins the generation it reads by. So a generation goes once nobody has pinned it, and a
-/// file of the layer above once no generation that is still there names it.
+/// A reader pins the generation it reads by. So a generation is deleted once no reader has it
+/// pinned, and a file of the layer above once no remaining generation names it.
 struct ObsoleteFiles {
     private var generations: [(name: String, files: Set<String>)] = []
     private var released: [String] = []

@@ -282,7 +282,7 @@ extension CrashRun {
     /// Whether the store was being closed.
     func isClosing(at call: Int) -> Bool { closings.contains { $0.contains(call) } }
 
-    /// The commits that may be there at a moment though nobody was told so, in order.
+    /// The commits that may be there at a moment though they were not acknowledged, in order.
     func inFlight(at call: Int) -> [Submission] {
         let opening = openings.last { $0.upperBound <= call }?.upperBound ?? 0
         return submissions.filter { submission in

@@ -69,7 +69,7 @@ struct AssetDamageTests {
         if byte >= end { return found.isEmpty ? nil : "found behind the last frame" }
         let names = Set(found.compactMap(\.record?.recordName))
         guard byte < 64 ? names.count == 3 : names.count == 1 else { return "found in \(names)" }
-        // Under a damaged list nobody knows what the record needs.
+        // Below a damaged list it is unknown which chunks the record needs.
         let known = found.filter { $0.record != nil }
         guard found.allSatisfy({ file.hasSuffix($0.file) && $0.byte <= byte }),
             known.allSatisfy({ $0.field == "file" })

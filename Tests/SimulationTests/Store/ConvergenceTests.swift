@@ -2,7 +2,7 @@ import Stratus
 import Support
 import Testing
 
-/// Whoever applies the feed since a token to what was there at the token holds what is there now.
+/// The state at a token, with the feed since that token applied to it, is the state now.
 struct ConvergenceTests {
     /// A tenth of the campaign's.
     private static let seeds = max(1, Campaign.storeSeeds / 5)
@@ -35,7 +35,7 @@ struct ConvergenceTests {
     }
 }
 
-/// What somebody holds of a database who follows its feeds.
+/// The copy of a database that a reader of its feeds holds.
 private struct Mirror {
     struct Zone {
         var token: ChangeToken?

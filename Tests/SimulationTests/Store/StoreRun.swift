@@ -153,7 +153,7 @@ extension StoreRun {
             if result.partialFailure == nil { problems.append("a parent of what stays went") }
             return
         }
-        // In a zone that nobody has saved in there is nothing to delete from.
+        // A zone in which nothing was saved may not exist.
         if let failure = result.partialFailure, !known.isEmpty { throw failure }
         for name in gone { model.delete(name, in: zone, of: number) }
         tally.changes += gone.count

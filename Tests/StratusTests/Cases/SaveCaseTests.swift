@@ -88,7 +88,7 @@ import Testing
     }
 
     // C18.
-    @Test func `whoever comes late to a deletion is told of the record that was made again`()
+    @Test func `a reader late to a deletion is told of the record that was made again`()
         async throws
     {
         let (_, database) = try await makeDatabase()

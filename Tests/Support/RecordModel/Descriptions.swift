@@ -2,7 +2,7 @@
 
 extension ModelCall: CustomStringConvertible {
     package var description: String {
-        let who = caller.map { "user \($0)" } ?? "nobody"
+        let who = caller.map { "user \($0)" } ?? "an anonymous caller"
         return "\(kind) in \(database) by \(who)"
     }
 }

@@ -88,7 +88,7 @@ extension ModelBook {
         if let creation = stamps[expected.creation] {
             compare("\(what) creation date", seen.created, creation.modified)
         } else {
-            fail("\(what) was made by a save that nobody saw")
+            fail("\(what) was made by a save that was never seen")
         }
     }
 

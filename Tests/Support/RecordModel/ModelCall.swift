@@ -17,7 +17,7 @@ package struct ModelCall: Sendable {
     }
 
     package var database: ModelDatabaseID
-    /// nil: nobody in particular, in the public database.
+    /// nil: an anonymous caller, in the public database.
     package var caller: Int?
     package var kind: Kind
 

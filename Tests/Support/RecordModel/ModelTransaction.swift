@@ -31,10 +31,10 @@ struct ModelTransaction {
         for save in batch.saves { failures[save.copy.id.name] = failure(of: save) }
         for delete in batch.deletes { failures[delete.id.name] = failure(of: delete) }
         if isAtomic {
-            // Nothing is stored if anything fails. The semantics do not say in what state the rest
-            // is judged then; the model's reading: in the one that was asked for, so that nobody
-            // fails because another does. What says what cannot be, or changes what is not there,
-            // changes nothing in that state, but whoever needs it saved finds it so.
+            // Nothing is stored if anything fails. The semantics do not say in what state the other
+            // items are judged then. The model judges them in the state that was asked for, so that
+            // no item fails because another does. An item that is impossible by itself, or changes
+            // a missing record, changes nothing in that state; items that need it find it saved.
             let asked = ModelState(
                 zone, batch.saves.filter(canBeDone), batch.deletes, by: caller,
                 promised: Set(batch.saves.map(\.copy.id.name)))

@@ -45,7 +45,7 @@ package struct ModelDatabase: Sendable {
         zones[ModelZone.defaultName] = ModelZone(name: ModelZone.defaultName, incarnation: 0)
     }
 
-    /// What whoever names a zone that is not there is told: semantics 5.4.
+    /// The failure of a call that names a zone that is not there: semantics 5.4.
     func missing(_ zone: String) -> ModelFailure {
         ModelFailure(changes[zone]?.reason == .purged ? .userDeletedZone : .zoneNotFound)
     }

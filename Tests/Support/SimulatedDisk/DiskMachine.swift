@@ -56,7 +56,7 @@ enum CallTurn: Equatable {
     case short(keeping: UInt64)
     case misdirected
     case overtaken
-    /// The power goes in the middle: the call takes effect, and nobody hears of it.
+    /// The power fails during the call: it takes effect, and its caller never learns that.
     case powerCut
 }
 

@@ -18,7 +18,7 @@ extension Command {
             Option(
                 "preserve-permissions",
                 "keep set-user, set-group and sticky bits, which are cleared otherwise: a program "
-                    + "with them runs as whoever exports"), .skipDamaged,
+                    + "with them runs as the user who exports"), .skipDamaged,
         ],
         examples: [
             Example(
@@ -33,9 +33,9 @@ extension Command {
         "asset", "write an asset of a record to a file or to standard output",
         details: """
             Writes the asset in the field FIELD of a record, or a part of it, to FILE, which must \
-            not exist, and is there whole or not at all; nobody else can read it. Without FILE it \
-            goes to standard output, or to where --output says; on a terminal only where FILE or \
-            --output is '-'.
+            not exist, and is there whole or not at all; only its owner can read it. Without FILE \
+            it goes to standard output, or to where --output says; on a terminal only where FILE \
+            or --output is '-'.
             """,
         arguments: [
             .store, Argument("RECORD", "the name of the record"),
@@ -57,7 +57,7 @@ extension Command {
         ])
 
     static let gc = Command(
-        "gc", "delete what nobody needs of assets",
+        "gc", "delete unreferenced chunks of assets",
         details: """
             Takes back the chunks that no record needs any more, nor any open snapshot; copies \
             what is left of segments that are mostly dead; and deletes the segments in which \
@@ -68,7 +68,7 @@ extension Command {
         arguments: [.store],
         options: [Option("dry-run", "only say what would go, and why")],
         examples: [
-            Example("stratus gc ./store", "Deletes what nobody needs."),
+            Example("stratus gc ./store", "Deletes unreferenced chunks."),
             Example("stratus gc ./store --dry-run", "Says what that would be."),
         ])
 }

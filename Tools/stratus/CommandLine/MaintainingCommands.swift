@@ -6,11 +6,11 @@ extension Command {
             Shows the entries and bytes of each map of the index and of each of its sorted runs, \
             the newest first; what is in memory only, the cache, and how much of the journal lies \
             behind the checkpoint, which the next opening has to read. Memory and cache are those \
-            of this tool. Entries that nobody needs any more count until a merge drops them.
+            of this tool. Entries that no reader needs any more count until a merge drops them.
 
             With --assets: what assets hold (logical), what is left of that where equal parts are \
             stored once (unique), and what that takes, compressed (stored); then how many chunks \
-            there are by their lengths. Chunks that nobody needs any more count until gc or the \
+            there are by their lengths. Unreferenced chunks count until gc or the \
             store itself collects them.
             """,
         arguments: [.store],

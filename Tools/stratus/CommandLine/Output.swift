@@ -28,7 +28,7 @@ package final class Output: Sendable {
         package init() {}
     }
 
-    /// Nobody reads the results any longer. Not a failure: the process ends without a word.
+    /// The reader of the results has closed the pipe. Not a failure: the process ends silently.
     package struct Closed: Error {}
 
     /// Writes all the bytes; false where their reader has gone.

@@ -31,7 +31,7 @@ package struct Progress {
     private let start: UInt64
     private var lastShown: UInt64?
     private var done: UInt64 = 0
-    /// Nil while nobody knows.
+    /// Nil while it is unknown.
     private var total: UInt64?
 
     /// `title` says what is done: `importing`.

@@ -1,7 +1,7 @@
 import Stratus
 import StratusGateway
 
-/// `stratus gc`: what nobody needs of assets goes.
+/// `stratus gc`: deletes unreferenced chunks of assets.
 enum Collect {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await Container.open(at: invocation.argument("STORE"))

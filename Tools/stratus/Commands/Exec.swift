@@ -77,7 +77,7 @@ package enum Exec {
         if let randomness { options.randomness = randomness }
         if let text = invocation.value("now") { options.clock = try clock(standingAt: text) }
         let durability = invocation.durability
-        // Nobody else then takes a step that an interval makes due.
+        // With an interval the engine needs its own thread, which syncs when the interval ends.
         let isStepped = isAlone && durability != .interval(milliseconds: 1000)
         do {
             let creating = invocation.has("create")

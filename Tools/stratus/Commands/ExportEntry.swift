@@ -16,11 +16,11 @@ struct ExportEntry: Sendable {
     private(set) var mode: Int
     let modifiedNanoseconds: Int
 
-    /// Of a mode that which lets a program run as its owner or its group, or protects what lies in
-    /// a folder: who exports what somebody else wrote need not mean to give that away.
+    /// The set-user, set-group and sticky bits. An export clears them by default: the record may
+    /// have been written by another user, whose programs must not run as the exporting one.
     private static let specialBits = 0o7000
 
-    /// Nil where the record is none of a tree. What it says may be anybody's.
+    /// Nil where the record is none of a tree. Any client may have written it: no value is trusted.
     init?(_ record: Record) {
         guard let kind = Kind(rawValue: record.recordType),
             let mode = record["mode"]?.int64Value,

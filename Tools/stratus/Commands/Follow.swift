@@ -56,8 +56,8 @@ private struct Follower {
     mutating func run(
         _ container: Container, since first: ChangeToken?, once: Bool
     ) async throws -> ExitCode {
-        // Whoever stops between two pages goes on with the token before the first of them: a zone
-        // stands in the feed at its latest change, which may lie on a later page.
+        // A run that stops between two pages goes on with the token before the first of them: a
+        // zone stands in the feed at its latest change, which may lie on a later page.
         var token = first
         var next = first
         if token == nil { try await deleteUnknownZones() }
@@ -74,7 +74,7 @@ private struct Follower {
             let isNew = page.changeToken != token
             token = page.changeToken
             if isNew {
-                // Whoever stops here goes on with this token, without a gap.
+                // A run that stops here goes on with this token, without a gap.
                 try output.result(
                     "followed",
                     [

@@ -70,7 +70,7 @@ struct Importer {
     }
 
     var batch = Batch()
-    /// What is on its way into the store while the next batch is gathered.
+    /// The batch that is being saved while the next one is gathered.
     private var saving: (batch: Batch, task: Task<ModifyRecordsResult, any Error>)?
     private var metCount = 0
     private var savedCount = 0
@@ -265,7 +265,7 @@ struct Importer {
         saving = (batch, task)
     }
 
-    /// Waits for what is on its way, and says that it is saved.
+    /// Waits for the batch that is being saved, and says that it is saved.
     private mutating func settle() async throws {
         while let (batch, task) = saving {
             let result = try await task.value
@@ -303,7 +303,7 @@ struct Importer {
         return rest.records.count < batch.records.count ? rest : nil
     }
 
-    /// Says what is safe now: whoever reads it can hold the store to it.
+    /// Says what is durable now: a program that reads this may rely on it.
     func acknowledge(
         _ token: ChangeToken?, saved: [String], deleted: [String]
     ) throws {

@@ -50,7 +50,7 @@ enum Show {
             ("zones", Quantities.count(UInt64(store.zoneCount))),
             ("records", Quantities.count(UInt64(store.recordCount))),
         ]
-        // What there is of each, so that nobody looks for it in another.
+        // How much each database holds, so that a user need not search them.
         for listed in databases.prefix(shownDatabases) {
             let zones = try await listed.database.allRecordZones().count
             let records = try await listed.database.usage().recordCount

@@ -65,7 +65,7 @@ struct EntryPoint {
     }
 }
 
-/// A line for whoever watches; what was asked for goes to the standard output.
+/// A line of progress, on standard error; results go to standard output.
 func say(_ line: String) {
     fflush(nil)
     let bytes = Array((line + "\n").utf8)

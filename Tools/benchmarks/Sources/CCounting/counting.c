@@ -10,7 +10,7 @@ extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
-// A counter for each thread, on a line of its own: one for all would slow down whoever uses two.
+// A counter for each thread, on a cache line of its own: a shared one would slow down two threads.
 #define SLOTS 4096
 static struct { _Alignas(64) _Atomic uint64_t count; } allocations[SLOTS];
 static _Atomic uint32_t slots_taken;

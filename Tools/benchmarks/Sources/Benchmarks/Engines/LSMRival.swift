@@ -89,7 +89,7 @@ final class LSMRival<Tree: LSMTree>: Rival {
             let key = KeyBytes.name(change.zone, change.item.name, prefix: Self.records)
             let before = try tree.get(key) { ItemCoding.sequence($0) }
             if let expected = change.expected, expected != before {
-                throw BenchmarkError("changed by somebody else")
+                throw BenchmarkError("changed by another writer")
             }
             if let before {
                 batch.remove(KeyBytes.sequence(change.zone, before, prefix: Self.feed))

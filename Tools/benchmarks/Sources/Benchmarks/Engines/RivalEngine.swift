@@ -121,7 +121,7 @@ struct RivalHeld: Sendable {
     var tag: UInt64
 }
 
-/// Group commit as an application writes it: whoever finds nobody committing starts a thread that
+/// Group commit as an application writes it: unless one is running, a caller starts a thread that
 /// commits all that waits, in one transaction, until nothing waits.
 final class GroupCommitter<R: Rival>: Sendable {
     private struct Waiting: ~Copyable {

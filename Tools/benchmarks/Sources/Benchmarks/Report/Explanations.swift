@@ -43,8 +43,8 @@ enum Explanations {
         comes (64 MB write buffer) | filters answer "is it new"; a recycled log syncs without metadata |
         | leveldb | sync, Bloom filters of 10 bits, 64 MB cache, 64 MB write buffer; else as it comes | \
         the same buffers as RocksDB |
-        | rivals in W2 | an application-level group commit: whoever finds nobody committing starts a \
-        thread that commits all that waits | only that gives a feed in order; `-native` is the \
+        | rivals in W2 | an application-level group commit: a caller starts a thread that commits \
+        all that waits, unless one is running | only that gives a feed in order; `-native` is the \
         engine's own grouping from 64 threads, without that order |
         | all in W7-kill | the writer that is killed does not sync and never checkpoints | a kill \
         takes nothing from the system's cache |

@@ -91,7 +91,7 @@ extension Workloads {
         return result
     }
 
-    /// W4: the caller has read 200 records and changed them; they are saved if nobody else has.
+    /// W4: the caller has read 200 records and changed them; each is saved if it was not changed since.
     func comparing(_ count: Int, of records: Int) async throws -> Measurement {
         try copyBase(records)
         let engine = try await E(at: setting.store, .batches)

@@ -36,7 +36,7 @@ final class LMDBRival<Layout: LMDBLayout>: Rival {
         let key = KeyBytes.name(change.zone, change.item.name)
         let before = try LMDB.get(transaction, records, key).map { ItemCoding.sequence($0) }
         if let expected = change.expected, expected != before {
-            throw BenchmarkError("changed by somebody else")
+            throw BenchmarkError("changed by another writer")
         }
         let sequence = try sequences.next(in: change.zone) {
             try LMDB.lastSequence(transaction, feed, in: change.zone)

@@ -82,7 +82,7 @@ final class SQLiteRival<Layout: SQLiteLayout>: Rival {
             let found = writer.current.int64(0)
             writer.current.reset()
             guard isThere, UInt64(found) == expected else {
-                throw BenchmarkError("changed by somebody else")
+                throw BenchmarkError("changed by another writer")
             }
         }
         let last = writer.last
