@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Saving on threads that wait.
-@Suite(.timeLimit(.minutes(5))) struct BlockingTests {
+@Suite(.timeLimit(.minutes(20))) struct BlockingTests {
     private func open(
         _ storage: any Storage = MemoryStorage(), steppedByCaller: Bool = false
     ) throws -> Container {

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// A call goes through the same steps whether a task awaits it or a thread waits for it.
-@Suite(.timeLimit(.minutes(5))) struct CallOrderTests {
+@Suite(.timeLimit(.minutes(20))) struct CallOrderTests {
     /// What may be wrong with a call. Those that fail all of it come first, in the order in which
     /// they are looked for.
     enum Fault: CaseIterable, Sendable {

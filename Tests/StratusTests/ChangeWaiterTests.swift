@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 /// Who is woken by which change.
-@Suite(.timeLimit(.minutes(5))) struct ChangeWaiterTests {
+@Suite(.timeLimit(.minutes(20))) struct ChangeWaiterTests {
     private let waiters = ChangeWaiters()
 
     /// Lets a task wait for a change in what is watched, and returns once it does.

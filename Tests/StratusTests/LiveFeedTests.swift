@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Feeds that go on as changes come.
-@Suite(.timeLimit(.minutes(5))) struct LiveFeedTests {
+@Suite(.timeLimit(.minutes(20))) struct LiveFeedTests {
     @Test func `a live feed gives what is there and then what comes`() async throws {
         let (_, database) = try await makeDatabase()
         try await database.saveAll([note("a"), note("b")])
