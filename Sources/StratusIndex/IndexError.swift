@@ -23,7 +23,7 @@ package struct IndexDamage: Error, Equatable, Sendable {
 
     /// What holds for a table: `Formats/Index.md`, "Validity".
     package enum Rule: String, Sendable {
-        case magic, checksum, reserved, number, footer, store, restarts, entry, place, order
+        case magic, checksum, reserved, number, footer, store, columns, entry, place, order
         case filter, count
     }
 

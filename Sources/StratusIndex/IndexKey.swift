@@ -178,6 +178,12 @@ extension IndexKey {
         return value.byteSwapped
     }
 
+    /// Up to eight bytes from `place` on as a big-endian number, zeros behind them and behind the end.
+    @inline(__always)
+    func word(at place: Int, _ width: Int) -> UInt64 {
+        width == 0 ? 0 : fileWord(at: place).byteSwapped & (~0 << UInt64(64 - width * 8))
+    }
+
     /// What filters are made of: a hash of the bytes, zeros up to 47, and the length.
     var filterHash: UInt64 {
         var bytes = words

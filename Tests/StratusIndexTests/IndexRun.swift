@@ -30,7 +30,8 @@ struct IndexRun {
         cacheLimit = [0, 200_000, 8_000_000][generator.below(3)]
         index = OrderedIndex(
             in: TableStore(
-                storage, cache: BlockCache(limit: cacheLimit), storeID: Self.storeID))
+                storage, cache: BlockCache(limit: cacheLimit, pinLimit: cacheLimit / 4),
+                storeID: Self.storeID))
     }
 
     private mutating func key() -> IndexKey {
@@ -136,7 +137,8 @@ struct IndexRun {
         index = try OrderedIndex(
             description: description.span, file: "manifest",
             in: TableStore(
-                storage, cache: BlockCache(limit: cacheLimit), storeID: Self.storeID))
+                storage, cache: BlockCache(limit: cacheLimit, pinLimit: cacheLimit / 4),
+                storeID: Self.storeID))
         index.points = NeededPoints(held, floor: floor)
         #expect(index.description == description)
         #expect(try storage.list().filter { $0 != "writer" } == index.fileNames.sorted())

@@ -7,7 +7,7 @@ import Testing
 /// An index of which all is on disk.
 struct TableFixture {
     let storage = MemoryStorage()
-    let cache = BlockCache(limit: 64 << 20)
+    let cache: BlockCache
     private(set) var index: OrderedIndex
     private(set) var keys: [IndexKey] = []
 
@@ -30,8 +30,13 @@ struct TableFixture {
     }
 
     /// One run with these keys, in the order of their stamps.
-    init(_ keys: [IndexKey]) throws {
+    init(_ keys: [IndexKey], pinLimit: Int = 0) throws {
+        try self.init(keys, cache: BlockCache(limit: 64 << 20, pinLimit: pinLimit))
+    }
+
+    init(_ keys: [IndexKey], cache: BlockCache) throws {
         self.keys = keys
+        self.cache = cache
         index = OrderedIndex(in: TableStore(storage, cache: cache, storeID: Self.storeID))
         for (number, key) in keys.enumerated() {
             index.set(key, Self.value(number), isFresh: true)
@@ -45,13 +50,14 @@ struct TableFixture {
         return try file.read(0..<file.length, .blocking)
     }
 
-    /// The same index over other files.
+    /// The same index over other files; of its tables `pinLimit` bytes may stay in memory.
     func reopened(
-        holding files: [String: [UInt8]], storeID: Hash128 = storeID
+        holding files: [String: [UInt8]], storeID: Hash128 = storeID, pinLimit: Int = 0
     ) throws -> OrderedIndex {
         let storage = MemoryStorage()
         for (name, bytes) in files { try storage.put(name, bytes) }
-        let store = TableStore(storage, cache: BlockCache(limit: 1 << 20), storeID: storeID)
+        let cache = BlockCache(limit: 1 << 20, pinLimit: pinLimit)
+        let store = TableStore(storage, cache: cache, storeID: storeID)
         let description = index.description
         return try OrderedIndex(description: description.span, file: "manifest", in: store)
     }
@@ -59,8 +65,8 @@ struct TableFixture {
 
 @Suite struct TableTests {
     @Test func `a run of several tables is read whole, from both ends and in the middle`() throws {
-        let count = 450_000
-        let fixture = try TableFixture((0..<count).map { TableFixture.feed(UInt64($0) * 40) })
+        let count = 600_000
+        let fixture = try TableFixture((0..<count).map { TableFixture.feed(UInt64($0) << 36) })
         let index = fixture.index
         let statistics = index.statistics
         #expect(statistics.runs.count == 1)
@@ -83,7 +89,7 @@ struct TableFixture {
         for number in stride(from: 0, to: count, by: 997) {
             let found = try index.value(of: fixture.keys[number], .blocking)
             #expect(found == TableFixture.value(number))
-            let between = TableFixture.feed(UInt64(number) * 40 + 1)
+            let between = TableFixture.feed(UInt64(number) << 36 + 1)
             #expect(try index.value(of: between, .blocking) == nil)
             var cursor = index.cursor(between..<TableFixture.feed(.max), .blocking)
             let next = number + 1 < count ? fixture.keys[number + 1] : nil
@@ -112,10 +118,31 @@ struct TableFixture {
         for number in UInt64(50_000)..<60_000 {
             #expect(try fixture.index.value(of: TableFixture.record(number), .blocking) == nil)
         }
-        // One block each for the filter, and three where it was of no help.
+        // One block each for the filter, and directory and data where it was of no help.
         let blocks = fixture.cache.statistics.hits - before.hits
-        #expect(blocks < 10_000 + 3 * 300)
+        #expect(blocks < 10_000 + 2 * 300)
         #expect(fixture.cache.statistics.misses == before.misses)
+    }
+
+    @Test func `pinned directories and filters answer without the cache, as far as there is room`()
+        throws
+    {
+        let keys = (UInt64(0)..<20_000).map { TableFixture.record($0) }
+        // Neither, the directory, whose few kilobytes come first, and both: blocks of the cache.
+        for (pinLimit, blocks) in [(0, 3), (8 << 10, 2), (1 << 20, 1)] {
+            let fixture = try TableFixture(keys, pinLimit: pinLimit)
+            let found = try fixture.index.value(of: keys[7], .blocking)
+            #expect(found == TableFixture.value(7))
+            #expect(fixture.cache.statistics.misses == blocks)
+        }
+        // What a table has pinned is free again when it is gone.
+        let cache = BlockCache(limit: 0, pinLimit: 64 << 10)
+        for _ in 0..<10 {
+            let fixture = try TableFixture(keys, cache: cache)
+            #expect(try fixture.index.value(of: keys[7], .blocking) != nil)
+            #expect(!cache.pin(64 << 10))
+        }
+        #expect(cache.pin(64 << 10))
     }
 
     @Test func `versions of one key may fill many blocks`() throws {

@@ -320,8 +320,10 @@ struct MemoryBudget: Sendable {
 
     /// The active memtable, or the one being written: of each there is at most one.
     var memtable: Int { limit / 8 }
-    /// Blocks of the index and entries of the journal.
-    var cache: Int { limit * 11 / 16 }
+    /// Directories and filters of the index's tables.
+    var pinned: Int { limit / 8 }
+    /// Other blocks of the index, and entries of the journal.
+    var cache: Int { limit * 9 / 16 }
 }
 
 /// A job of the index that was begun.

@@ -27,7 +27,7 @@ struct StoreFoundation: Sendable {
         self.threads = threads
         assets = AssetStore(storage, threads: threads)
         budget = MemoryBudget(limit: max(memoryLimit, MemoryBudget.least))
-        cache = BlockCache(limit: budget.cache)
+        cache = BlockCache(limit: budget.cache, pinLimit: budget.pinned)
     }
 
     /// What a reading of the journal may begin with.

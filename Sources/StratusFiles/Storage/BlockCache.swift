@@ -9,8 +9,11 @@ internal import Synchronization
 /// What was not asked for since it was put in goes first; what is preferred (the upper levels of
 /// the index, filters) stays for several turns of its ring.
 package final class BlockCache: Sendable {
-    /// In bytes, with all that finding the blocks takes.
+    /// In bytes, with all that finding the blocks takes, and without what is pinned.
     package let limit: Int
+    /// For what others keep, in bytes.
+    private let pinLimit: Int
+    private let pinned = Atomic(0)
     private let shards: [LockedShard]
     private let shardShift: UInt64
 
@@ -26,8 +29,10 @@ package final class BlockCache: Sendable {
     private static let leastShard = 256 << 10
     private static let mostShardBits: UInt64 = 6
 
-    package init(limit: Int) {
+    /// `pinLimit` comes on top of `limit`.
+    package init(limit: Int, pinLimit: Int = 0) {
         self.limit = limit
+        self.pinLimit = pinLimit
         var bits: UInt64 = 0
         while bits < Self.mostShardBits, limit >> Int(bits + 1) >= Self.leastShard { bits += 1 }
         shardShift = 64 - bits
@@ -35,22 +40,30 @@ package final class BlockCache: Sendable {
         shards = (0..<count).map { _ in LockedShard(limit: limit / count) }
     }
 
-    /// What `body` makes of the block that begins at `place` of `file`, if it is kept. Its shard is
-    /// locked meanwhile: `body` is short, and does not come here again.
-    package func withBlock<Result, Failure>(
-        _ file: UInt64, _ place: UInt64, _ body: (Span<UInt8>) throws(Failure) -> Result
-    ) throws(Failure) -> Result? {
+    /// Gives `body` the block that begins at `place` of `file`, if it is kept. Its shard is locked
+    /// meanwhile: `body` is short, and does not come here again.
+    package func withBlock(_ file: UInt64, _ place: UInt64, _ body: (Span<UInt8>) -> Void) {
         let name = BlockName(file: file, place: place)
-        return try shard(of: name).state.withLock { shard throws(Failure) in
-            guard let range = shard.find(name) else { return nil }
-            return try body(shard.ring.span.extracting(range))
+        shard(of: name).state.withLock { shard in
+            if let range = shard.find(name) { body(shard.ring.span.extracting(range)) }
         }
     }
 
     /// A copy of the block that begins at `place` of `file`, if it is kept.
     package func block(_ file: UInt64, _ place: UInt64) -> [UInt8]? {
-        withBlock(file, place) { $0.array }
+        var copy: [UInt8]?
+        withBlock(file, place) { copy = $0.array }
+        return copy
     }
+
+    /// Whether the caller may keep so many bytes, until it calls ``unpin(_:)``.
+    package func pin(_ count: Int) -> Bool {
+        if pinned.add(count, ordering: .relaxed).newValue <= pinLimit { return true }
+        unpin(count)
+        return false
+    }
+
+    package func unpin(_ count: Int) { pinned.subtract(count, ordering: .relaxed) }
 
     /// Keeps a block unless it is too large.
     package func insert(_ file: UInt64, _ place: UInt64, _ bytes: Span<UInt8>, preferred: Bool) {

@@ -18,8 +18,6 @@ struct Memtable: Sendable {
     var bytes: Int { filling.bytes + layerBytes }
     /// How many drops of partitions are among the entries.
     var dropCount: Int { filling.dropCount + layerDropCount }
-    /// No entry's stamp is smaller.
-    var leastStamp: UInt64 { layers.reduce(filling.leastStamp) { min($0, $1.leastStamp) } }
 
     /// Adds an entry; the newest one of its key gives way where no point needs it. A removal of
     /// what is fresh leaves nothing at all.

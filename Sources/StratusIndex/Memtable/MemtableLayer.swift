@@ -2,8 +2,6 @@
 final class MemtableLayer: Sendable {
     let entries: [IndexEntry]
     let dropCount: Int
-    /// No entry's stamp is smaller.
-    let leastStamp: UInt64
     /// No entry's stamp is greater.
     let greatestStamp: UInt64
     /// A Bloom filter of the keys, all bits of a key in one word; empty where looking through the
@@ -15,7 +13,6 @@ final class MemtableLayer: Sendable {
     init(_ entries: [IndexEntry]) {
         self.entries = entries
         var dropCount = 0
-        var leastStamp = UInt64.max
         var greatestStamp: UInt64 = 0
         var filter: [UInt64] = []
         if entries.count > Self.fewEntries {
@@ -23,7 +20,6 @@ final class MemtableLayer: Sendable {
         }
         for entry in entries {
             if entry.key.isPartition { dropCount += 1 }
-            leastStamp = min(leastStamp, entry.value.stamp)
             greatestStamp = max(greatestStamp, entry.value.stamp)
             if !filter.isEmpty {
                 let hash = entry.key.layerHash
@@ -31,7 +27,6 @@ final class MemtableLayer: Sendable {
             }
         }
         self.dropCount = dropCount
-        self.leastStamp = leastStamp
         self.greatestStamp = greatestStamp
         self.filter = filter
     }

@@ -4,8 +4,6 @@ struct MemtableTree: Sendable {
     private var size = MemtableSize()
     /// How many drops of partitions are among the entries.
     private(set) var dropCount = 0
-    /// No entry's stamp is smaller.
-    private(set) var leastStamp: UInt64 = .max
 
     var count: Int { size.entries }
     var isEmpty: Bool { count == 0 }
@@ -28,7 +26,6 @@ struct MemtableTree: Sendable {
         }
         if entry.key.isPartition { dropCount += change.size.entries - size.entries }
         size = change.size
-        leastStamp = min(leastStamp, entry.value.stamp)
     }
 
     /// The newest entry of the key that is not newer than the position's stamp.

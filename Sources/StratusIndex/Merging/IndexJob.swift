@@ -33,7 +33,7 @@ package struct IndexJob: Sendable {
 
     /// No more tables than this can come out of so many entries.
     static func mostTables(entries: Int) -> Int {
-        entries * (TableFormat.longestEntry + 4) / TableFormat.fullTable + 1
+        entries / TableFormat.entriesOfFullTable + 1
     }
 
     /// How many entries pass between two questions whether to stop.
@@ -44,7 +44,7 @@ package struct IndexJob: Sendable {
     package func run(
         stop: () -> Bool = { false }, pace: (_ bytes: Int) -> Void = { _ in }
     ) throws(IndexError) -> Output? {
-        var writer = RunWriter(in: store, numbers: numbers, base: leastStamp)
+        var writer = RunWriter(in: store, numbers: numbers)
         do {
             let isDone = try write(to: &writer, stop, pace)
             if !isDone { writer.discard() }
@@ -53,12 +53,6 @@ package struct IndexJob: Sendable {
             writer.discard()
             throw error
         }
-    }
-
-    private var leastStamp: UInt64 {
-        min(
-            memtables.map(\.memtable.leastStamp).min() ?? .max,
-            runs.map(\.leastStamp).min() ?? .max)
     }
 
     private func write(
@@ -88,29 +82,29 @@ package struct IndexJob: Sendable {
 /// Writes entries, which come in order, as the tables of a run.
 private struct RunWriter {
     private let store: TableStore
-    private let base: UInt64
     private var numbers: Range<UInt64>
     private var builder: TableBuilder?
     private var tables: [Table] = []
 
-    init(in store: TableStore, numbers: Range<UInt64>, base: UInt64) {
+    init(in store: TableStore, numbers: Range<UInt64>) {
         self.store = store
         self.numbers = numbers
-        self.base = base
     }
 
     var run: Run? { tables.isEmpty ? nil : Run(tables) }
 
     /// Adds an entry; returns how many bytes were written.
     mutating func append(_ entry: IndexEntry) throws(IndexError) -> Int {
-        if builder == nil {
-            guard let number = numbers.popFirst() else {
-                preconditionFailure("a job has numbers for all its tables")
-            }
-            builder = TableBuilder(number: number, base: base)
+        if builder?.append(entry) == true { return 0 }
+        let written = try finish()
+        guard let number = numbers.popFirst() else {
+            preconditionFailure("a job has numbers for all its tables")
         }
-        builder?.append(entry)
-        return builder?.isFull == true ? try finish() : 0
+        var next = TableBuilder(number: number)
+        let isFirst = next.append(entry)
+        precondition(isFirst, "the first entry fits")
+        builder = next
+        return written
     }
 
     /// Writes the table that was begun; returns how many bytes that were.

@@ -9,8 +9,6 @@ final class Run: Sendable {
     let dropCount: Int
     /// Of all files.
     let bytes: Int
-    /// No entry's stamp is smaller.
-    let leastStamp: UInt64
 
     init(_ tables: [Table]) {
         self.tables = tables
@@ -18,11 +16,10 @@ final class Run: Sendable {
         entryCount = tables.reduce(0) { $0 + $1.info.footer.entryCount }
         dropCount = tables.reduce(0) { $0 + $1.info.footer.dropCount }
         bytes = tables.reduce(0) { $0 + $1.info.length }
-        leastStamp = tables.map(\.info.footer.leastStamp).min() ?? .max
     }
 
     /// The number of the first table that ends at or behind `position`.
-    private func table(endingFrom position: IndexPosition) -> Int {
+    func table(endingFrom position: IndexPosition) -> Int {
         var low = 0
         var high = lasts.count
         while low < high {
@@ -44,35 +41,5 @@ final class Run: Sendable {
             return nil
         }
         return try table.entry(at: position, reading)
-    }
-
-    /// A data block of one of the tables.
-    struct Place {
-        let table: Table
-        let range: Range<Int>
-    }
-
-    /// The block that is the last to begin before `position`.
-    func block(
-        beginningBefore position: IndexPosition, _ reading: Reading
-    ) throws(IndexError) -> Place? {
-        var place = table(endingFrom: position)
-        if place == tables.count || !(tables[place].info.first < position) { place -= 1 }
-        guard place >= 0 else { return nil }
-        let range = try tables[place].block(beginningBefore: position, reading)
-        return range.map { Place(table: tables[place], range: $0) }
-    }
-
-    /// The block that is the first to begin at or behind `position`.
-    func block(
-        beginningFrom position: IndexPosition, _ reading: Reading
-    ) throws(IndexError) -> Place? {
-        let first = table(endingFrom: position)
-        for table in tables[first...].prefix(2) {
-            if let found = try table.block(beginningFrom: position, reading) {
-                return Place(table: table, range: found.range)
-            }
-        }
-        return nil
     }
 }

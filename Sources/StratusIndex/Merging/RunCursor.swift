@@ -1,4 +1,4 @@
-/// Reads the entries of a run in either direction, an interval of a block at a time.
+/// Reads the entries of a run in either direction, a stretch of a block at a time.
 ///
 /// After an error nothing has moved: the same call goes on where it failed.
 struct RunCursor {
@@ -8,12 +8,18 @@ struct RunCursor {
     private let direction: IndexDirection
     private var current: Current?
 
-    /// A block, and the interval in it that comes next.
+    /// A data block, and where in it the next entry stands: forward at `place`, backward before it.
     private struct Current {
-        var place: Run.Place
+        /// The table's number in the run, and the block's in the table.
+        var table: Int
+        var number: Int
+        var range: Range<Int>
         var block: Block
-        var interval: Int
+        var place: Int
     }
+
+    /// How many entries are given at a time.
+    private static let stretch = 32
 
     init(_ run: Run, from position: IndexPosition, _ direction: IndexDirection) {
         self.run = run
@@ -23,74 +29,113 @@ struct RunCursor {
 
     /// The next entries, in ascending order also backward; none at the end.
     mutating func next(_ reading: Reading) throws(IndexError) -> [IndexEntry] {
-        if current == nil { try begin(reading) }
+        if current == nil {
+            guard try begin(reading) else { return [] }
+        }
         while true {
-            while let entries = try interval() {
-                if !entries.isEmpty { return entries }
-            }
+            let entries = try stretch()
+            if !entries.isEmpty { return entries }
             guard try follow(reading) else { return [] }
         }
     }
 
-    /// What is wanted of the next interval of the block; nil where it has no more.
-    private mutating func interval() throws(IndexError) -> [IndexEntry]? {
-        guard let current, 0..<current.block.layout.intervalCount ~= current.interval else {
-            return nil
-        }
-        let place = current.place
-        var entries: [IndexEntry]
+    /// The next entries of the block; none where it has no more.
+    private mutating func stretch() throws(IndexError) -> [IndexEntry] {
+        guard let current else { return [] }
+        let range =
+            switch direction {
+            case .forward: current.place..<min(current.place + Self.stretch, current.block.count)
+            case .backward: max(current.place - Self.stretch, 0)..<current.place
+            }
+        var entries: [IndexEntry] = []
+        entries.reserveCapacity(range.count)
+        let table = run.tables[current.table]
         do {
-            entries = try current.block.entries(current.interval)
+            for place in range { entries.append(try current.block.entry(place)) }
         } catch {
-            throw place.table.damage(error, inBlockAt: place.range.lowerBound)
+            throw table.damage(error, inBlockAt: current.range.lowerBound)
         }
-        self.current?.interval += direction == .forward ? 1 : -1
+        guard let first = entries.first, let last = entries.last else { return [] }
         switch direction {
         case .forward:
-            let unwanted = entries.prefix { $0.precedes(position) }.count
-            if unwanted > 0 { entries.removeFirst(unwanted) }
-            guard let next = entries.last?.position.next else { return entries }
-            guard position < next else { throw place.table.disorder(at: place.range) }
-            position = next
+            guard !first.precedes(position), position < last.position.next else {
+                throw table.disorder(at: current.range)
+            }
+            position = last.position.next
+            self.current?.place = range.upperBound
         case .backward:
-            while let last = entries.last, !last.precedes(position) { entries.removeLast() }
-            guard let next = entries.first?.position else { return entries }
-            guard next < position else { throw place.table.disorder(at: place.range) }
-            position = next
+            guard last.precedes(position), first.position < position else {
+                throw table.disorder(at: current.range)
+            }
+            position = first.position
+            self.current?.place = range.lowerBound
         }
         return entries
     }
 
-    /// Looks for the block where reading begins.
-    private mutating func begin(_ reading: Reading) throws(IndexError) {
-        // An entry that stands at the position itself is given forward.
-        let bound = direction == .forward ? position.next : position
-        if let place = try run.block(beginningBefore: bound, reading) {
-            let block = try place.table.data(place.range, reading)
-            do {
-                let interval = try block.interval(of: bound)
-                current = Current(place: place, block: block, interval: interval)
-            } catch {
-                throw place.table.damage(error, inBlockAt: place.range.lowerBound)
+    /// Looks for the block where reading begins; returns whether there is one.
+    private mutating func begin(_ reading: Reading) throws(IndexError) -> Bool {
+        var place = run.table(endingFrom: position)
+        let number: Int
+        switch direction {
+        case .forward:
+            guard place < run.tables.count else { return false }
+            // An entry that stands at the position itself is given.
+            let before = try run.tables[place].block(beginningBefore: position.next, reading)
+            number = max(before, 0)
+        case .backward:
+            if place == run.tables.count || !(run.tables[place].info.first < position) {
+                place -= 1
+            }
+            guard place >= 0 else { return false }
+            number = try run.tables[place].block(beginningBefore: position, reading)
+            guard number >= 0 else {
+                throw run.tables[place].disorder(at: run.tables[place].directoryRange)
             }
         }
+        try enter(place, number, reading)
+        guard let current else { return false }
+        do {
+            self.current?.place = try current.block.lowerBound(position)
+        } catch {
+            self.current = nil
+            throw run.tables[place].damage(error, inBlockAt: current.range.lowerBound)
+        }
+        return true
     }
 
     /// Goes on to the next block; returns whether there is one.
     private mutating func follow(_ reading: Reading) throws(IndexError) -> Bool {
-        let next =
-            switch direction {
-            case .forward: try run.block(beginningFrom: position, reading)
-            case .backward: try run.block(beginningBefore: position, reading)
+        guard let current else { return false }
+        var (table, number) = (current.table, current.number)
+        switch direction {
+        case .forward:
+            number += 1
+            if number == (try run.tables[table].blockCount(reading)) {
+                (table, number) = (table + 1, 0)
+                guard table < run.tables.count else { return false }
             }
-        guard let next else { return false }
-        // In a table whose entries are not in order, reading could go round in circles.
-        if let place = current?.place, place.table === next.table, place.range == next.range {
-            throw next.table.disorder(at: next.range)
+        case .backward:
+            number -= 1
+            if number < 0 {
+                table -= 1
+                guard table >= 0 else { return false }
+                number = try run.tables[table].blockCount(reading) - 1
+            }
         }
-        let block = try next.table.data(next.range, reading)
-        let interval = direction == .forward ? 0 : block.layout.intervalCount - 1
-        current = Current(place: next, block: block, interval: interval)
+        try enter(table, number, reading)
         return true
+    }
+
+    private mutating func enter(
+        _ table: Int, _ number: Int, _ reading: Reading
+    ) throws(IndexError) {
+        guard let range = try run.tables[table].place(ofBlock: number, reading) else {
+            throw run.tables[table].disorder(at: run.tables[table].directoryRange)
+        }
+        let block = try run.tables[table].data(range, reading)
+        current = Current(
+            table: table, number: number, range: range, block: block,
+            place: direction == .forward ? 0 : block.count)
     }
 }

@@ -1,16 +1,27 @@
 internal import StratusBytes
 
 /// Where things stand in a block of entries whose checksum holds. Layout: `Formats/Index.md`,
-/// "Layout".
+/// "Blocks of entries".
 ///
 /// What the block says is believed no further: bytes that contradict themselves are damage, not a
 /// crash. All calls take the bytes that the layout was made for.
 struct BlockLayout: Sendable {
-    private let base: UInt64
-    /// Where the entries end.
-    private let end: Int
-    /// An interval is what stands from one restart to the next.
-    let intervalCount: Int
+    /// How many entries there are.
+    let count: Int
+    private let prefixLength: Int
+    /// Of all keys; 0 where a column states each.
+    private let keyLength: Int
+    private let keyWidth: Int
+    /// Where the columns begin, in their order.
+    private let keys: Int
+    private let lengths: Int
+    private let stamps: Column
+    private let firsts: Column
+    private let seconds: Column
+    private let flags: Int
+    private let form: UInt8
+
+    static let headLength = 32
 
     /// A rule that does not hold, and where in the block.
     struct Fault: Error {
@@ -18,103 +29,166 @@ struct BlockLayout: Sendable {
         var byte: Int
     }
 
+    /// Numbers of a fixed width that are counted from a base.
+    private struct Column: Sendable {
+        let base: UInt64
+        let place: Int
+        let width: Int
+        private let mask: UInt64
+
+        init(base: UInt64, at place: Int, width: Int) {
+            self.base = base
+            self.place = place
+            self.width = width
+            mask = width == 0 ? 0 : ~0 >> UInt64(64 - width * 8)
+        }
+
+        /// Behind all columns stand the eight bytes of the checksum.
+        @inline(__always)
+        func value(_ number: Int, _ bytes: Span<UInt8>) -> UInt64 {
+            base &+ (bytes.uint64(at: place + number * width) & mask)
+        }
+    }
+
     init(_ bytes: Span<UInt8>) throws(Fault) {
-        let last = bytes.count - TableFormat.checksumLength - 2
-        guard last >= 8, bytes.count <= TableFormat.blockLimit else {
-            throw Fault(rule: .restarts, byte: 0)
+        guard bytes.count > Self.headLength + TableFormat.checksumLength else {
+            throw Fault(rule: .columns, byte: 0)
         }
-        base = bytes.uint64(at: 0)
-        intervalCount = Int(bytes.uint16(at: last))
-        end = last - intervalCount * 2
-        guard intervalCount > 0, end > 8, bytes.uint16(at: end) == 8,
-            base < IndexEntry.stampLimit
-        else { throw Fault(rule: .restarts, byte: 0) }
+        let head = bytes.uint64(at: 24)
+        count = Int(head & 0xffff)
+        prefixLength = Int(head >> 16 & 0xff)
+        keyLength = Int(head >> 24 & 0xff)
+        keyWidth = Int(head >> 32 & 0xff)
+        let stampWidth = Int(head >> 40 & 0xff)
+        let firstWidth = Int(head >> 48 & 0xf)
+        let secondWidth = Int(head >> 52 & 0xf)
+        form = UInt8(truncatingIfNeeded: head >> 56)
+        let base = bytes.uint64(at: 0)
+        keys = Self.headLength + prefixLength
+        lengths = keys + count * keyWidth
+        let stampPlace = lengths + (keyLength == 0 ? count : 0)
+        stamps = Column(base: base, at: stampPlace, width: min(stampWidth, 7))
+        let firstPlace = stampPlace + count * stampWidth
+        firsts = Column(base: bytes.uint64(at: 8), at: firstPlace, width: min(firstWidth, 8))
+        let secondPlace = firstPlace + count * firstWidth
+        seconds = Column(base: bytes.uint64(at: 16), at: secondPlace, width: min(secondWidth, 8))
+        flags = secondPlace + count * secondWidth
+        let hasFlags = form & 4 != 0
+        let end = flags + (hasFlags ? count : 0)
+        guard count > 0, prefixLength + keyWidth <= IndexKey.limit, prefixLength + keyWidth > 0,
+            keyLength == 0 || keyLength == prefixLength + keyWidth, stampWidth <= 7,
+            firstWidth <= 8, secondWidth <= 8, base < IndexEntry.stampLimit,
+            form >> 5 == 0, !hasFlags || form >> 3 == 0,
+            end + TableFormat.checksumLength == bytes.count
+        else { throw Fault(rule: .columns, byte: 0) }
     }
 
-    /// Where an interval begins and ends.
-    private func range(
-        _ interval: Int, _ bytes: Span<UInt8>
-    ) throws(Fault) -> Range<Int> {
-        let start = Int(bytes.uint16(at: end + interval * 2))
-        let next = interval + 1
-        let stop = next == intervalCount ? end : Int(bytes.uint16(at: end + next * 2))
-        guard start >= 8, start < stop, stop <= end else {
-            throw Fault(rule: .restarts, byte: 0)
-        }
-        return start..<stop
-    }
-
-    /// Where the last interval stands that begins before `position`, or the first.
-    func interval(
-        of position: borrowing IndexPosition, _ bytes: Span<UInt8>
+    /// The number of the first entry that is not before `position`; ``count`` where all are.
+    func lowerBound(
+        _ position: borrowing IndexPosition, _ bytes: Span<UInt8>
     ) throws(Fault) -> Int {
-        var low = 1
-        var high = intervalCount
+        for place in stride(from: 0, to: prefixLength, by: 8) {
+            let width = min(8, prefixLength - place)
+            let own = Self.word(bytes, at: Self.headLength + place, width)
+            let sought = position.key.word(at: place, width)
+            if own != sought { return own < sought ? count : 0 }
+        }
+        let width = min(8, keyWidth)
+        let sought = position.key.word(at: prefixLength, width)
+        var low = 0
+        var high = count
         while low < high {
             let middle = (low + high) / 2
-            let start = try range(middle, bytes).lowerBound
-            var scan = BlockScan(bytes, at: start, end: end, base: base)
-            if try scan.precedes(bytes, position) { low = middle + 1 } else { high = middle }
+            let own = Self.word(bytes, at: keys + middle * keyWidth, width)
+            let isBefore =
+                own == sought ? try precedes(middle, position, bytes) : own < sought
+            if isBefore { low = middle + 1 } else { high = middle }
         }
-        return low - 1
+        return low
     }
 
-    /// What the first entry at or behind `position` says, and whether it is of the same key.
-    func value(
-        from position: borrowing IndexPosition, _ bytes: Span<UInt8>
-    ) throws(Fault) -> (value: IndexValue, flags: IndexEntry.Flags, isOfKey: Bool)? {
-        let start = try range(try interval(of: position, bytes), bytes).lowerBound
-        // Behind the interval stands the next one, whose first entry has its whole key.
-        var scan = BlockScan(bytes, at: start, end: end, base: base)
-        while !scan.isAtEnd {
-            if try !scan.precedes(bytes, position) {
-                return (try scan.value(bytes), scan.flags, scan.isOfKey)
-            }
-            scan.advance()
+    /// Whether an entry whose key begins like the position's is before it.
+    private func precedes(
+        _ number: Int, _ position: borrowing IndexPosition, _ bytes: Span<UInt8>
+    ) throws(Fault) -> Bool {
+        let length = try length(number, bytes)
+        for place in stride(from: 8, to: keyWidth, by: 8) {
+            let width = min(8, keyWidth - place)
+            let own = Self.word(bytes, at: keys + number * keyWidth + place, width)
+            let sought = position.key.word(at: prefixLength + place, width)
+            if own != sought { return own < sought }
         }
-        return nil
+        // Equal keys of several lengths are those with zeros at their end.
+        for place in stride(from: prefixLength + keyWidth, to: position.key.count, by: 8) {
+            if position.key.word(at: place, 8) != 0 { return true }
+        }
+        if length != position.key.count { return length < position.key.count }
+        return position.isBehind(stamp: try stamp(number, bytes))
     }
 
-    /// What the last entry before `position` says.
-    func value(
-        before position: borrowing IndexPosition, _ bytes: Span<UInt8>
-    ) throws(Fault) -> IndexValue? {
-        let start = try range(try interval(of: position, bytes), bytes).lowerBound
-        var scan = BlockScan(bytes, at: start, end: end, base: base)
-        var found: BlockScan?
-        while !scan.isAtEnd, try scan.precedes(bytes, position) {
-            found = scan
-            scan.advance()
-        }
-        return try found?.value(bytes)
+    /// Whether an entry is of this key.
+    func isOf(
+        _ key: borrowing IndexKey, _ number: Int, _ bytes: Span<UInt8>
+    ) throws(Fault) -> Bool {
+        guard try length(number, bytes) == key.count else { return false }
+        return try self.key(number, bytes) == key
     }
 
-    /// The entries of an interval.
-    func entries(_ interval: Int, _ bytes: Span<UInt8>) throws(Fault) -> [IndexEntry] {
-        let range = try range(interval, bytes)
-        var entries: [IndexEntry] = []
-        entries.reserveCapacity(TableFormat.entriesPerRestart)
-        var reader = EntryReader()
-        var place = range.lowerBound
-        while place < range.upperBound {
-            try reader.read(bytes, &place, end: range.upperBound, base: base)
-            entries.append(reader.entry)
-        }
-        return entries
+    func position(_ number: Int, _ bytes: Span<UInt8>) throws(Fault) -> IndexPosition {
+        IndexPosition(try key(number, bytes), stamp: try stamp(number, bytes))
     }
 
-    /// The first entry at or behind `position`.
-    func ceiling(
-        _ position: IndexPosition, _ bytes: Span<UInt8>
-    ) throws(Fault) -> IndexEntry? {
-        var place = try range(try interval(of: position, bytes), bytes).lowerBound
-        var reader = EntryReader()
-        // Behind the interval stands the next one, whose first entry has its whole key.
-        while place < end {
-            try reader.read(bytes, &place, end: end, base: base)
-            if !reader.entry.precedes(position) { return reader.entry }
+    func entry(_ number: Int, _ bytes: Span<UInt8>) throws(Fault) -> IndexEntry {
+        IndexEntry(
+            key: try key(number, bytes), value: try value(number, bytes),
+            flags: try flags(number, bytes))
+    }
+
+    func value(_ number: Int, _ bytes: Span<UInt8>) throws(Fault) -> IndexValue {
+        let stamp = try stamp(number, bytes)
+        return IndexValue(
+            stamp: stamp,
+            first: firsts.value(number, bytes) &+ (form & 1 != 0 ? stamp : 0),
+            second: seconds.value(number, bytes) &+ (form & 2 != 0 ? stamp : 0))
+    }
+
+    func flags(_ number: Int, _ bytes: Span<UInt8>) throws(Fault) -> IndexEntry.Flags {
+        let raw = form & 4 != 0 ? bytes.uint8(at: flags + number) : form >> 3
+        guard raw < 4 else { throw Fault(rule: .entry, byte: flags + number) }
+        return IndexEntry.Flags(rawValue: raw)
+    }
+
+    private func stamp(_ number: Int, _ bytes: Span<UInt8>) throws(Fault) -> UInt64 {
+        let stamp = stamps.value(number, bytes)
+        guard stamp < IndexEntry.stampLimit else {
+            throw Fault(rule: .entry, byte: stamps.place + number * stamps.width)
         }
-        return nil
+        return stamp
+    }
+
+    private func length(_ number: Int, _ bytes: Span<UInt8>) throws(Fault) -> Int {
+        if keyLength > 0 { return keyLength }
+        let length = Int(bytes.uint8(at: lengths + number))
+        guard length > 0, prefixLength...prefixLength + keyWidth ~= length else {
+            throw Fault(rule: .entry, byte: lengths + number)
+        }
+        return length
+    }
+
+    private func key(_ number: Int, _ bytes: Span<UInt8>) throws(Fault) -> IndexKey {
+        var key = IndexKey()
+        key.replace(from: 0, with: prefixLength, of: bytes, at: Self.headLength)
+        let length = try length(number, bytes)
+        key.replace(
+            from: prefixLength, with: length - prefixLength, of: bytes,
+            at: keys + number * keyWidth)
+        return key
+    }
+
+    /// Up to eight bytes as a big-endian number, zeros behind them.
+    @inline(__always)
+    private static func word(_ bytes: Span<UInt8>, at place: Int, _ width: Int) -> UInt64 {
+        width == 0 ? 0 : bytes.uint64(at: place).byteSwapped & (~0 << UInt64(64 - width * 8))
     }
 }
 
@@ -128,52 +202,13 @@ struct Block: Sendable {
         self.bytes = bytes
     }
 
-    func interval(of position: IndexPosition) throws(BlockLayout.Fault) -> Int {
-        try layout.interval(of: position, bytes.span)
+    var count: Int { layout.count }
+
+    func lowerBound(_ position: IndexPosition) throws(BlockLayout.Fault) -> Int {
+        try layout.lowerBound(position, bytes.span)
     }
 
-    func entries(_ interval: Int) throws(BlockLayout.Fault) -> [IndexEntry] {
-        try layout.entries(interval, bytes.span)
-    }
-}
-
-/// Decodes entries one after the other, each on top of the one before.
-struct EntryReader {
-    private(set) var entry = IndexEntry(
-        key: IndexKey(), value: IndexValue(stamp: 0), flags: [])
-
-    /// The next entry has its whole key.
-    mutating func restart() { entry.key = IndexKey() }
-
-    /// Reads the entry at `place`, which moves behind it. Behind `end` at least eight bytes follow.
-    @inline(__always)
-    mutating func read(
-        _ bytes: Span<UInt8>, _ place: inout Int, end: Int, base: UInt64
-    ) throws(BlockLayout.Fault) {
-        let start = place
-        // Behind the entries stand a restart, their number and the checksum.
-        let word = bytes.uint64(at: start)
-        let head = EntryHead(bits: UInt16(truncatingIfNeeded: word))
-        let shared = Int(word >> 16 & 0xff)
-        let old = entry.key.count
-        let rest: Int
-        if head.keepsLength {
-            rest = old - shared
-            place = start + 3
-        } else {
-            rest = Int(word >> 24 & 0xff)
-            place = start + 4
-        }
-        let sizes = rest + head.valueLength
-        guard head.isValid, shared <= old, rest >= 0, shared + rest <= IndexKey.limit,
-            shared + rest > 0, sizes <= end - place
-        else { throw BlockLayout.Fault(rule: .entry, byte: start) }
-        entry.key.replace(from: shared, with: rest, of: bytes, at: place)
-        place += rest
-        entry.value = head.value(bytes, &place, base: base)
-        entry.flags = head.flags
-        guard entry.value.stamp < IndexEntry.stampLimit else {
-            throw BlockLayout.Fault(rule: .entry, byte: start)
-        }
+    func entry(_ number: Int) throws(BlockLayout.Fault) -> IndexEntry {
+        try layout.entry(number, bytes.span)
     }
 }

@@ -35,9 +35,12 @@ enum KeyFilter {
         place(ofCell: cells - 1) + length(ofBlockWithCell: cells - 1, of: cells)
     }
 
-    /// Whether a key with this hash may be in the table; `block` is the one that holds its cell.
-    static func mayHold(_ hash: UInt64, cell: Int, in block: Span<UInt8>) -> Bool {
-        let start = cell % cellsPerBlock * cellLength
+    /// Whether a key with this hash may be in the table; `block` is what begins at `place` with the
+    /// block that holds its cell.
+    static func mayHold(
+        _ hash: UInt64, cell: Int, in block: Span<UInt8>, at place: Int = 0
+    ) -> Bool {
+        let start = place + cell % cellsPerBlock * cellLength
         var missing: UInt32 = 0
         for word in 0..<8 {
             missing |= bit(hash, word) & ~block.uint32(at: start + word * 4)

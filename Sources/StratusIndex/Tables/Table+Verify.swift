@@ -3,141 +3,72 @@ internal import StratusFiles
 
 // A walk through a whole table: `Formats/Index.md`, "Validity".
 extension Table {
+    /// Checks everything: what is in memory was read once, here the file counts.
+    ///
+    /// A table has one encoding. So its entries, which must be in order, are written again, and any
+    /// difference is damage of the part where it lies.
     func verify() throws(IndexError) {
-        // What is in memory was read once; here the file counts.
-        let reading = Reading(mode: .blocking, cache: nil)
-        let file = try open(.blocking)
-        try check(ends: file)
-        var walk = TableWalk()
-        var leafPlace = info.footer.indexPlace
-        for leaf in try pointers(topRange, to: indexPart, reading) {
-            guard leaf.range.lowerBound == leafPlace else {
-                throw damage(.place, at: topRange.lowerBound)
+        let file = try checkedFile()
+        var builder = TableBuilder(number: info.number)
+        var last: IndexPosition?
+        var place = dataPart.lowerBound
+        let blocks = try dataBlocks(file)
+        for range in blocks {
+            guard range.lowerBound == place else {
+                throw damage(.place, at: directoryRange.lowerBound)
             }
-            leafPlace = leaf.range.upperBound
-            let blocks = try pointers(leaf.range, to: dataPart, reading)
-            guard blocks.first?.first == leaf.first else {
-                throw damage(.place, at: leaf.range.lowerBound)
-            }
-            for block in blocks {
-                guard block.range.lowerBound == walk.place else {
-                    throw damage(.place, at: leaf.range.lowerBound)
+            let block = try block(try checkedBlock(range, of: file), at: range)
+            for number in 0..<block.count {
+                let entry: IndexEntry
+                do {
+                    entry = try block.entry(number)
+                } catch {
+                    throw damage(error, inBlockAt: place)
                 }
-                try walk.add(try entries(block.range, reading), block, self)
+                if let last, !(last < entry.position) { throw disorder(at: range) }
+                last = entry.position
+                guard builder.append(entry) else { throw damage(.entry, at: place) }
+            }
+            place = range.upperBound
+        }
+        guard place == dataPart.upperBound else {
+            throw damage(.place, at: directoryRange.lowerBound)
+        }
+        let filter = try checkedFilter(of: file)
+        let (found, bytes) = builder.finish(storeID: store.storeID)
+        for range in blocks {
+            let own = try checkedBlock(range, of: file)
+            guard bytes.count >= range.upperBound, own[...] == bytes[range] else {
+                throw damage(.entry, at: range.lowerBound)
             }
         }
-        guard leafPlace == indexPart.upperBound, walk.place == dataPart.upperBound else {
-            throw damage(.place, at: topRange.lowerBound)
+        guard bytes.count >= filterPart.upperBound, filter[...] == bytes[filterPart] else {
+            throw damage(.filter, at: filterPart.lowerBound)
         }
-        try check(walk)
-        try checkFilter(walk.hashes, reading)
-    }
-
-    /// A block that an index block names, and the position of its first entry.
-    struct Pointer {
-        var range: Range<Int>
-        var first: IndexPosition
-    }
-
-    private func pointers(
-        _ index: Range<Int>, to part: Range<Int>, _ reading: Reading
-    ) throws(IndexError) -> [Pointer] {
-        var pointers: [Pointer] = []
-        for (entry, _) in try entries(index, reading) {
-            guard entry.flags.isEmpty else { throw damage(.entry, at: index.lowerBound) }
-            let range = try target(entry.value, in: part, namedAt: index.lowerBound)
-            pointers.append(Pointer(range: range, first: entry.position))
-        }
-        return pointers
-    }
-
-    /// All entries of a block, strictly in order and in their shortest form, with their sizes.
-    private func entries(
-        _ range: Range<Int>, _ reading: Reading
-    ) throws(IndexError) -> [(entry: IndexEntry, size: Int)] {
-        let block = try data(range, reading)
-        let base = block.bytes.span.uint64(at: 0)
-        var builder = BlockBuilder(base: base)
-        var found: [(entry: IndexEntry, size: Int)] = []
-        for interval in 0..<block.layout.intervalCount {
-            do throws(BlockLayout.Fault) {
-                for entry in try block.entries(interval) {
-                    guard !builder.isFull else { throw BlockLayout.Fault(rule: .entry, byte: 0) }
-                    if let last = found.last?.entry, !(last.position < entry.position) {
-                        throw BlockLayout.Fault(rule: .order, byte: 0)
-                    }
-                    found.append((entry, builder.append(entry)))
-                }
-            } catch {
-                throw damage(error, inBlockAt: range.lowerBound)
-            }
-        }
-        // A block has one encoding: writing the same entries again must give the same bytes.
-        var again = ByteWriter()
-        builder.finish(into: &again, number: 0)
-        let end = again.count - TableFormat.checksumLength
-        guard block.bytes.dropLast(TableFormat.checksumLength) == again.bytes[..<end] else {
-            throw damage(.entry, at: range.lowerBound)
-        }
-        return found
-    }
-
-    private func check(_ walk: TableWalk) throws(IndexError) {
-        guard walk.first == info.first, walk.last == info.last else {
+        guard bytes.count >= directoryRange.upperBound,
+            try checkedBlock(directoryRange, of: file)[...] == bytes[directoryRange]
+        else { throw damage(.place, at: directoryRange.lowerBound) }
+        guard found.first == info.first, found.last == info.last else {
             throw damage(.order, at: dataPart.lowerBound)
         }
-        var counted = walk.counts
-        counted.filterPlace = info.footer.filterPlace
-        counted.indexPlace = info.footer.indexPlace
-        counted.topPlace = info.footer.topPlace
-        counted.footerPlace = info.footer.footerPlace
-        counted.filterCells = info.footer.filterCells
-        guard counted == info.footer else { throw damage(.count, at: info.footer.footerPlace) }
+        guard found.footer == info.footer else {
+            throw damage(.count, at: info.footer.footerPlace)
+        }
     }
 
-    private func checkFilter(_ hashes: [UInt64], _ reading: Reading) throws(IndexError) {
-        var place = info.footer.filterPlace
-        let cells = info.footer.filterCells
-        var blocks: [[UInt8]] = []
-        for cell in stride(from: 0, to: cells, by: KeyFilter.cellsPerBlock) {
-            let length = KeyFilter.length(ofBlockWithCell: cell, of: cells)
-            blocks.append(
-                try withBytes(place..<place + length, reading, preferred: true) { $0.array })
-            place += length
-        }
-        for hash in hashes {
-            let cell = KeyFilter.cell(hash, of: cells)
-            let block = blocks[cell / KeyFilter.cellsPerBlock]
-            guard KeyFilter.mayHold(hash, cell: cell, in: block.span) else {
-                throw damage(
-                    .filter, at: info.footer.filterPlace + KeyFilter.place(ofCell: cell))
+    private func dataBlocks(_ file: any StorageFile) throws(IndexError) -> [Range<Int>] {
+        let directory = try block(try checkedBlock(directoryRange, of: file), at: directoryRange)
+        var ranges: [Range<Int>] = []
+        for number in 0..<directory.count {
+            let value: IndexValue
+            do {
+                value = try directory.layout.value(number, directory.bytes.span)
+            } catch {
+                throw damage(error, inBlockAt: directoryRange.lowerBound)
             }
+            ranges.append(try target(value))
         }
-    }
-}
-
-/// What was found on the way through a table's data blocks.
-private struct TableWalk {
-    var place = TableFormat.headerLength
-    var counts = TableFooter()
-    var hashes: [UInt64] = []
-    var first: IndexPosition?
-    var last: IndexPosition?
-
-    mutating func add(
-        _ entries: [(entry: IndexEntry, size: Int)], _ block: Table.Pointer, _ table: Table
-    ) throws(IndexError) {
-        place = block.range.upperBound
-        guard entries.first?.entry.position == block.first else {
-            throw table.damage(.place, at: block.range.lowerBound)
-        }
-        if let last, !(last < block.first) { throw table.disorder(at: block.range) }
-        if first == nil { first = block.first }
-        for (entry, size) in entries {
-            if last?.key != entry.key { hashes.append(entry.key.filterHash) }
-            last = entry.position
-            counts.count(entry, bytes: size)
-        }
+        return ranges
     }
 }
 

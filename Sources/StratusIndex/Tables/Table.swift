@@ -4,12 +4,12 @@ internal import Synchronization
 
 /// One immutable file of a run. Layout: `Formats/Index.md`.
 ///
-/// Only what the description says of it stays in memory; the file is opened when it is first read,
-/// and blocks go through the cache.
+/// The file is opened when it is first read. Its directory and its filter then stay in memory as
+/// far as there is room for them; data blocks go through the cache.
 final class Table: Sendable {
     let info: TableInfo
-    private let store: TableStore
-    private let file = Mutex<(any StorageFile)?>(nil)
+    let store: TableStore
+    private let opened = AtomicLazyReference<OpenTable>()
 
     init(_ info: TableInfo, in store: TableStore) {
         self.info = info
@@ -20,38 +20,62 @@ final class Table: Sendable {
         .damaged(IndexDamage(.table(rule), file: info.fileName, byte: byte))
     }
 
+    func damage(_ fault: BlockLayout.Fault, inBlockAt place: Int) -> IndexError {
+        damage(fault.rule, at: place + fault.byte)
+    }
+
     func disorder(at block: Range<Int>) -> IndexError { damage(.order, at: block.lowerBound) }
 
-    /// The file, whose ends were looked at once.
-    func open(_ mode: ReadMode) throws(IndexError) -> any StorageFile {
-        if let file = file.withLock({ $0 }) { return file }
+    var dataPart: Range<Int> { TableFormat.headerLength..<info.footer.filterPlace }
+    var filterPart: Range<Int> { info.footer.filterPlace..<info.footer.directoryPlace }
+    var directoryRange: Range<Int> { info.footer.directoryPlace..<info.footer.footerPlace }
+
+    /// The file, of which header and footer were looked at once.
+    @inline(__always)
+    func open(_ mode: ReadMode) throws(IndexError) -> OpenTable {
+        if let table = opened.load() { return table }
         guard mode == .blocking else {
             throw .storage(StorageError(.notResident, file: info.fileName))
         }
-        let opened: any StorageFile
+        return try openNow()
+    }
+
+    private func openNow() throws(IndexError) -> OpenTable {
+        let file = try checkedFile()
+        let cache = store.cache
+        let pinsDirectory = cache.pin(directoryRange.count)
+        let pinsFilter = pinsDirectory && cache.pin(filterPart.count)
+        do throws(IndexError) {
+            let bytes = pinsDirectory ? try checkedBlock(directoryRange, of: file) : nil
+            let directory = try bytes.map { bytes throws(IndexError) in
+                try block(bytes, at: directoryRange)
+            }
+            let filter = pinsFilter ? try checkedFilter(of: file) : nil
+            // Where two threads open it at once, the first stays.
+            return opened.storeIfNil(
+                OpenTable(file: file, directory: directory, filter: filter, cache))
+        } catch {
+            cache.unpin(
+                (pinsDirectory ? directoryRange.count : 0) + (pinsFilter ? filterPart.count : 0))
+            throw error
+        }
+    }
+
+    /// Opens the file and checks its length, header and footer.
+    func checkedFile() throws(IndexError) -> any StorageFile {
+        let file: any StorageFile
         do {
-            opened = try store.storage.open(info.fileName)
+            file = try store.storage.open(info.fileName)
         } catch {
             if error.kind != .notFound { throw .storage(error) }
             throw .damaged(IndexDamage(.missingFile, file: info.fileName, byte: 0))
         }
-        guard opened.length == info.length else {
-            throw .damaged(
-                IndexDamage(.fileLength, file: info.fileName, byte: opened.length))
+        guard file.length == info.length else {
+            throw .damaged(IndexDamage(.fileLength, file: info.fileName, byte: file.length))
         }
-        try check(ends: opened)
-        // Two threads may both have opened it; the first stays.
-        return file.withLock { file in
-            if let file { return file }
-            file = opened
-            return opened
-        }
-    }
-
-    /// Looks at the header and the footer.
-    func check(ends file: any StorageFile) throws(IndexError) {
         try checkHeader(try read(file, 0..<TableFormat.headerLength, .blocking))
         try checkFooter(try read(file, info.footer.footerPlace..<info.length, .blocking))
+        return file
     }
 
     private func read(
@@ -82,10 +106,8 @@ final class Table: Sendable {
     /// The footer must say what the description says: writing it again shows any difference.
     private func checkFooter(_ bytes: [UInt8]) throws(IndexError) {
         let place = info.footer.footerPlace
+        try check(bytes, at: place)
         let end = bytes.count - TableFormat.checksumLength
-        let seed = TableFormat.seed(info.number, at: place)
-        guard Checksum.xxh3(bytes.span, in: 0..<end, seed: seed) == bytes.span.uint64(at: end)
-        else { throw damage(.checksum, at: place) }
         let found = Hash128(high: bytes.span.uint64(at: 0), low: bytes.span.uint64(at: 8))
         var expected = ByteWriter()
         info.footer.append(to: &expected, number: info.number, storeID: found)
@@ -94,33 +116,84 @@ final class Table: Sendable {
     }
 }
 
+/// A table whose file is open, and what of it stays in memory.
+final class OpenTable: Sendable {
+    let file: any StorageFile
+    /// Nil where there was no room: then it goes through the cache.
+    let directory: Block?
+    /// All filter blocks, with their checksums, likewise.
+    let filter: [UInt8]?
+    private let cache: BlockCache
+
+    fileprivate init(
+        file: any StorageFile, directory: Block?, filter: [UInt8]?, _ cache: BlockCache
+    ) {
+        self.file = file
+        self.directory = directory
+        self.filter = filter
+        self.cache = cache
+    }
+
+    deinit { cache.unpin((directory?.bytes.count ?? 0) + (filter?.count ?? 0)) }
+}
+
 // Blocks.
 extension Table {
+    /// The bytes in `range` of the file, whose checksum holds, with it.
+    func checkedBlock(
+        _ range: Range<Int>, of file: any StorageFile, _ mode: ReadMode = .blocking
+    ) throws(IndexError) -> [UInt8] {
+        let bytes = try read(file, range, mode)
+        try check(bytes, at: range.lowerBound)
+        return bytes
+    }
+
+    /// All filter blocks, whose checksums hold.
+    func checkedFilter(of file: any StorageFile) throws(IndexError) -> [UInt8] {
+        var filter: [UInt8] = []
+        filter.reserveCapacity(filterPart.count)
+        for cell in stride(from: 0, to: info.footer.filterCells, by: KeyFilter.cellsPerBlock) {
+            filter += try checkedBlock(filterBlock(ofCell: cell), of: file)
+        }
+        return filter
+    }
+
+    private func check(_ bytes: [UInt8], at place: Int) throws(IndexError) {
+        let end = bytes.count - TableFormat.checksumLength
+        let seed = TableFormat.seed(info.number, at: place)
+        guard Checksum.xxh3(bytes.span, in: 0..<end, seed: seed) == bytes.span.uint64(at: end)
+        else { throw damage(.checksum, at: place) }
+    }
+
     /// What `body` makes of the bytes in `range`, whose checksum holds, checksum included. Where
     /// they are kept it runs in the cache: it is short.
-    func withBytes<Result>(
+    private func withBytes<Result>(
         _ range: Range<Int>, _ reading: Reading, preferred: Bool,
         _ body: (Span<UInt8>) throws(IndexError) -> Result
     ) throws(IndexError) -> Result {
         let name = TableStore.cacheFile(info.number)
         let place = UInt64(range.lowerBound)
-        let kept = try reading.cache?.withBlock(name, place) { bytes throws(IndexError) in
-            guard bytes.count == range.count else { throw damage(.place, at: range.lowerBound) }
-            return try body(bytes)
+        var kept: Swift.Result<Result, IndexError>?
+        reading.cache?.withBlock(name, place) { bytes in
+            guard bytes.count == range.count else {
+                kept = .failure(damage(.place, at: range.lowerBound))
+                return
+            }
+            do throws(IndexError) {
+                kept = .success(try body(bytes))
+            } catch {
+                kept = .failure(error)
+            }
         }
-        if let kept { return kept }
-        let bytes = try read(try open(reading.mode), range, reading.mode)
-        let end = bytes.count - TableFormat.checksumLength
-        let seed = TableFormat.seed(info.number, at: range.lowerBound)
-        guard Checksum.xxh3(bytes.span, in: 0..<end, seed: seed) == bytes.span.uint64(at: end)
-        else { throw damage(.checksum, at: range.lowerBound) }
+        if let kept { return try kept.get() }
+        let bytes = try checkedBlock(range, of: try open(reading.mode).file, reading.mode)
         reading.cache?.insert(name, place, bytes.span, preferred: preferred)
         return try body(bytes.span)
     }
 
     /// What `body` finds in the block in `range`; it runs as ``withBytes(_:_:preferred:_:)`` says.
     func withBlock<Result>(
-        _ range: Range<Int>, _ reading: Reading, preferred: Bool,
+        _ range: Range<Int>, _ reading: Reading, preferred: Bool = false,
         _ body: (BlockLayout, Span<UInt8>) throws(BlockLayout.Fault) -> Result
     ) throws(IndexError) -> Result {
         try withBytes(range, reading, preferred: preferred) { bytes throws(IndexError) in
@@ -132,31 +205,59 @@ extension Table {
         }
     }
 
-    func damage(_ fault: BlockLayout.Fault, inBlockAt place: Int) -> IndexError {
-        damage(fault.rule, at: place + fault.byte)
+    /// What `body` finds in the directory.
+    func withDirectory<Result>(
+        _ reading: Reading,
+        _ body: (BlockLayout, Span<UInt8>) throws(BlockLayout.Fault) -> Result
+    ) throws(IndexError) -> Result {
+        guard let directory = try open(reading.mode).directory else {
+            return try withBlock(directoryRange, reading, preferred: true, body)
+        }
+        do throws(BlockLayout.Fault) {
+            return try body(directory.layout, directory.bytes.span)
+        } catch {
+            throw damage(error, inBlockAt: directoryRange.lowerBound)
+        }
+    }
+
+    /// A data block that the caller keeps.
+    func data(_ range: Range<Int>, _ reading: Reading) throws(IndexError) -> Block {
+        try block(try withBytes(range, reading, preferred: false) { $0.array }, at: range)
+    }
+
+    func block(_ bytes: [UInt8], at range: Range<Int>) throws(IndexError) -> Block {
+        do {
+            return try Block(bytes)
+        } catch {
+            throw damage(error, inBlockAt: range.lowerBound)
+        }
     }
 
     /// Whether a key with this hash may be in the table.
     func mayHold(_ hash: UInt64, _ reading: Reading) throws(IndexError) -> Bool {
-        let cells = info.footer.filterCells
-        let cell = KeyFilter.cell(hash, of: cells)
-        let start = info.footer.filterPlace + KeyFilter.place(ofCell: cell)
-        let length = KeyFilter.length(ofBlockWithCell: cell, of: cells)
-        return try withBytes(start..<start + length, reading, preferred: true) { block in
+        let cell = KeyFilter.cell(hash, of: info.footer.filterCells)
+        if let filter = try open(reading.mode).filter {
+            return KeyFilter.mayHold(
+                hash, cell: cell, in: filter.span, at: KeyFilter.place(ofCell: cell))
+        }
+        return try withBytes(filterBlock(ofCell: cell), reading, preferred: true) { block in
             KeyFilter.mayHold(hash, cell: cell, in: block)
         }
     }
 
-    /// The range of the block that the value in an index block names, inside `part` of the file.
-    func target(
-        _ value: IndexValue, in part: Range<Int>, namedAt place: Int
-    ) throws(IndexError) -> Range<Int> {
-        let first = value.first
-        let length = value.second
-        guard first >= UInt64(part.lowerBound), length > UInt64(TableFormat.checksumLength),
-            length <= UInt64(TableFormat.blockLimit), first <= UInt64(part.upperBound),
-            length <= UInt64(part.upperBound) - first
-        else { throw damage(.place, at: place) }
+    private func filterBlock(ofCell cell: Int) -> Range<Int> {
+        let start = info.footer.filterPlace + KeyFilter.place(ofCell: cell)
+        return start..<start
+            + KeyFilter.length(ofBlockWithCell: cell, of: info.footer.filterCells)
+    }
+
+    /// The range of the data block that the directory says at `number`.
+    func target(_ value: IndexValue) throws(IndexError) -> Range<Int> {
+        let (first, length) = (value.first, value.second)
+        guard first >= UInt64(dataPart.lowerBound), length > UInt64(TableFormat.checksumLength),
+            length <= UInt64(TableFormat.blockLimit), first <= UInt64(dataPart.upperBound),
+            length <= UInt64(dataPart.upperBound) - first
+        else { throw damage(.place, at: directoryRange.lowerBound) }
         return Int(first)..<Int(first + length)
     }
 }

@@ -3,21 +3,19 @@ internal import StratusBytes
 /// A table under construction, in memory. Layout: `Formats/Index.md`, "Layout".
 struct TableBuilder {
     private let number: UInt64
-    private var file = ByteWriter(capacity: TableFormat.fullTable + TableFormat.fullTable / 8)
+    private var file = ByteWriter(
+        capacity: TableFormat.blocksPerTable * TableFormat.blockLimit / 8 * 9)
     private var footer = TableFooter()
-    private var data: BlockBuilder
+    private var data = BlockBuilder(limit: TableFormat.blockLimit)
     /// The first entries of the data blocks; where they begin and how long they are.
-    private var blocks: [IndexEntry] = []
-    private var blockStart: IndexPosition?
+    private var directory = BlockBuilder(limit: TableFormat.directoryLimit)
     /// Of different keys.
     private var hashes: [UInt64] = []
     private var first: IndexPosition?
     private var last: IndexPosition?
 
-    /// No entry's stamp may be below `base`.
-    init(number: UInt64, base: UInt64) {
+    init(number: UInt64) {
         self.number = number
-        data = BlockBuilder(base: base)
         file.uint64(TableFormat.magic)
         file.uint16(TableFormat.version)
         file.uint16(TableFormat.version)
@@ -26,20 +24,20 @@ struct TableBuilder {
         file.uint64(Checksum.xxh3(file.bytes.span, seed: number))
     }
 
-    var isEmpty: Bool { footer.entryCount == 0 }
-
-    /// Whether the table should be ended.
-    var isFull: Bool { file.count >= TableFormat.fullTable }
-
-    /// Adds the entry that comes next in order.
-    mutating func append(_ entry: IndexEntry) {
-        let position = entry.position
+    /// Adds the entry that comes next in order; returns false, and adds nothing, where the table is
+    /// full.
+    mutating func append(_ entry: IndexEntry) -> Bool {
+        if !data.append(entry) {
+            // The block that the entry would begin is one more.
+            guard directory.entries.count + 1 < TableFormat.blocksPerTable else { return false }
+            finishBlock()
+            let isFirst = data.append(entry)
+            precondition(isFirst, "the first entry fits")
+        }
         if last?.key != entry.key { hashes.append(entry.key.filterHash) }
-        if first == nil { first = position }
-        if blockStart == nil { blockStart = position }
-        last = position
-        footer.count(entry, bytes: data.append(entry))
-        if data.isFull { finishBlock() }
+        if first == nil { first = entry.position }
+        last = entry.position
+        return true
     }
 
     /// Ends the table; returns its bytes and what is known of it. There must be an entry.
@@ -49,21 +47,8 @@ struct TableBuilder {
         footer.filterPlace = file.count
         footer.filterCells = KeyFilter.cells(forKeys: hashes.count)
         KeyFilter.append(hashes, to: &file, number: number)
-        footer.indexPlace = file.count
-        var tops: [IndexEntry] = []
-        var start = 0
-        var builder = BlockBuilder(base: footer.leastStamp)
-        for place in blocks.indices {
-            _ = builder.append(blocks[place])
-            guard builder.isFull || place == blocks.count - 1 else { continue }
-            let begin = file.count
-            builder.finish(into: &file, number: number)
-            tops.append(Self.pointer(blocks[start].position, begin..<file.count))
-            start = place + 1
-        }
-        footer.topPlace = file.count
-        for top in tops { _ = builder.append(top) }
-        builder.finish(into: &file, number: number)
+        footer.directoryPlace = file.count
+        directory.finish(into: &file, number: number)
         footer.footerPlace = file.count
         footer.append(to: &file, number: number, storeID: storeID)
         let info = TableInfo(number: number, first: first, last: last, footer: footer)
@@ -71,17 +56,15 @@ struct TableBuilder {
     }
 
     private mutating func finishBlock() {
-        guard let start = blockStart else { return }
-        let begin = file.count
+        let place = file.count
         data.finish(into: &file, number: number)
-        blocks.append(Self.pointer(start, begin..<file.count))
-        blockStart = nil
-    }
-
-    /// What the index says of the block at `range`, whose first entry stands at `start`.
-    private static func pointer(_ start: IndexPosition, _ range: Range<Int>) -> IndexEntry {
+        let length = file.count - place
+        footer.count(data.entries, ofBlockWith: length)
+        let first = data.entries[0]
         let value = IndexValue(
-            stamp: start.stamp, first: UInt64(range.lowerBound), second: UInt64(range.count))
-        return IndexEntry(key: start.key, value: value, flags: [])
+            stamp: first.value.stamp, first: UInt64(place), second: UInt64(length))
+        data.removeAll()
+        let isAdded = directory.append(IndexEntry(key: first.key, value: value, flags: []))
+        precondition(isAdded, "the directory has room for all blocks of a table")
     }
 }

@@ -7,10 +7,9 @@ struct TableFooter: Equatable, Sendable {
     var entryCount = 0
     var removedCount = 0
     var dropCount = 0
-    /// Where data blocks, filter blocks, index blocks and the top block end.
+    /// Where data blocks, filter blocks and the directory end.
     var filterPlace = 0
-    var indexPlace = 0
-    var topPlace = 0
+    var directoryPlace = 0
     var footerPlace = 0
     var filterCells = 0
     /// In their order.
@@ -22,7 +21,7 @@ struct TableFooter: Equatable, Sendable {
         var bytes: Int
     }
 
-    static let fixedLength = 72
+    static let fixedLength = 68
     static let keyspaceLength = 12
     static let tailLength = 16
 
@@ -31,26 +30,31 @@ struct TableFooter: Equatable, Sendable {
         footerPlace + Self.fixedLength + keyspaces.count * Self.keyspaceLength + Self.tailLength
     }
 
-    mutating func count(_ entry: IndexEntry, bytes: Int) {
-        entryCount += 1
-        if entry.flags.contains(.removed) { removedCount += 1 }
-        if entry.key.isPartition { dropCount += 1 }
-        leastStamp = min(leastStamp, entry.value.stamp)
-        greatestStamp = max(greatestStamp, entry.value.stamp)
-        let number = entry.key.keyspace
-        // Keys come in order, so that it is nearly always the last one.
-        if let last = keyspaces.last, last.number == number {
-            keyspaces[keyspaces.count - 1].entries += 1
-            keyspaces[keyspaces.count - 1].bytes += bytes
-            return
+    /// Counts the entries of a data block of `length` bytes.
+    mutating func count(_ entries: [IndexEntry], ofBlockWith length: Int) {
+        entryCount += entries.count
+        var start = 0
+        for (place, entry) in entries.enumerated() {
+            if entry.flags.contains(.removed) { removedCount += 1 }
+            if entry.key.isPartition { dropCount += 1 }
+            leastStamp = min(leastStamp, entry.value.stamp)
+            greatestStamp = max(greatestStamp, entry.value.stamp)
+            let number = entry.key.keyspace
+            // Keys come in order, so that many of one keyspace follow each other.
+            if place + 1 < entries.count, entries[place + 1].key.keyspace == number { continue }
+            count(
+                place + 1 - start, of: number, bytes: length * (place + 1 - start) / entries.count)
+            start = place + 1
         }
+    }
+
+    private mutating func count(_ entries: Int, of number: UInt8, bytes: Int) {
         let place = keyspaces.firstIndex { $0.number >= number } ?? keyspaces.count
-        if place < keyspaces.count, keyspaces[place].number == number {
-            keyspaces[place].entries += 1
-            keyspaces[place].bytes += bytes
-        } else {
-            keyspaces.insert(Keyspace(number: number, entries: 1, bytes: bytes), at: place)
+        if place == keyspaces.count || keyspaces[place].number != number {
+            keyspaces.insert(Keyspace(number: number, entries: 0, bytes: 0), at: place)
         }
+        keyspaces[place].entries += entries
+        keyspaces[place].bytes += bytes
     }
 
     func append(to file: inout ByteWriter, number: UInt64, storeID: Hash128) {
@@ -60,7 +64,7 @@ struct TableFooter: Equatable, Sendable {
         file.uint64(leastStamp)
         file.uint64(greatestStamp)
         for count in [
-            entryCount, removedCount, dropCount, filterPlace, filterCells, indexPlace, topPlace,
+            entryCount, removedCount, dropCount, filterPlace, filterCells, directoryPlace,
             keyspaces.count,
         ] { file.uint32(UInt32(count)) }
         for keyspace in keyspaces {
@@ -75,11 +79,12 @@ struct TableFooter: Equatable, Sendable {
 
     /// Whether numbers are within their limits and the parts of the file in their order.
     var isValid: Bool {
-        let parts = [TableFormat.headerLength, filterPlace, indexPlace, topPlace, footerPlace]
+        let parts = [TableFormat.headerLength, filterPlace, directoryPlace, footerPlace]
         guard zip(parts, parts.dropFirst()).allSatisfy({ $0 < $1 }),
             length < TableFormat.lengthLimit,
+            footerPlace - directoryPlace <= TableFormat.directoryLimit,
             filterCells > 0, filterCells <= TableFormat.lengthLimit / KeyFilter.cellLength,
-            KeyFilter.length(ofCells: filterCells) == indexPlace - filterPlace,
+            KeyFilter.length(ofCells: filterCells) == directoryPlace - filterPlace,
             leastStamp <= greatestStamp, greatestStamp < IndexEntry.stampLimit,
             entryCount > 0, removedCount <= entryCount, dropCount <= entryCount,
             1...256 ~= keyspaces.count

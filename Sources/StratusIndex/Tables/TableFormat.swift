@@ -10,14 +10,18 @@ enum TableFormat {
     /// The length that a table may not reach; what is read is never larger.
     static let lengthLimit = 1 << 24
     static let numberLimit: UInt64 = 1 << 40
-    /// A table that has so many bytes of data is ended.
-    static let fullTable = 4 << 20
-    /// A block of entries that has so many bytes is ended.
-    static let fullBlock = 4 << 10
-    static let blockLimit = 1 << 16
-    static let entriesPerRestart = 16
-    /// Head, shared, rest, key, stamp and two words.
-    static let longestEntry = 2 + 1 + 1 + IndexKey.limit + 7 + 8 + 8
+    /// A table has no more data blocks, and no data block is longer, in bytes with its checksum.
+    static let blocksPerTable = 1024
+    static let blockLimit = 4 << 10
+    /// Of the directory: so many entries of the greatest length fit.
+    static let directoryLimit = 1 << 16
+    /// Key, length, stamp, two words and flags.
+    static let longestEntry = IndexKey.limit + 1 + 7 + 8 + 8 + 1
+    /// The entries of a table that is full: a block ends where one more does not fit.
+    static let entriesOfFullTable =
+        blocksPerTable
+        * ((blockLimit - BlockLayout.headLength - IndexKey.limit - checksumLength) / longestEntry
+            - 1)
 
     static func fileName(_ number: UInt64) -> String { filePrefix + Hex.encode(number) }
 
@@ -31,36 +35,10 @@ enum TableFormat {
     }
 }
 
-/// The first two bytes of an entry.
-struct EntryHead {
-    var bits: UInt16
-
-    static let wordIsStamp = 9
-    static let wordLimit = 10
-
-    var flags: IndexEntry.Flags { IndexEntry.Flags(rawValue: UInt8(bits & 3)) }
-    var stampSize: Int { Int(bits >> 2 & 7) }
-    var firstCode: Int { Int(bits >> 5 & 15) }
-    var secondCode: Int { Int(bits >> 9 & 15) }
-    var keepsLength: Bool { bits & 1 << 13 != 0 }
-    var isValid: Bool {
-        bits >> 14 == 0 && firstCode < Self.wordLimit && secondCode < Self.wordLimit
-    }
-
-    init(bits: UInt16) { self.bits = bits }
-
-    init(_ entry: IndexEntry, base: UInt64, keepsLength: Bool) {
-        let stamp = entry.value.stamp
-        bits = UInt16(entry.flags.rawValue) | UInt16(Self.size(stamp - base)) << 2
-        bits |= UInt16(Self.code(entry.value.first, stamp)) << 5
-        bits |= UInt16(Self.code(entry.value.second, stamp)) << 9
-        if keepsLength { bits |= 1 << 13 }
-    }
-
-    /// How many bytes hold a number.
-    static func size(_ value: UInt64) -> Int { (71 - value.leadingZeroBitCount) >> 3 }
-
-    private static func code(_ word: UInt64, _ stamp: UInt64) -> Int {
-        word != 0 && word == stamp ? wordIsStamp : size(word)
+extension ByteWriter {
+    /// The checksum of a table's block that began at `place`.
+    mutating func checksum(from place: Int, number: UInt64) {
+        let seed = TableFormat.seed(number, at: place)
+        uint64(Checksum.xxh3(bytes.span, in: place..<count, seed: seed))
     }
 }

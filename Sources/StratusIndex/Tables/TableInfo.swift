@@ -23,7 +23,7 @@ extension TableInfo {
         writer.varint(footer.greatestStamp - footer.leastStamp)
         for count in [
             footer.entryCount, footer.removedCount, footer.dropCount, footer.filterPlace,
-            footer.filterCells, footer.indexPlace, footer.topPlace, footer.keyspaces.count,
+            footer.filterCells, footer.directoryPlace, footer.keyspaces.count,
         ] { writer.varint(count) }
         for keyspace in footer.keyspaces {
             writer.varint(Int(keyspace.number))
@@ -51,8 +51,7 @@ extension TableInfo {
         footer.dropCount = try cursor.count(bytes, upTo: limit)
         footer.filterPlace = try cursor.count(bytes, upTo: limit)
         footer.filterCells = try cursor.count(bytes, upTo: limit)
-        footer.indexPlace = try cursor.count(bytes, upTo: limit)
-        footer.topPlace = try cursor.count(bytes, upTo: limit)
+        footer.directoryPlace = try cursor.count(bytes, upTo: limit)
         for _ in 0..<(try cursor.count(bytes, upTo: 256)) {
             footer.keyspaces.append(
                 TableFooter.Keyspace(
