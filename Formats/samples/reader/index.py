@@ -81,8 +81,8 @@ class Table:
         check = xxh3_64_intdigest(d[:24], seed=t["number"])
         self.need(check == u(d, 24, 8), "checksum", 0)
         self.need(u(d, 10, 2) <= VERSION, f"format.newer {u(d, 10, 2)}", 10)
-        self.need(u(d, 12, 4) == 0, "reserved", 0)
-        self.need(u(d, 16, 8) == t["number"], "number", 0)
+        self.need(u(d, 12, 4) == 0, "reserved", 12)
+        self.need(u(d, 16, 8) == t["number"], "number", 16)
         self.footer()
         self.walk()
 

@@ -6,6 +6,8 @@ from xxhash import xxh3_64_intdigest
 VERSION = 1
 # By kind of entry; filled by store.py.
 DECODERS = {}
+# Kinds whose frames carry the number of a zone that is known.
+IN_ZONE = (32, 33, 40, 41)
 MASK = (1 << 64) - 1
 
 
@@ -161,8 +163,9 @@ def newest(files):
     if names:
         name = max(names)
         return Manifest(files[name], name), name
-    stray = sorted(n for n in files if n.startswith("journal-"))
-    if not stray or stray == ["journal-" + "0" * 16] and not any(files[stray[0]][4096:4168]):
+    stray = sorted(n for n in files if n.startswith("journal-") and len(n) == 24
+                   and all(c in "0123456789abcdef" for c in n[8:]))
+    if not stray:
         raise Damage("none")
     raise Damage("file.missing", "manifest-*, beside " + stray[0])
 
@@ -189,6 +192,7 @@ def frame(data, place, end, offset, salt):
         ("field length", f["length"] > 16 << 20), ("field kind", f["kind"] == 0),
         (f"newer flags {head[at + 13]}", head[at + 13]), ("field reserved", u(head, at + 14, 2)),
         ("field ordinal", not f["entry"] and (f["ordinal"] or f["last"])),
+        ("field version", f["entry"] and not 0 < f["version"] & (1 << 52) - 1 <= offset),
         ("length", f["end"] > end),
     ]:
         if broken:
@@ -209,10 +213,19 @@ def whole(data, place, end, offset, salt):
     return f
 
 
-def refuse_field(data, segment, fault, offset):
+def refuse_field(segment, fault, offset, kinds=("frame.field", "frame.newer")):
     """Refuses what no crash makes: a checksum that holds, and a field that the format forbids."""
-    if fault.startswith(("frame.field", "frame.newer")):
+    if fault.startswith(kinds):
         raise Damage(fault, segment["file"], (offset - segment["base"]) * 8, offset)
+
+
+def group_header(f):
+    return dict(zip(("epoch", "count", "length", "durable", "chain"),
+                    struct.unpack("<IIQQQ", f["payload"])))
+
+
+def keeps_limits(g):
+    return 72 <= g["length"] <= 1 << 28 and g["length"] % 8 == 0
 
 
 def group(data, segment, place, epoch, chain):
@@ -225,10 +238,9 @@ def group(data, segment, place, epoch, chain):
         return None, [], "group.kind", offset
     if f["length"] != 32:
         return None, [], "group.fields", offset
-    g = dict(zip(("epoch", "count", "length", "durable", "chain"),
-                 struct.unpack("<IIQQQ", f["payload"])))
+    g = group_header(f)
     g["end"] = place + g["length"]
-    if (not 72 <= g["length"] <= 1 << 28 or g["length"] % 8 or g["end"] > segment["length"]
+    if (not keeps_limits(g) or g["end"] > segment["length"]
             or g["durable"] > offset or g["epoch"] < epoch):
         return None, [], "group.fields", offset
     if g["chain"] != chain:
@@ -258,8 +270,8 @@ class Journal:
         self.manifest, self.name = newest(files)
         self.commits, self.open, self.dropped, self.fault = [], None, 0, None
         self.last_time = 0
-        # How many names there are: of complete commits, and with the open one.
-        self.known = self.named = 0
+        # How many names, users and zones there are: of complete commits, and with the open one.
+        self.known, self.given = [0, 0, 0], [0, 0, 0]
         # What the whole journal says at the place of the checkpoint.
         self.seen = None
         self.end, self.row = 0, "K"
@@ -271,7 +283,8 @@ class Journal:
                 if segment["state"] == 3 and segment["end"] == segment["first"]:
                     continue
                 if segment["chain"] != chain:
-                    raise Damage("chain", segment["file"], 0, None, "A")
+                    row = "D" if segment["state"] == 4 else "A"
+                    raise Damage("chain", segment["file"], 0, None, row)
                 chain = self.closed(segment, data)
             else:
                 if segment["chain"] != chain:
@@ -285,6 +298,7 @@ class Journal:
                 if low < high:
                     self.dropped += (high - low) * 8
             self.end = start["offset"]
+            self.row = "E" if self.row == "K" else self.row
 
     def header(self, segment):
         name = segment["file"]
@@ -334,7 +348,7 @@ class Journal:
             self.look(segment, place, chain)
             g, frames, fault, where = group(data, segment, place, epoch, chain)
             if fault and (g is None or where < segment["end"]):
-                refuse_field(data, segment, fault, where)
+                refuse_field(segment, fault, where, "frame.newer")
                 row = "D" if segment["state"] == 4 else "A"
                 raise Damage(fault, name, (where - segment["base"]) * 8, where, row)
             before, kept = list(self.totals), [f for f in frames if f["offset"] < segment["end"]]
@@ -349,7 +363,7 @@ class Journal:
                 where = g["end"] - g["length"]
                 raise Damage("trailer", name, where, segment["base"] + where // 8, "A")
         if chain != segment["endChain"]:
-            raise Damage("chain", name, 0, None, "A")
+            raise Damage("chain", name, 0, None, "D" if segment["state"] == 4 else "A")
         if segment["state"] in (3, 4):
             self.open = None
         self.end = segment["end"]
@@ -361,8 +375,8 @@ class Journal:
             self.look(segment, place, chain)
             g, frames, fault, where = group(data, segment, place, epoch, chain)
             if fault:
+                refuse_field(segment, fault, where)
                 self.take([f for f in frames if f["offset"] < where], segment)
-                refuse_field(data, segment, fault, where)
                 break
             self.take(frames, segment)
             place, epoch, last = g["end"], g["epoch"], frames[-1]["kind"]
@@ -389,9 +403,11 @@ class Journal:
             if isinstance(f, str):
                 continue
             if f["kind"] == 1:
-                if not isinstance(whole(data, at, 1 << 63, f["offset"], segment["salt"]), str):
-                    groups = True
-                    durable |= u(data, at + 56, 8) > x
+                f = whole(data, at, 1 << 63, f["offset"], segment["salt"])
+                if isinstance(f, str) or f["length"] != 32 or not keeps_limits(group_header(f)):
+                    continue
+                groups = True
+                durable |= group_header(f)["durable"] > x
             elif not groups:
                 other = True
         if durable:
@@ -411,15 +427,17 @@ class Journal:
             def damage(kind):
                 return Damage(kind, segment["file"], f["place"], f["offset"])
 
-            if f["kind"] not in DECODERS and f["kind"] not in (1, 2) and f["kind"] < 0x80:
-                raise damage(f"frame.unknown kind {f['kind']}")
             if f["entry"]:
                 if f["ordinal"] == 0:
-                    self.open, self.named = [], self.known
+                    self.open, self.given = [], list(self.known)
                 self.totals[0] += 1
                 if self.open is None or len(self.open) != f["ordinal"]:
                     raise damage("commit")
+            if f["kind"] not in DECODERS and f["kind"] not in (1, 2) and f["kind"] < 0x80:
+                raise damage(f"frame.unknown kind {f['kind']}")
             f["damage"] = damage("payload.content")
+            if f["kind"] in IN_ZONE and not 0 < f["zone"] <= self.given[2]:
+                raise f["damage"]
             if f["kind"] in DECODERS:
                 try:
                     f["decoded"] = DECODERS[f["kind"]](Cursor(f["payload"]))
@@ -428,13 +446,11 @@ class Journal:
                     raise damage(str(fault)) if newer else f["damage"]
             if not f["entry"]:
                 continue
-            if f["kind"] == 36:
-                if f["decoded"]["first"] != self.named:
-                    raise f["damage"]
-                self.named += len(f["decoded"]["names"])
+            if not self.give(f["kind"], f.get("decoded")):
+                raise f["damage"]
             self.open.append(f)
             if f["last"]:
-                self.known = self.named
+                self.known = list(self.given)
                 n, time = self.totals, struct.unpack("<q", struct.pack("<Q", f["time"]))[0]
                 n[2] = min(n[2], time) if n[1] else time
                 n[3] = max(n[3], time) if n[1] else time
@@ -442,3 +458,18 @@ class Journal:
                 self.last_time = time
                 self.commits.append(self.open)
                 self.open = None
+
+    def give(self, kind, d):
+        """Takes the numbers that an entry gives; whether they are in order."""
+        names, users, zones = self.given
+        if kind == 34:
+            self.given[2] = max(zones, d["number"])
+            return d["number"] <= zones + 1 and d["database"] <= users
+        if kind == 35:
+            self.given[1] = d[0]
+            return d[0] == users + 1
+        if kind == 36:
+            self.given[0] += len(d["names"])
+            return d["first"] == names and all(
+                max(column[:2]) < self.given[0] for column in d["columns"])
+        return True

@@ -44,10 +44,7 @@ def known(bits, mask, word):
 
 
 def owners(c):
-    found = [(c.varint(32), c.text()) for _ in range(c.varint())]
-    keys = [(number, name.encode()) for number, name in found]
-    need(keys == sorted(set(keys)))
-    return found
+    return [(c.varint(32), c.text()) for _ in range(c.varint())]
 
 
 def record(c):
@@ -59,6 +56,7 @@ def record(c):
     r["creator"], r["created"] = r["modifier"], r["modified"]
     if flags & 66:
         r["creator"], r["created"] = c.varint(32), c.signed()
+    need(max(abs(r["modified"]), abs(r["created"])) < 1 << 53)
     r["previous"] = c.varint() if flags & 1 else 0
     need(r["previous"] or not flags & 1)
     r["replaced"] = c.varint(32) if flags & 2 else 0
@@ -102,7 +100,8 @@ def tombstone(c):
 def zone(c):
     z = dict(number=c.varint(32), database=c.varint(32), state=c.number(1),
              capabilities=c.number(1), incarnation=c.number(2), name=c.text(least=1))
-    need(z["number"] and 1 <= z["state"] <= 3 and z["incarnation"] < 4096)
+    need(0 < z["number"] < 1 << 31 and z["database"] < 1 << 31)
+    need(1 <= z["state"] <= 3 and z["incarnation"] < 4096)
     known(z["capabilities"], 15, "capabilities")
     if c.left():
         c.extensions()
@@ -114,8 +113,8 @@ def identity(c):
 
 
 def user(c):
-    number, name, _, _ = c.varint(32), identity(c), c.signed(), c.text()
-    need(number)
+    number, name, created, _ = c.varint(32), identity(c), c.signed(), c.text()
+    need(0 < number < 1 << 31 and abs(created) < 1 << 53)
     if c.left():
         c.extensions()
     return ended(c, (number, name))
@@ -126,12 +125,6 @@ def names(c):
     n["columns"] = [(c.varint(32), c.varint(32), c.number(1)) for _ in range(c.varint())]
     need(n["first"] + len(n["names"]) <= 65536)
     return ended(c, n)
-
-
-def preamble(c):
-    n = names(c)
-    need(n["first"] == 0 and not n["columns"])
-    return n
 
 
 def mark(c):
@@ -178,7 +171,7 @@ def lost_chunks(c):
     return [c.take(32) for _ in range(c.left() // 32)]
 
 
-DECODERS.update({4: preamble, 32: record, 33: tombstone, 34: zone, 35: user, 36: names, 37: mark,
+DECODERS.update({4: names, 32: record, 33: tombstone, 34: zone, 35: user, 36: names, 37: mark,
                  40: operation, 41: client_token, 42: chunks, 43: lost_chunks})
 
 
@@ -314,7 +307,7 @@ class Store:
                     last = feed[-1]["version"] if feed else 0
                     lines.append(token(1, self.store, database, z["number"], last))
             if database:
-                lines += self.feed(database, living)
+                lines += self.feed(database)
             for word, zones in zip(("hash", "system-hash"), digests):
                 total = hashlib.sha256(varint(len(zones)) + b"".join(zones)).hexdigest()
                 lines.append(f"{word} {total}")
@@ -322,14 +315,15 @@ class Store:
             lines += [f"mark {name} at {time} offset {offset}", "  chain %016x" % chain]
         return lines
 
-    def feed(self, database, living):
+    def feed(self, database):
         feed = sorted((at, self.zones[n]) for n, at in self.activity.items()
                       if self.zones[n]["database"] == database)
         lines = [f"zone-changed {z['name']}" for _, z in feed
                  if z["state"] == 1 and z["capabilities"] & 1]
         lines += [f"zone-{'deleted' if z['state'] == 2 else 'purged'} {z['name']}"
                   for _, z in feed
-                  if z["state"] != 1 and z["capabilities"] & 1 and z["name"] not in living]
+                  if z["state"] != 1 and z["capabilities"] & 1
+                  and self.byName[database, z["name"]] == z["number"]]
         last = self.incarnation << 52 | feed[-1][0] if feed else 0
         return lines + [token(2, self.store, database, 0, last)]
 
