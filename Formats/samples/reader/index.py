@@ -1,5 +1,6 @@
 """Indexes, read and walked through as Index.md says; see store.py."""
 import struct
+from collections import Counter
 
 from journal import DECODERS, MASK, VERSION, Cursor, Damage, u
 from xxhash import xxh3_64_intdigest
@@ -8,8 +9,8 @@ from xxhash import xxh3_64_intdigest
 STORE = struct.pack("<QQ", 0x0011223344556677, 0x8899AABBCCDDEEFF)
 SALTS = (0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947,
          0x5C6BFB31)
-FOOTER = ("number", "least", "greatest", "entries", "removed", "drops", "filter", "cells", "index",
-          "top")
+FOOTER = ("number", "least", "greatest", "entries", "removed", "drops", "filter", "cells",
+          "directory")
 
 
 def order(entry):
@@ -36,7 +37,8 @@ def description(data):
         t.update(zip(FOOTER[1:], [c.varint() for _ in FOOTER[1:]]))
         t["greatest"] += t["least"]
         t["keyspaces"] = [tuple(c.varint() for _ in range(3)) for _ in range(c.varint())]
-        need(32 < t["filter"] < t["index"] < t["top"] < t["footer"] < t["length"] < 1 << 24)
+        need(32 < t["filter"] < t["directory"] < t["footer"] < t["length"] < 1 << 24)
+        need(t["footer"] - t["directory"] <= 1 << 16)
         need(order(t["first"]) <= order(t["last"]))
         return t
 
@@ -99,99 +101,138 @@ class Table:
     def footer(self):
         place, t = self.t["footer"], self.t
         d = self.sealed(place, t["length"])
-        self.need(len(d) >= 80, "footer", place)
-        count = u(d, 68, 4)
-        self.need(1 <= count <= 256 and len(d) == 80 + 12 * count, "footer", place)
-        said = dict(zip(FOOTER, struct.unpack_from("<3Q7I", d, 16)))
-        spaces = list(struct.iter_unpack("<3I", d[72:72 + 12 * count]))
+        self.need(len(d) >= 76, "footer", place)
+        count = u(d, 64, 4)
+        self.need(1 <= count <= 256 and len(d) == 76 + 12 * count, "footer", place)
+        said = dict(zip(FOOTER, struct.unpack_from("<3Q6I", d, 16)))
+        spaces = list(struct.iter_unpack("<3I", d[68:68 + 12 * count]))
         numbers = [space for space, _, _ in spaces]
         self.need(
             all(said[name] == t[name] for name in FOOTER) and spaces == t["keyspaces"]
             and numbers == sorted(set(numbers)) and numbers[-1] < 256
             and all(entries for _, entries, _ in spaces) and said["greatest"] < 1 << 52
-            and said["entries"] and said["cells"] and u(d, 72 + 12 * count, 8) == place,
+            and said["entries"] and said["cells"] and u(d, 68 + 12 * count, 8) == place,
             "footer", place)
         self.need(d[:16] == STORE, "store", place)
 
     def walk(self):
         t = self.t
-        top = self.block(t["top"], t["footer"])
-        self.entries = self.below(self.below(top, t["index"], t["top"]), 32, t["filter"])
-        e, footer = self.entries, t["footer"]
-        for a, b in zip(e, e[1:]):
-            self.need(order(a) < order(b), "order", b["place"])
+        place, e, blocks, above = 32, [], [], self.block(t["directory"], t["footer"])
+        self.entries = e
+        for x in above:
+            self.need(32 <= x["first"] and 8 < x["second"] <= 4096
+                      and x["first"] + x["second"] <= t["filter"], "place", t["directory"])
+        for x in above:
+            self.need(x["first"] == place, "place", t["directory"])
+            block = self.block(place, place + x["second"])
+            for entry in block:
+                self.need(not e or order(e[-1]) < order(entry), "order", place)
+                e.append(entry)
+            blocks.append((place, x["second"], block))
+            place += x["second"]
+        self.need(place == t["filter"], "place", t["directory"])
+        cells = b"".join(self.sealed(at, min(at + 4072, t["directory"]))
+                         for at in range(t["filter"], t["directory"], 4072))
+        # Nothing but the greatest blocks that the entries fill, in their one encoding.
+        start = 0
+        for place, size, block in blocks:
+            end = start + len(block)
+            self.need(self.data[place:place + size - 8] == encoded(e[start:end]), "entry", place)
+            self.need(end == len(e) or len(encoded(e[start:end + 1])) + 8 > 4096, "entry", place)
+            start = end
+        self.need(len(blocks) <= 1024, "entry", 32)
+        self.filter(cells, {x["key"] for x in e})
+        firsts = [dict(block[0], first=place, second=size, removed=0, fresh=0)
+                  for place, size, block in blocks]
+        self.need(self.data[t["directory"]:t["footer"] - 8] == encoded(firsts), "place",
+                  t["directory"])
         ends = [order(x) for x in (e[0], e[-1])]
         self.need(ends == [order(t["first"]), order(t["last"])], "order", 32)
-        hashes = {xxh3_64_intdigest(x["key"].ljust(47, b"\0") + bytes([len(x["key"])])) for x in e}
-        cells = b"".join(self.sealed(at, min(at + 4072, t["index"]))
-                         for at in range(t["filter"], t["index"], 4072))
-        self.need(len(cells) == 32 * t["cells"], "filter", t["filter"])
-        for h in hashes:
-            cell = ((h >> 32) * t["cells"]) >> 32
+        self.count(e, blocks)
+
+    def filter(self, cells, keys):
+        t = self.t
+        self.need(t["cells"] == len(keys) // 25 + 1, "filter", t["filter"])
+        words = [0] * (8 * t["cells"])
+        for key in keys:
+            h = xxh3_64_intdigest(key.ljust(47, b"\0") + bytes([len(key)]))
             for i, salt in enumerate(SALTS):
                 bit = (h * salt & 0xFFFFFFFF) >> 27
-                self.need(u(cells, 32 * cell + 4 * i, 4) >> bit & 1, "filter", t["filter"])
-        spaces = {}
-        for x in e:
-            space = x["key"][4] if len(x["key"]) > 4 else 0
-            entries, size = spaces.get(space, (0, 0))
-            spaces[space] = entries + 1, size + x["size"]
-        counted = [(space, *spaces[space]) for space in sorted(spaces)]
+                words[8 * ((h >> 32) * t["cells"] >> 32) + i] |= 1 << bit
+        self.need(cells == struct.pack(f"<{len(words)}I", *words), "filter", t["filter"])
+
+    def count(self, e, blocks):
+        t, spaces = self.t, {}
+        for _, size, block in blocks:
+            numbers = Counter(x["key"][4] if len(x["key"]) > 4 else 0 for x in block)
+            for number, count in numbers.items():
+                entries, taken = spaces.get(number, (0, 0))
+                spaces[number] = entries + count, taken + size * count // len(block)
         stamps = [x["stamp"] for x in e]
         self.need((len(e), sum(x["removed"] for x in e), sum(len(x["key"]) == 4 for x in e),
-                   min(stamps), max(stamps), counted)
+                   min(stamps), max(stamps), [(n, *spaces[n]) for n in sorted(spaces)])
                   == (t["entries"], t["removed"], t["drops"], t["least"], t["greatest"],
-                      t["keyspaces"]), "count", footer)
-
-    def below(self, above, place, end):
-        """The entries of the blocks that others name, which fill a part of the file."""
-        found = []
-        for x in above:
-            self.need(x["first"] == place and place + x["second"] <= end, "place", x["block"])
-            self.need(not x["removed"] and not x["fresh"], "entry", x["place"])
-            block = self.block(place, place + x["second"])
-            self.need(order(block[0]) == order(x), "place", place)
-            found += block
-            place += x["second"]
-        self.need(place == end, "place", end)
-        return found
+                      t["keyspaces"]), "count", t["footer"])
 
     def block(self, start, end):
         d = self.sealed(start, end)
-        self.need(8 < len(d) <= 65528, "restarts", start)
-        count = u(d, len(d) - 2, 2)
-        limit = len(d) - 2 - 2 * count
-        self.need(count and limit > 8, "restarts", start)
-        restarts = [u(d, limit + 2 * i, 2) for i in range(count)]
-        c, entries, key, base = Cursor(d[:limit]), [], b"", u(d, 0, 8)
-        c.place = 8
-        while c.left():
-            place, whole = c.place, len(entries) % 16 == 0
-            try:
-                head, shared = c.number(2), c.number(1)
-                alike = head >> 13 & 1
-                rest = len(key) - shared if alike else c.number(1)
-                sizes = [head >> 2 & 7, head >> 5 & 15, head >> 9 & 15]
-                good = (place < 4096 and head < 1 << 14 and max(sizes) < 10
-                        and not (whole and (shared or alike)) and shared <= len(key)
-                        and 1 <= shared + rest <= 47)
-                self.need(good, "entry", start + place)
-                # Sizes are the least, so a key that is as long as the one before says so.
-                self.need(whole or alike == (shared + rest == len(key)), "entry", start + place)
-                key = key[:shared] + c.take(rest)
-                stamp = base + c.number(sizes[0])
-                words = [stamp if size == 9 else c.number(size) for size in sizes[1:]]
-            except Damage as damage:
-                self.need(damage.file, "entry", start + place)
-                raise
-            least = [(stamp - base).bit_length() + 7 >> 3]
-            least += [9 if w == stamp and w else w.bit_length() + 7 >> 3 for w in words]
-            self.need(sizes == least and stamp < 1 << 52, "entry", start + place)
+        self.need(len(d) > 32, "columns", start)
+        (base, bases, count, prefix, length, width, stamps, words, form) = (
+            u(d, 0, 8), (u(d, 8, 8), u(d, 16, 8)), u(d, 24, 2), *d[26:32])
+        widths = (words & 15, words >> 4)
+        own = (count > 0 and 0 < prefix + width <= 47 and length in (0, prefix + width)
+               and stamps <= 7 and max(widths) <= 8 and base < 1 << 52 and form < 32
+               and not (form & 4 and form >> 3))
+        columns = [width, 0 if length else 1, stamps, *widths, form >> 2 & 1]
+        self.need(own and len(d) == 32 + prefix + count * sum(columns), "columns", start)
+        places = [32 + prefix + count * sum(columns[:i]) for i in range(6)]
+        entries = []
+        for number in range(count):
+            at = [place + number * size for place, size in zip(places, columns)]
+            values = [u(d, a, size) if size else 0 for a, size in zip(at, columns)][2:]
+            size = length or d[at[1]]
+            self.need(size and prefix <= size <= prefix + width, "entry", start + at[1])
+            stamp = base + values[0]
+            self.need(stamp < 1 << 52, "entry", start + at[2])
+            flags = values[3] if form & 4 else form >> 3
+            self.need(flags < 4, "entry", start + at[5])
+            first, second = ((values[1 + i] + bases[i] + (stamp if form >> i & 1 else 0)) & MASK
+                             for i in range(2))
             entries.append(dict(
-                key=key, stamp=stamp, first=words[0], second=words[1], removed=head & 1,
-                fresh=head >> 1 & 1, place=start + place, block=start, size=c.place - place))
-        self.need(restarts == [x["place"] - start for x in entries[::16]], "restarts", start)
+                key=d[32:32 + prefix] + d[at[0]:at[0] + size - prefix], stamp=stamp, first=first,
+                second=second, removed=flags & 1, fresh=flags >> 1))
         return entries
+
+
+def encoded(entries):
+    """The one encoding of a block of entries, without its checksum."""
+    def column(values):
+        """Base, width and what is stored."""
+        least = min(values)
+        size = (max(values) - least).bit_length() + 7 >> 3
+        return least, size, b"".join((v - least).to_bytes(size, "little") for v in values)
+
+    def word(name):
+        plain = column([e[name] for e in entries])
+        relative = column([(e[name] - e["stamp"]) & MASK for e in entries])
+        return (*relative, 1) if relative[1] < plain[1] else (*plain, 0)
+
+    keys = [e["key"] for e in entries]
+    prefix, longest = keys[0], max(map(len, keys))
+    while not keys[-1].startswith(prefix):
+        prefix = prefix[:-1]
+    same = {len(key) for key in keys} == {longest}
+    stamps, first, second = column([e["stamp"] for e in entries]), word("first"), word("second")
+    flags = [e["removed"] | e["fresh"] << 1 for e in entries]
+    alike = len(set(flags)) == 1
+    width = longest - len(prefix)
+    form = first[3] | second[3] << 1 | (flags[0] << 3 if alike else 4)
+    head = struct.pack(
+        "<3QH6B", stamps[0], first[0], second[0], len(keys), len(prefix), longest if same else 0,
+        width, stamps[1], first[1] | second[1] << 4, form)
+    return (head + prefix + b"".join(key[len(prefix):].ljust(width, b"\0") for key in keys)
+            + (b"" if same else bytes(map(len, keys))) + stamps[2] + first[2] + second[2]
+            + (b"" if alike else bytes(flags)))
 
 
 def index(files):

@@ -1,7 +1,7 @@
 internal import StratusBytes
 
 /// Where things stand in a block of entries whose checksum holds. Layout: `Formats/Index.md`,
-/// "Blocks of entries".
+/// "Layout".
 ///
 /// What the block says is believed no further: bytes that contradict themselves are damage, not a
 /// crash. All calls take the bytes that the layout was made for.

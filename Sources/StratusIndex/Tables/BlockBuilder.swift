@@ -1,6 +1,6 @@
 internal import StratusBytes
 
-/// A block of entries under construction. Layout: `Formats/Index.md`, "Blocks of entries".
+/// A block of entries under construction. Layout: `Formats/Index.md`, "Layout".
 ///
 /// The entries are kept until the block ends, since only then it is known how wide its columns are.
 struct BlockBuilder {

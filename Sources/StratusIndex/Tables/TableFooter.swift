@@ -33,28 +33,28 @@ struct TableFooter: Equatable, Sendable {
     /// Counts the entries of a data block of `length` bytes.
     mutating func count(_ entries: [IndexEntry], ofBlockWith length: Int) {
         entryCount += entries.count
-        var start = 0
-        for (place, entry) in entries.enumerated() {
+        for entry in entries {
             if entry.flags.contains(.removed) { removedCount += 1 }
             if entry.key.isPartition { dropCount += 1 }
             leastStamp = min(leastStamp, entry.value.stamp)
             greatestStamp = max(greatestStamp, entry.value.stamp)
-            let number = entry.key.keyspace
-            // Keys come in order, so that many of one keyspace follow each other.
-            if place + 1 < entries.count, entries[place + 1].key.keyspace == number { continue }
-            count(
-                place + 1 - start, of: number, bytes: length * (place + 1 - start) / entries.count)
-            start = place + 1
         }
-    }
-
-    private mutating func count(_ entries: Int, of number: UInt8, bytes: Int) {
-        let place = keyspaces.firstIndex { $0.number >= number } ?? keyspaces.count
-        if place == keyspaces.count || keyspaces[place].number != number {
-            keyspaces.insert(Keyspace(number: number, entries: 0, bytes: 0), at: place)
+        var counts: [UInt8: Int] = [:]
+        var place = 0
+        while place < entries.count {
+            let number = entries[place].key.keyspace
+            let end = entries[place...].firstIndex { $0.key.keyspace != number } ?? entries.count
+            counts[number, default: 0] += end - place
+            place = end
         }
-        keyspaces[place].entries += entries
-        keyspaces[place].bytes += bytes
+        for (number, count) in counts {
+            let place = keyspaces.firstIndex { $0.number >= number } ?? keyspaces.count
+            if place == keyspaces.count || keyspaces[place].number != number {
+                keyspaces.insert(Keyspace(number: number, entries: 0, bytes: 0), at: place)
+            }
+            keyspaces[place].entries += count
+            keyspaces[place].bytes += length * count / entries.count
+        }
     }
 
     func append(to file: inout ByteWriter, number: UInt64, storeID: Hash128) {
