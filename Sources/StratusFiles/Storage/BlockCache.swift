@@ -65,10 +65,16 @@ package final class BlockCache: Sendable {
 
     package func unpin(_ count: Int) { pinned.subtract(count, ordering: .relaxed) }
 
-    /// Keeps a block unless it is too large.
-    package func insert(_ file: UInt64, _ place: UInt64, _ bytes: Span<UInt8>, preferred: Bool) {
+    /// Keeps a block unless it is too large. With `onlyRepeated`, one that would drive out others is
+    /// kept only where it comes twice within a short time: what is read once is not worth it.
+    package func insert(
+        _ file: UInt64, _ place: UInt64, _ bytes: Span<UInt8>, preferred: Bool,
+        onlyRepeated: Bool = false
+    ) {
         let name = BlockName(file: file, place: place)
-        shard(of: name).state.withLock { $0.insert(name, bytes, preferred: preferred) }
+        shard(of: name).state.withLock {
+            $0.insert(name, bytes, preferred: preferred, onlyRepeated: onlyRepeated)
+        }
     }
 
     /// Forgets all blocks of a file.

@@ -29,12 +29,14 @@ struct CacheRing {
     /// Open addressing; never full.
     private var slots: [Slot]
     private var count = 0
+    /// A part of the hashes of blocks that were refused lately.
+    private var refused: [UInt32] = []
 
     private static let livesOfPreferred: UInt8 = 4
 
     /// `limit` is for ring and slots, in bytes.
     init(limit: Int) {
-        let slotBytes = limit / 32
+        let slotBytes = limit / 16
         var count = 1
         while count * 2 * MemoryLayout<Slot>.size <= slotBytes { count *= 2 }
         mostSlots = count
@@ -59,9 +61,14 @@ struct CacheRing {
         return start..<start + header.count
     }
 
-    mutating func insert(_ name: BlockName, _ bytes: Span<UInt8>, preferred: Bool) {
+    /// Where `onlyRepeated` says so, a block that would drive out others must come twice within a
+    /// short time.
+    mutating func insert(
+        _ name: BlockName, _ bytes: Span<UInt8>, preferred: Bool, onlyRepeated: Bool
+    ) {
         var header = BlockHeader(name: name, count: bytes.count)
         guard mostSlots >= 4, header.size <= capacity else { return }
+        if onlyRepeated, wrap != nil || capacity - head < header.size, !isRepeated(name) { return }
         if ring.isEmpty {
             // Safe: nothing is read that was not written. Zeros would go to pages that may never
             // be needed.
@@ -73,13 +80,23 @@ struct CacheRing {
         header.lives = preferred ? Self.livesOfPreferred : 0
         header.isPreferred = preferred
         let slot = slot(of: name)
-        slots[slot] = Slot(head)
+        slots[slot] = Slot(head, name.hash)
         let place = head + BlockHeader.length
         var span = ring.mutableSpan
         span.copy(bytes, to: place)
         addAtHead(header)
         statistics.bytes += header.size
         count += 1
+    }
+
+    /// Whether the block was refused lately; if it was not, it is now.
+    private mutating func isRepeated(_ name: BlockName) -> Bool {
+        if refused.isEmpty { refused = [UInt32](repeating: 0, count: mostSlots * 2) }
+        let hash = name.hash
+        let place = Int(truncatingIfNeeded: hash) & (refused.count - 1)
+        let part = UInt32(truncatingIfNeeded: hash >> 32)
+        defer { refused[place] = part }
+        return refused[place] == part
     }
 
     mutating func remove(file: UInt64) {
@@ -144,7 +161,7 @@ extension CacheRing {
         // There is, since what it took is free.
         _ = findRoom(for: header.size)
         let slot = slot(of: header.name)
-        slots[slot] = Slot(head)
+        slots[slot] = Slot(head, header.name.hash)
         let start = place + BlockHeader.length
         let target = head + BlockHeader.length
         var span = ring.mutableSpan
@@ -167,10 +184,6 @@ extension CacheRing {
 extension CacheRing {
     private var mask: Int { slots.count - 1 }
 
-    private func home(of name: BlockName) -> Int {
-        Int(truncatingIfNeeded: name.hash) & mask
-    }
-
     private func name(_ place: Int) -> BlockName {
         let span = ring.span
         return BlockName(file: span.uint64(at: place), place: span.uint64(at: place + 8))
@@ -178,8 +191,12 @@ extension CacheRing {
 
     /// The slot that holds the block, or the free one where it belongs.
     private func slot(of name: BlockName) -> Int {
-        var slot = home(of: name)
-        while let place = slots[slot].place, self.name(place) != name { slot = (slot + 1) & mask }
+        let sought = Slot(0, name.hash)
+        var slot = sought.home & mask
+        // What differs in the slot already need not be looked at in the ring.
+        while let place = slots[slot].place,
+            slots[slot].home != sought.home || self.name(place) != name
+        { slot = (slot + 1) & mask }
         return slot
     }
 
@@ -187,8 +204,8 @@ extension CacheRing {
     private mutating func empty(_ start: Int) {
         var free = start
         var slot = (start + 1) & mask
-        while let place = slots[slot].place {
-            let distance = (slot - home(of: name(place))) & mask
+        while slots[slot].place != nil {
+            let distance = (slot - slots[slot].home) & mask
             if distance >= (slot - free) & mask {
                 slots.swapAt(free, slot)
                 free = slot
@@ -202,20 +219,29 @@ extension CacheRing {
         let old = slots
         slots = [Slot](repeating: Slot(), count: old.count * 2)
         for slot in old {
-            if let place = slot.place { slots[self.slot(of: name(place))] = slot }
+            guard slot.place != nil else { continue }
+            var free = slot.home & mask
+            while slots[free].place != nil { free = (free + 1) & mask }
+            slots[free] = slot
         }
     }
 }
 
-/// Where a block begins in the ring, if the slot is not free.
+/// Where a block begins in the ring, if the slot is not free, and a part of its name's hash.
 private struct Slot {
-    /// Place / 8 + 1, so that the slots of a large cache stay small.
-    private var bits: UInt32 = 0
+    /// Place / 8 + 1.
+    private var placeBits: UInt32 = 0
+    private var hash: UInt32 = 0
 
     init() {}
-    init(_ place: Int) { bits = UInt32(place / 8 + 1) }
+    init(_ place: Int, _ hash: UInt64) {
+        placeBits = UInt32(place / 8 + 1)
+        self.hash = UInt32(truncatingIfNeeded: hash)
+    }
 
-    var place: Int? { bits == 0 ? nil : Int(bits - 1) * 8 }
+    var place: Int? { placeBits == 0 ? nil : Int(placeBits - 1) * 8 }
+    /// The slot where the block belongs, modulo their number.
+    var home: Int { Int(hash) }
 }
 
 /// What stands before each block in the ring.

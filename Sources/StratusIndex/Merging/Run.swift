@@ -37,9 +37,7 @@ final class Run: Sendable {
         let place = table(endingFrom: position)
         guard place < tables.count else { return nil }
         let table = tables[place]
-        guard !(position.key < table.info.first.key), try table.mayHold(hash, reading) else {
-            return nil
-        }
-        return try table.entry(at: position, reading)
+        guard !(position.key < table.info.first.key) else { return nil }
+        return try table.entry(at: position, hash: hash, reading)
     }
 }

@@ -7,14 +7,16 @@ extension Table {
     func block(
         beginningBefore position: IndexPosition, _ reading: Reading
     ) throws(IndexError) -> Int {
-        try withDirectory(reading) { layout, bytes throws(BlockLayout.Fault) in
+        try withDirectory(of: try open(reading.mode), reading) {
+            layout, bytes throws(BlockLayout.Fault) in
             try layout.lowerBound(position, bytes) - 1
         }
     }
 
     /// Where the data block with this number lies; nil behind the last.
     func place(ofBlock number: Int, _ reading: Reading) throws(IndexError) -> Range<Int>? {
-        let value = try withDirectory(reading) { layout, bytes throws(BlockLayout.Fault) in
+        let value = try withDirectory(of: try open(reading.mode), reading) {
+            layout, bytes throws(BlockLayout.Fault) in
             number < layout.count ? try layout.value(number, bytes) : nil
         }
         return try value.map { value throws(IndexError) in try target(value) }
@@ -22,15 +24,18 @@ extension Table {
 
     /// How many data blocks there are.
     func blockCount(_ reading: Reading) throws(IndexError) -> Int {
-        try withDirectory(reading) { layout, _ in layout.count }
+        try withDirectory(of: try open(reading.mode), reading) { layout, _ in layout.count }
     }
 
-    /// The newest entry of the key that is not newer than the position's stamp.
+    /// The newest entry of the key that is not newer than the position's stamp; `hash` is the
+    /// key's.
     func entry(
-        at position: IndexPosition, _ reading: Reading
+        at position: IndexPosition, hash: UInt64, _ reading: Reading
     ) throws(IndexError) -> IndexEntry? {
+        let table = try open(reading.mode)
+        guard try mayHold(hash, in: table, reading) else { return nil }
         // It stands in the last block that begins at or before the position, or first in the next.
-        let found = try withDirectory(reading) {
+        let found = try withDirectory(of: table, reading) {
             layout, bytes throws(BlockLayout.Fault) -> (own: IndexValue?, next: IndexValue?) in
             let next = try layout.lowerBound(position.next, bytes)
             let own = next > 0 ? try layout.value(next - 1, bytes) : nil

@@ -207,10 +207,10 @@ extension Table {
 
     /// What `body` finds in the directory.
     func withDirectory<Result>(
-        _ reading: Reading,
+        of table: OpenTable, _ reading: Reading,
         _ body: (BlockLayout, Span<UInt8>) throws(BlockLayout.Fault) -> Result
     ) throws(IndexError) -> Result {
-        guard let directory = try open(reading.mode).directory else {
+        guard let directory = table.directory else {
             return try withBlock(directoryRange, reading, preferred: true, body)
         }
         do throws(BlockLayout.Fault) {
@@ -234,9 +234,11 @@ extension Table {
     }
 
     /// Whether a key with this hash may be in the table.
-    func mayHold(_ hash: UInt64, _ reading: Reading) throws(IndexError) -> Bool {
+    func mayHold(
+        _ hash: UInt64, in table: OpenTable, _ reading: Reading
+    ) throws(IndexError) -> Bool {
         let cell = KeyFilter.cell(hash, of: info.footer.filterCells)
-        if let filter = try open(reading.mode).filter {
+        if let filter = table.filter {
             return KeyFilter.mayHold(
                 hash, cell: cell, in: filter.span, at: KeyFilter.place(ofCell: cell))
         }

@@ -91,7 +91,8 @@ package struct JournalView: Sendable {
         let bytes = try read(place..<place + length, of: segment, mode)
         let entry = try entry(at: offset, bytes, 0..<length, in: segment)
         if keepsEntries, length <= Self.longestKept {
-            cache?.insert(Self.cacheFile, offset.rawValue, bytes.span, preferred: false)
+            cache?.insert(
+                Self.cacheFile, offset.rawValue, bytes.span, preferred: false, onlyRepeated: true)
         }
         return entry
     }
