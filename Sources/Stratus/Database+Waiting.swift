@@ -36,11 +36,11 @@ extension Database {
         savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
         operationID: String? = nil, clientChangeTokenData: Data? = nil
     ) throws(StoreError) -> ModifyRecordsResult {
-        let operations = Self.operations(saving: records, deleting: recordIDs, savePolicy)
+        let items = Self.items(saving: records, deleting: recordIDs, savePolicy)
         let options = RecordCall.Options(
             policy: savePolicy, isAtomic: atomically, operationID: operationID,
             clientChangeTokenData: clientChangeTokenData)
         return ModifyRecordsResult(
-            operations, try runAndWait(RecordCall(operations, options, of: self)))
+            items, try runAndWait(RecordCall(items, options, of: self)))
     }
 }

@@ -67,17 +67,17 @@ public struct Database: Sendable {
         operationID: String? = nil, clientChangeTokenData: Data? = nil,
         progress: UploadProgress? = nil
     ) async throws(StoreError) -> ModifyRecordsResult {
-        let operations = Self.operations(saving: records, deleting: recordIDs, savePolicy)
+        let items = Self.items(saving: records, deleting: recordIDs, savePolicy)
         return ModifyRecordsResult(
-            operations,
+            items,
             try await modifyRecords(
-                operations, savePolicy, atomically: atomically, operationID: operationID,
+                items, savePolicy, atomically: atomically, operationID: operationID,
                 clientChangeTokenData: clientChangeTokenData, progress: progress))
     }
 
-    static func operations(
+    static func items(
         saving records: [Record], deleting recordIDs: [Record.ID], _ policy: SavePolicy
-    ) -> [RecordOperation] {
+    ) -> [RecordItem] {
         let rule = SaveRule(policy)
         return records.map { .save($0, rule) } + recordIDs.map { .delete($0) }
     }
@@ -161,12 +161,12 @@ public struct Database: Sendable {
     }
 
     /// Checks what concerns a call that writes records as a whole.
-    func admit(_ operations: [RecordOperation]) throws(StoreError) {
+    func admit(_ items: [RecordItem]) throws(StoreError) {
         _ = try writer()
         guard let limits = container.limits else { return }
         try limits.admit(caller)
-        try limits.check(itemCount: operations.count)
-        try limits.check(bytesOf: operations)
+        try limits.check(itemCount: items.count)
+        try limits.check(bytesOf: items)
     }
 
     /// The user whose name a change bears, where the caller may make any.
@@ -215,10 +215,10 @@ public struct ModifyRecordsResult: Sendable {
         return failure
     }
 
-    init(_ operations: [RecordOperation], _ outcomes: [Result<Record?, StoreError>]) {
-        saveResults.reserveCapacity(operations.count)
-        for (operation, outcome) in zip(operations, outcomes) {
-            switch operation {
+    init(_ items: [RecordItem], _ outcomes: [Result<Record?, StoreError>]) {
+        saveResults.reserveCapacity(items.count)
+        for (item, outcome) in zip(items, outcomes) {
+            switch item {
             case .save(let record, _):
                 saveResults[record.recordID] = outcome.map { $0 ?? record }
             case .delete(let id, _): deleteResults[id] = outcome.map { _ in }

@@ -1,28 +1,28 @@
 package import StratusBytes
 
-/// What an asset consists of: how long it is, what its bytes are known by, and its pieces.
+/// What an asset consists of: how long it is, what its bytes are known by, and its extents.
 package struct AssetContent: Hashable, Sendable {
-    /// A chunk, and how many bytes of the asset it stands for.
-    package struct Piece: Hashable, Sendable {
+    /// A stretch of the asset: the chunk that stands for it, and its length in bytes.
+    package struct Extent: Hashable, Sendable {
         package var address: ChunkAddress
         package var length: Int
     }
 
-    /// A list of pieces, by the piece that names it: the same chunk named with another length is
+    /// A list of extents, by the extent that names it: the same chunk named with another length is
     /// another list.
     package struct List: Hashable, Sendable {
-        package var piece: Piece
-        /// Of the pieces in it.
+        package var extent: Extent
+        /// Of the extents in it.
         package var depth: Int
 
-        package init(piece: Piece, depth: Int) {
-            self.piece = piece
+        package init(extent: Extent, depth: Int) {
+            self.extent = extent
             self.depth = depth
         }
 
-        /// The pieces in it, out of the bytes of its chunk; nil where these are no such list.
-        package func pieces(_ bytes: Span<UInt8>) -> [Piece]? {
-            Piece.list(bytes, depth: depth, length: piece.length)
+        /// The extents in it, out of the bytes of its chunk; nil where these are no such list.
+        package func extents(_ bytes: Span<UInt8>) -> [Extent]? {
+            Extent.list(bytes, depth: depth, length: extent.length)
         }
     }
 
@@ -30,13 +30,13 @@ package struct AssetContent: Hashable, Sendable {
     package var length = 0
     /// Of the bytes alone: the same in every domain and every store.
     package var digest: ContentDigest
-    /// 0: the pieces are the asset's own chunks; n: they are lists of pieces of depth n - 1.
+    /// 0: the extents are the asset's own chunks; n: they are lists of extents of depth n - 1.
     package var depth = 0
-    /// In order; at most ``pieceLimit``.
-    package var pieces: [Piece] = []
+    /// In order; at most ``extentLimit``.
+    package var extents: [Extent] = []
 
     /// A longer list lies in chunks of its own.
-    package static let pieceLimit = 1000
+    package static let extentLimit = 1000
     /// More than any asset needs.
     static let depthLimit = 7
     package static let lengthLimit = 1 << 60
@@ -51,10 +51,10 @@ extension AssetContent {
     package func write(to writer: inout ByteWriter) {
         writeSummary(to: &writer)
         writer.uint8(UInt8(depth))
-        writer.varint(pieces.count)
-        for piece in pieces {
-            piece.address.write(to: &writer)
-            writer.varint(piece.length)
+        writer.varint(extents.count)
+        for extent in extents {
+            extent.address.write(to: &writer)
+            writer.varint(extent.length)
         }
     }
 
@@ -67,9 +67,9 @@ extension AssetContent {
     /// How many bytes ``write(to:)`` writes.
     package var encodedLength: Int {
         var total = ByteWriter.varintLength(UInt64(length)) + ContentDigest.length + 1
-        total += ByteWriter.varintLength(UInt64(pieces.count))
-        for piece in pieces {
-            total += ChunkAddress.length + ByteWriter.varintLength(UInt64(piece.length))
+        total += ByteWriter.varintLength(UInt64(extents.count))
+        for extent in extents {
+            total += ChunkAddress.length + ByteWriter.varintLength(UInt64(extent.length))
         }
         return total
     }
@@ -80,22 +80,22 @@ extension AssetContent {
         self = try AssetContent(summary: bytes, &cursor)
         depth = Int(try cursor.uint8(bytes))
         guard depth <= Self.depthLimit else { throw .value("depth") }
-        let count = try cursor.count(bytes, upTo: Self.pieceLimit)
-        pieces.reserveCapacity(count)
+        let count = try cursor.count(bytes, upTo: Self.extentLimit)
+        extents.reserveCapacity(count)
         var total = 0
         for _ in 0..<count {
             let place = try cursor.range(bytes, count: ChunkAddress.length).lowerBound
             let covered = try cursor.count(bytes, upTo: length - total)
             guard covered > 0, depth > 0 || covered <= Chunker.most else {
-                throw .value("piece length")
+                throw .value("extent length")
             }
             total += covered
-            pieces.append(Piece(address: ChunkAddress(bytes, at: place), length: covered))
+            extents.append(Extent(address: ChunkAddress(bytes, at: place), length: covered))
         }
         guard total == length else { throw .value("asset length") }
     }
 
-    /// The first part alone: length and digest, without the pieces.
+    /// The first part alone: length and digest, without the extents.
     package init(
         summary bytes: Span<UInt8>, _ cursor: inout ByteCursor
     ) throws(FormatError) {
@@ -107,26 +107,26 @@ extension AssetContent {
 }
 
 // How a list lies in a chunk: `Formats/Assets.md`, "Lists".
-extension AssetContent.Piece {
+extension AssetContent.Extent {
     static let rowLength = ChunkAddress.length + 8
 
-    static func write(_ pieces: ArraySlice<AssetContent.Piece>) -> [UInt8] {
-        var writer = ByteWriter(capacity: pieces.count * rowLength)
-        for piece in pieces {
-            piece.address.write(to: &writer)
-            writer.uint64(UInt64(piece.length))
+    static func write(_ extents: ArraySlice<AssetContent.Extent>) -> [UInt8] {
+        var writer = ByteWriter(capacity: extents.count * rowLength)
+        for extent in extents {
+            extent.address.write(to: &writer)
+            writer.uint64(UInt64(extent.length))
         }
         return writer.bytes
     }
 
-    /// The pieces in a list of depth `depth`, which stand for `length` bytes together; nil where
+    /// The extents in a list of depth `depth`, which stand for `length` bytes together; nil where
     /// they do not.
     static func list(
         _ bytes: Span<UInt8>, depth: Int, length: Int
-    ) -> [AssetContent.Piece]? {
+    ) -> [AssetContent.Extent]? {
         guard !bytes.isEmpty, bytes.count % rowLength == 0 else { return nil }
-        var pieces: [AssetContent.Piece] = []
-        pieces.reserveCapacity(bytes.count / rowLength)
+        var extents: [AssetContent.Extent] = []
+        extents.reserveCapacity(bytes.count / rowLength)
         var rest = length
         for place in stride(from: 0, to: bytes.count, by: rowLength) {
             let covered = bytes.uint64(at: place + ChunkAddress.length)
@@ -134,10 +134,10 @@ extension AssetContent.Piece {
                 depth > 0 || covered <= UInt64(Chunker.most)
             else { return nil }
             rest -= Int(covered)
-            pieces.append(
-                AssetContent.Piece(
+            extents.append(
+                AssetContent.Extent(
                     address: ChunkAddress(bytes, at: place), length: Int(covered)))
         }
-        return rest == 0 ? pieces : nil
+        return rest == 0 ? extents : nil
     }
 }

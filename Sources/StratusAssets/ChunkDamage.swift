@@ -12,7 +12,7 @@ package struct ChunkDamage: Error, Equatable, Sendable {
         case newerFormat(UInt16)
         /// There is no such segment.
         case missing
-        /// A list of pieces is not one of the asset that names it, or a chunk of another length.
+        /// A list of extents is not one of the asset that names it, or a chunk of another length.
         case list
 
         package static func == (left: Kind, right: Kind) -> Bool {

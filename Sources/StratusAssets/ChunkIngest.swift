@@ -17,7 +17,7 @@ package final class ChunkIngest {
         fileprivate let number: Int
     }
 
-    /// The asset whose chunks a piece of work processes, and whether they are its last.
+    /// The asset whose chunks a job processes, and whether they are its last.
     private struct Step {
         var asset: AssetDraft
         var isLast: Bool
@@ -28,10 +28,10 @@ package final class ChunkIngest {
     private let lookup: Lookup
     /// How many groups of chunks are processed at once.
     private let window: Int
-    private let pieceLimit: Int
+    private let extentLimit: Int
     private var uncut = UncutBytes()
     private var work: OrderedWork<Result<[IngestedChunk], ChunkError>>
-    /// One for each piece of work.
+    /// One for each job.
     private var steps: [Step] = []
     /// What is being added to.
     private var current: AssetDraft?
@@ -44,17 +44,17 @@ package final class ChunkIngest {
 
     /// - Parameters:
     ///   - width: on how many threads chunks are processed.
-    ///   - pieceLimit: how many pieces an asset has at most before their list goes into chunks.
+    ///   - extentLimit: how many extents an asset has at most before their list goes into chunks.
     package init(
         into store: ChunkStore, domain: ChunkDomain, on threads: IOThreads, width: Int,
-        pieceLimit: Int = AssetContent.pieceLimit, _ lookup: @escaping Lookup
+        extentLimit: Int = AssetContent.extentLimit, _ lookup: @escaping Lookup
     ) {
         self.store = store
         self.domain = domain
         self.lookup = lookup
         work = OrderedWork(on: threads)
         window = max(1, width) * 4
-        self.pieceLimit = pieceLimit
+        self.extentLimit = extentLimit
     }
 
     /// The next bytes of an asset, at most `count`, which `read` appends; returns how many.
@@ -121,7 +121,7 @@ package final class ChunkIngest {
 
     private func draft() -> AssetDraft {
         if let current { return current }
-        let draft = AssetDraft(pieceLimit)
+        let draft = AssetDraft(extentLimit)
         current = draft
         return draft
     }
@@ -180,11 +180,11 @@ private final class AssetDraft {
     var isAbandoned = false
     /// Is there once it is known.
     var outcome: Result<AssetContent, ChunkError>?
-    private var tree: PieceTree
+    private var tree: ExtentTree
     private var digest: SHA256? = SHA256()
     private var length = 0
 
-    init(_ pieceLimit: Int) { tree = PieceTree(limit: pieceLimit) }
+    init(_ extentLimit: Int) { tree = ExtentTree(limit: extentLimit) }
 
     /// Adds the next chunk; `store` makes one of a list.
     func add(
@@ -196,7 +196,7 @@ private final class AssetDraft {
         writer.uint64(UInt64(chunk.length))
         digest?.update(writer.bytes.span)
         try tree.add(
-            AssetContent.Piece(address: chunk.address, length: chunk.length), store)
+            AssetContent.Extent(address: chunk.address, length: chunk.length), store)
     }
 
     func finish(
@@ -205,7 +205,7 @@ private final class AssetDraft {
         let whole = digest.take() ?? SHA256()
         var content = AssetContent(digest: ContentDigest(whole.finish().span))
         content.length = length
-        (content.depth, content.pieces) = try tree.finish(store)
+        (content.depth, content.extents) = try tree.finish(store)
         return content
     }
 }

@@ -12,13 +12,13 @@ extension ChunkStore {
         }
     }
 
-    /// How many bytes the file of a segment has, which is more than ``extent(of:)``.
+    /// How many bytes the file of a segment has, which is more than ``usedLength(of:)``.
     package func length(of number: UInt64) throws(ChunkError) -> Int {
         try measure(number) { segment throws(ChunkError) in segment.file.length }
     }
 
     /// How many bytes the frames of a segment take, as they say; 0 where it has none that holds.
-    package func extent(of number: UInt64) throws(ChunkError) -> Int {
+    package func usedLength(of number: UInt64) throws(ChunkError) -> Int {
         try measure(number) { segment throws(ChunkError) in
             var place = ChunkSegmentHeader.length
             while place + ChunkFrame.headerLength <= segment.file.length {
@@ -72,7 +72,7 @@ extension ChunkStore {
     package func delete(_ number: UInt64) throws(ChunkError) -> Bool {
         precondition(number < currentNumber, "what is being written is not deleted")
         if try segmentNumbers().last == number {
-            guard try extent(of: number) > 0 else { return false }
+            guard try usedLength(of: number) > 0 else { return false }
             try beginNext()
         }
         // A reader may open it between the two.

@@ -3,7 +3,7 @@ public import Stratus
 
 /// Answers the requests of CloudKit Web Services from a container.
 ///
-/// It has no state of its own beside the container, whose owner opens and closes it. Requests run
+/// It has no state of its own beside the container, which the host opens and closes. Requests run
 /// concurrently; a caller that needs one to take effect before another waits for its answer.
 public struct Gateway: Sendable {
     /// What a host may permit beyond the data of users.

@@ -111,7 +111,7 @@ import Testing
             try await database.save(
                 maker.record("list-\(depth)", ["file": .asset(Asset(data: bytes))]))
             let payload = SegmentImage(try maker.segment(0), base: 0).lastPayload
-            address = try AssetRecordImage(payload).asset.pieces[0].address
+            address = try AssetRecordImage(payload).asset.extents[0].address
             let row = address + (0..<8).map { UInt8(truncatingIfNeeded: length >> ($0 * 8)) }
             bytes = Data((0..<width).flatMap { _ in row })
             if depth < 6 { length *= UInt64(width) }
@@ -120,7 +120,7 @@ import Testing
             lastAsset: { asset in
                 asset.length = length
                 asset.depth = 6
-                asset.pieces = [(address, length)]
+                asset.extents = [(address, length)]
             }, in: maker.files)
         return (files, length)
     }

@@ -131,8 +131,8 @@ struct DatabaseHash {
         for key in keys {
             guard let value = record[key] else { continue }
             writer.countedText(key)
-            let mark: UInt8 = record.encryptedValues[key] == nil ? 0 : 0x40
-            writer.uint8(ValueBytes.kind(of: value) | mark)
+            let flag: UInt8 = record.encryptedValues[key] == nil ? 0 : 0x40
+            writer.uint8(ValueBytes.kind(of: value) | flag)
             let bytes = ValueBytes.bytes(of: value)
             writer.varint(bytes.count)
             writer.append(bytes)

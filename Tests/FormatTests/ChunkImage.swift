@@ -76,15 +76,15 @@ struct AssetImage {
     var length: UInt64
     var digest: [UInt8]
     var depth: UInt8
-    var pieces: [(address: [UInt8], length: UInt64)]
+    var extents: [(address: [UInt8], length: UInt64)]
 
     var bytes: [UInt8] {
         var writer = ByteWriter()
         writer.varint(length)
         writer.append(digest)
         writer.uint8(depth)
-        writer.varint(pieces.count)
-        for (address, length) in pieces {
+        writer.varint(extents.count)
+        for (address, length) in extents {
             writer.append(address)
             writer.varint(length)
         }
@@ -97,10 +97,10 @@ struct AssetImage {
         length = try cursor.varint(span)
         digest = Array(bytes[try cursor.range(span, count: 32)])
         depth = try cursor.uint8(span)
-        pieces = []
+        extents = []
         for _ in 0..<(try cursor.varint(span)) {
             let address = Array(bytes[try cursor.range(span, count: 32)])
-            pieces.append((address, try cursor.varint(span)))
+            extents.append((address, try cursor.varint(span)))
         }
     }
 }

@@ -59,7 +59,7 @@ import Testing
             [0] + [UInt8](repeating: 0x61, count: 256)),
         Malformation("an asset without bytes", field: 8, []),
         Malformation(
-            "an asset whose pieces are shorter than it is", field: 8,
+            "an asset whose extents are shorter than it is", field: 8,
             [9] + [UInt8](repeating: 1, count: 32) + [0, 0]),
         Malformation("a list of 2^60 elements", field: 33, RawRecord.varint(1 << 60)),
         Malformation("a list with an element too few", field: 34, [2, 1, 2]),
@@ -69,7 +69,7 @@ import Testing
             "a list with text that is not UTF-8", field: 33, RawRecord.list([[0x61], [0xc0]])),
         Malformation("an empty list with an element", field: 32, [1, 0]),
         Malformation("a value of an unknown kind", field: 31, [0]),
-        Malformation("a reference that is marked as encrypted", field: 71, [0, 0x61]),
+        Malformation("a reference that is flagged as encrypted", field: 71, [0, 0x61]),
         Malformation("the same field twice") {
             let field = RawRecord.Field(number: 1, kind: 2, value: [2])
             $0.fields = [field, field]

@@ -16,7 +16,7 @@ import Testing
         var testDescription: String { section.map { "\(page), \($0)" } ?? page }
     }
 
-    /// Citations are written `Formats/Page.md`, with the section's name in quotation marks behind.
+    /// Citations are written `Formats/Page.md`, with the section's name in double quotes behind.
     static let citations: [Citation] = {
         var found: Set<Citation> = []
         for path in PackageFiles.paths(below: "Sources") where path.hasSuffix(".swift") {

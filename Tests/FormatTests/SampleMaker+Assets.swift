@@ -156,19 +156,19 @@ extension SampleMaker {
             try with(lastAsset: change, in: whole)
         }
         return [
-            ("asset-chunk", try asset { $0.pieces[0].address[0] ^= 1 }),
+            ("asset-chunk", try asset { $0.extents[0].address[0] ^= 1 }),
             (
                 "asset-list-longer",
                 try asset {
                     $0.length += 1
-                    $0.pieces[0].length += 1
+                    $0.extents[0].length += 1
                 }
             ),
             (
                 "asset-list-longest",
                 try asset {
                     $0.length = 1 << 59
-                    $0.pieces[0].length = 1 << 59
+                    $0.extents[0].length = 1 << 59
                 }
             ),
             (
@@ -176,7 +176,7 @@ extension SampleMaker {
                 try asset {
                     $0.length = 499
                     $0.depth = 0
-                    $0.pieces = [(chunks.address(chunks.frames[0]), 499)]
+                    $0.extents = [(chunks.address(chunks.frames[0]), 499)]
                 }
             ),
             // The list is one of lists, which its chunks are not.

@@ -2,7 +2,7 @@ import Stratus
 import StratusBytes
 import StratusFiles
 
-// Records with parents and owners.
+// Records with parents and cascade links.
 extension SampleMaker {
     private func link(_ name: String, _ action: Reference.Action) -> RecordValue {
         .reference(
@@ -18,8 +18,8 @@ extension SampleMaker {
         return record
     }
 
-    /// Parents and owners set, changed and taken away; a cascade, records moved to another zone and
-    /// back, one under an operationID, and a user's record with a field; closed.
+    /// Parents and cascade links set, changed and taken away; a cascade, records moved to another
+    /// zone and back, one under an operationID, and a user's record with a field; closed.
     static func links() async throws -> StoreFiles {
         let maker = SampleMaker(seed: 60)
         let container = try maker.open()

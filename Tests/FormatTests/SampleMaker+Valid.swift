@@ -169,7 +169,7 @@ extension SampleMaker {
         return maker.files
     }
 
-    /// Fields that are marked as encrypted.
+    /// Fields that are flagged as encrypted.
     private static func encrypted() async throws -> StoreFiles {
         let maker = SampleMaker(seed: 21)
         let container = try maker.open()

@@ -110,7 +110,7 @@ import Testing
         try await container.close()
     }
 
-    @Test func `a page of changes that skips damage is marked and leads past it`() async throws {
+    @Test func `a page of changes that skips damage says so and leads past it`() async throws {
         let (container, database, places, before) = try await Self.store()
         let zone = SampleMaker.zone
         let whole = try await database.recordZoneChanges(

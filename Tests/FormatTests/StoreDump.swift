@@ -85,9 +85,9 @@ struct StoreDump {
         if let parent = record.parent { lines.append("  parent \(parent.recordID.recordName)") }
         for key in record.allKeys {
             guard let value = record[key] else { continue }
-            let mark = record.encryptedValues[key] == nil ? "" : "encrypted "
+            let flag = record.encryptedValues[key] == nil ? "" : "encrypted "
             lines.append(
-                "  field \(key) \(mark)\(ValueBytes.name(of: value)) \(Self.text(value))")
+                "  field \(key) \(flag)\(ValueBytes.name(of: value)) \(Self.text(value))")
             for asset in Self.assets(value) { lines.append(await Self.content(of: asset)) }
         }
     }
@@ -104,7 +104,7 @@ struct StoreDump {
     private static func content(of asset: Asset) async -> String {
         var hash = SHA256()
         do throws(StoreError) {
-            for try await piece in try asset.chunks() { hash.update(piece.span) }
+            for try await chunk in try asset.chunks() { hash.update(chunk.span) }
             return "    holds sha256 \(Hex.encode(hash.finish()))"
         } catch {
             guard let place = error.place else { return "    is not there" }
@@ -139,7 +139,7 @@ struct StoreDump {
         lines.append("token \(changes.changeToken)")
     }
 
-    /// Text between quotation marks; numbers in decimals; floating-point numbers and dates as the
+    /// Text between double quotes; numbers in decimals; floating-point numbers and dates as the
     /// 16 digits of their bits; of many bytes their number and hash.
     private static func text(_ value: RecordValue) -> String {
         switch value {

@@ -1,6 +1,6 @@
 import Testing
 
-// Imports point down, one layer or several, and the doors to C have one owner each. SwiftPM stops
+// Imports point down, one layer or several, and one module imports each C library. SwiftPM stops
 // an import of a higher module but lets a transitive one through.
 
 /// What the files of a module may import.

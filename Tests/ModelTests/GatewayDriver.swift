@@ -56,9 +56,9 @@ extension GatewayDriver {
         switch kind {
         case .zones(let saving, let deleting, let reason):
             let delete = reason == .purged ? "purge" : "delete"
-            let operations = saving.map { ($0, "create") } + deleting.map { ($0, delete) }
+            let items = saving.map { ($0, "create") } + deleting.map { ($0, delete) }
             body["operations"] = .list(
-                operations.map { name, type in
+                items.map { name, type in
                     .object([
                         "operationType": .text(type),
                         "zone": .object(["zoneID": WireValue(zone: name)]),
@@ -100,11 +100,11 @@ extension GatewayDriver {
         let native = batch.saves.first { policies[$0.rule] != nil }
         body["savePolicy"] = native.flatMap { policies[$0.rule] }.map { .text($0) }
         body["operationID"] = batch.operationID.map { .text($0) }
-        body["operations"] = .list(batch.saves.map(operation) + batch.deletes.map(operation))
+        body["operations"] = .list(batch.saves.map(item) + batch.deletes.map(item))
         return body
     }
 
-    private func operation(_ save: ModelSave) -> WireValue {
+    private func item(_ save: ModelSave) -> WireValue {
         var record = Self.identity(save.copy.id)
         record["recordType"] = .text(save.copy.type)
         record["recordChangeTag"] = save.copy.revision.map { .text(tags[$0] ?? "never seen") }
@@ -118,7 +118,7 @@ extension GatewayDriver {
         return .object(["operationType": .text(type), "record": .object(record)])
     }
 
-    private func operation(_ delete: ModelDelete) -> WireValue {
+    private func item(_ delete: ModelDelete) -> WireValue {
         var record = Self.identity(delete.id)
         var type = "forceDelete"
         if case .revision(let revision) = delete.condition {

@@ -13,7 +13,7 @@ import Testing
         gateway = Gateway(container: container)
     }
 
-    /// One operation on a record; what stands in its place in the answer.
+    /// One item on a record; what stands in its place in the answer.
     private func modify(
         _ type: String, _ name: String, tag: String? = nil, secret: String, as user: String,
         in database: String = "private"
@@ -23,14 +23,14 @@ import Testing
             "fields": .object(["secret": .object(["value": .text(secret)])]),
         ]
         record["recordChangeTag"] = tag.map { .text($0) }
-        let operation: WireValue = .object([
+        let item: WireValue = .object([
             "operationType": .text(type), "record": .object(record),
         ])
         let zone = database == "public" ? "_defaultZone" : "notes"
         let request: WireValue = .object([
             "as": .text(user), "database": .text(database), "call": .text("records/modify"),
             "body": .object([
-                "zoneID": WireValue(zone: zone), "operations": .list([operation]),
+                "zoneID": WireValue(zone: zone), "operations": .list([item]),
             ]),
         ])
         let response = await gateway.respond(toLine: try request.line)

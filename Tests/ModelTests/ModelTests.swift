@@ -24,10 +24,10 @@ import Testing
     }
 }
 
-/// How long the comparison runs: STRATUS_MODEL_SEEDS, STRATUS_MODEL_OPERATIONS, STRATUS_SEED.
+/// How long the comparison runs: STRATUS_MODEL_SEEDS, STRATUS_MODEL_STEPS, STRATUS_SEED.
 private enum Length {
     static let seeds = number("STRATUS_MODEL_SEEDS") ?? 20
-    static let operations = number("STRATUS_MODEL_OPERATIONS") ?? 1000
+    static let steps = number("STRATUS_MODEL_STEPS") ?? 1000
     static let first = number("STRATUS_SEED") ?? 1
 
     private static func number(_ name: String) -> Int? {
@@ -43,10 +43,10 @@ extension ModelRun {
     }
 
     /// What is found first, with what is needed to find it again.
-    fileprivate mutating func run(_ operations: Int) async throws -> [String] {
-        for number in 0..<operations {
+    fileprivate mutating func run(_ steps: Int) async throws -> [String] {
+        for number in 0..<steps {
             let found = try await step()
-            if !found.isEmpty { return ["operation \(number)"] + found }
+            if !found.isEmpty { return ["step \(number)"] + found }
         }
         return try await finish()
     }
@@ -65,7 +65,7 @@ private func agree<Driver: ModelDriver>(
             group.addTask {
                 let seed = UInt64(Length.first + number)
                 var run = try makeRun(seed)
-                let found = try await run.run(Length.operations)
+                let found = try await run.run(Length.steps)
                 if !found.isEmpty {
                     Issue.record("seed \(seed): \(found.joined(separator: "\n  "))")
                 }
@@ -80,7 +80,7 @@ private func agree<Driver: ModelDriver>(
 private func report(_ title: String, _ counts: [String: Int]) {
     guard let path = ProcessInfo.processInfo.environment["STRATUS_REPORT"] else { return }
     let head =
-        "\n| \(title): \(Length.seeds) seeds of \(Length.operations) calls | times |\n|---|---|\n"
+        "\n| \(title): \(Length.seeds) seeds of \(Length.steps) calls | times |\n|---|---|\n"
     let rows = counts.sorted { $0.key < $1.key }.map { "| \($0.key) | \($0.value) |\n" }
     let before = FileManager.default.contents(atPath: path) ?? Data()
     let text = Data((head + rows.joined()).utf8)

@@ -39,9 +39,9 @@ import Testing
         #expect(commands.map { $0.split(separator: " ").first } == ["Tools/try", "Tools/test"])
     }
 
-    @Test func `the README says that marked values are not encrypted yet`() throws {
+    @Test func `the README says that flagged values are not encrypted yet`() throws {
         let text = try Self.lines(of: "README.md").joined(separator: " ")
-        #expect(text.contains("the values are marked, not yet encrypted"))
+        #expect(text.contains("the values are flagged, not yet encrypted"))
     }
 
     @Test func `the example runs`() async throws {

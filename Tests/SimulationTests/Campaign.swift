@@ -20,10 +20,10 @@ enum Campaign {
     /// Every so-many-th byte and length of a journal is tried: STRATUS_BYTE_STRIDE.
     static let byteStride = triesAllBytes ? 1 : number("STRATUS_BYTE_STRIDE") ?? 9
 
-    /// How many record stores run beside a model, and how many operations each:
-    /// STRATUS_STORE_SEEDS, STRATUS_STORE_OPERATIONS.
+    /// How many record stores run beside a model, and how many steps each:
+    /// STRATUS_STORE_SEEDS, STRATUS_STORE_STEPS.
     static let storeSeeds = number("STRATUS_STORE_SEEDS") ?? 10
-    static let storeOperations = number("STRATUS_STORE_OPERATIONS") ?? 1000
+    static let storeSteps = number("STRATUS_STORE_STEPS") ?? 1000
 
     /// Every so-many-th crash in a checkpoint of a record store is tried: STRATUS_CRASH_STRIDE.
     static let crashStride = number("STRATUS_CRASH_STRIDE") ?? 10

@@ -27,7 +27,7 @@ import Testing
     struct Ingested {
         var content: AssetContent
         var added: [ChunkAddress: ChunkLocation]
-        var pieces: [AssetContent.Piece] { content.pieces }
+        var extents: [AssetContent.Extent] { content.extents }
         var length: Int { content.length }
     }
 
@@ -47,7 +47,7 @@ import Testing
     static func content(
         of ingested: Ingested, from store: ChunkStore, _ range: Range<Int>? = nil
     ) throws -> [UInt8] {
-        var cursor = PieceCursor(ingested.content, range)
+        var cursor = ExtentCursor(ingested.content, range)
         var content: [UInt8] = []
         while let step = cursor.next() {
             let place = try #require(ingested.added[step.address])
@@ -85,7 +85,7 @@ import Testing
         for _ in 0..<3 {
             let reopened = try Self.makeStore(storage)
             let last = try #require(try reopened.segmentNumbers().last)
-            let isEmpty = try reopened.extent(of: last) == 0
+            let isEmpty = try reopened.usedLength(of: last) == 0
             #expect(try reopened.delete(last) == !isEmpty)
             #expect(try Self.makeStore(storage).currentNumber > last)
             #expect(try reopened.segmentNumbers().count == 1)
@@ -131,7 +131,7 @@ import Testing
 
     @Test func `where a chunk cannot be stored its asset fails, and no other`() throws {
         let streams = (40..<43).map { Self.mixed(900_000, seed: $0) }
-        let refused = try Self.ingest(streams[1], into: Self.makeStore()).pieces[3].address
+        let refused = try Self.ingest(streams[1], into: Self.makeStore()).extents[3].address
         let ingest = ChunkIngest(
             into: try Self.makeStore(), domain: Self.domain, on: IOThreads(count: 2), width: 2
         ) { address throws(ChunkError) in
@@ -152,10 +152,10 @@ import Testing
         let store = try Self.makeStore(storage)
         let bytes = Self.mixed(2_000_000, seed: 2)
         let first = try Self.ingest(bytes + bytes, into: store)
-        #expect(first.added.count < first.pieces.count)
+        #expect(first.added.count < first.extents.count)
         let second = try Self.ingest(bytes + bytes, into: store, known: first.added)
         #expect(second.added.isEmpty)
-        #expect(second.pieces == first.pieces)
+        #expect(second.extents == first.extents)
     }
 
     @Test func `equal bytes in two domains are two chunks`() throws {
@@ -165,7 +165,7 @@ import Testing
         let second = try Self.ingest(
             bytes, into: store, domain: ChunkDomain(Hash128(high: 1, low: 3)),
             known: first.added)
-        #expect(second.added.count == second.pieces.count)
+        #expect(second.added.count == second.extents.count)
         #expect(Set(second.added.keys).isDisjoint(with: first.added.keys))
         #expect(first.content.digest == second.content.digest)
     }
@@ -180,9 +180,9 @@ import Testing
     @Test func `how a stream is handed over does not matter`() throws {
         let bytes = Self.mixed(1_500_000, seed: 5)
         let store = try Self.makeStore()
-        let expected = try Self.ingest(bytes, into: store, step: bytes.count).pieces
+        let expected = try Self.ingest(bytes, into: store, step: bytes.count).extents
         for step in [1_000, 65_536, 262_144, 262_145] {
-            #expect(try Self.ingest(bytes, into: store, step: step).pieces == expected)
+            #expect(try Self.ingest(bytes, into: store, step: step).extents == expected)
         }
     }
 }

@@ -181,8 +181,8 @@ import Testing
     ) throws {
         let folder = try folder(on: kind)
         let file = try folder.system.openUnnamed(in: folder.directory, permissions: 0o640)
-        let pieces: [ArraySlice<UInt8>] = [[1, 2], [], [3]]
-        #expect(try folder.system.write(file, pieces[...], at: 0, .streamed) == 3)
+        let slices: [ArraySlice<UInt8>] = [[1, 2], [], [3]]
+        #expect(try folder.system.write(file, slices[...], at: 0, .streamed) == 3)
         try folder.system.startWriting(file, 0..<3)
         #expect(try folder.names == [])
         #expect(try folder.system.status(file).links == 0)

@@ -202,20 +202,20 @@ import Testing
         #expect(throws: SystemError.self) { try walk.enter(bytes("a")) }
     }
 
-    @Test func `pieces are written one after the other, however many and in whatever order`()
+    @Test func `slices are written one after the other, however many and in whatever order`()
         throws
     {
         let folder = try Folder()
         let top = try TreeWriter(folder.path + "/made").folder([])
         // More than one call takes, of all lengths, and more than blocks are found for at once.
-        let pieces = (0..<500).map { number in
+        let slices = (0..<500).map { number in
             (0..<number * 157).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ number) }[...]
         }
-        let all = pieces.flatMap { $0 }
+        let all = slices.flatMap { $0 }
         let file = try top.makeFile(bytes("f"), length: all.count)
-        let middle = pieces[..<250].reduce(0) { $0 + $1.count }
-        try file.write(Array(pieces[250...]), at: middle)
-        try file.write(Array(pieces[..<250]), at: 0)
+        let middle = slices[..<250].reduce(0) { $0 + $1.count }
+        try file.write(Array(slices[250...]), at: middle)
+        try file.write(Array(slices[..<250]), at: 0)
         try file.finish(mode: 0o600, modifiedNanoseconds: 0)
         let made = try Data(contentsOf: URL(filePath: folder.path + "/made/f"))
         // Compared before: what differs in so many bytes takes long to be described.

@@ -206,9 +206,9 @@ struct HostFileFaultTests {
         let file = try walk.folder.file(entry)
         var content: [UInt8] = []
         while true {
-            let piece = try file.read(at: content.count, upTo: 600)
-            if piece.isEmpty { break }
-            content += piece
+            let bytes = try file.read(at: content.count, upTo: 600)
+            if bytes.isEmpty { break }
+            content += bytes
         }
         #expect(file.isMeant)
         return content
@@ -230,12 +230,12 @@ struct HostFileFaultTests {
         let disk = SimulatedDisk()
         disk.misbehave(seed: seed, oneIn: 2)
         let process = disk.process()
-        let pieces = (0..<40).map { Self.new.prefix($0 * 13) }
-        let all = pieces.flatMap { $0 }
+        let slices = (0..<40).map { Self.new.prefix($0 * 13) }
+        let all = slices.flatMap { $0 }
         let made = try FreshFile("out", length: all.count, on: process)
-        let middle = pieces[..<20].reduce(0) { $0 + $1.count }
-        try made.write(Array(pieces[20...]), at: middle)
-        try made.write(Array(pieces[..<20]), at: 0)
+        let middle = slices[..<20].reduce(0) { $0 + $1.count }
+        try made.write(Array(slices[20...]), at: middle)
+        try made.write(Array(slices[..<20]), at: 0)
         try made.place()
         #expect(disk.contents("out") == all)
         let file = try SourceFile(FilePlace("out"), on: process)

@@ -4,7 +4,7 @@ import Testing
 
 /// Random appends, syncs, renames, kills and crashes, against what must hold of them.
 struct SimulatedDiskModelTests {
-    /// A file as an owner of it knows it.
+    /// A file as the test knows it.
     private struct Known {
         var name: String
         var bytes: [UInt8] = []

@@ -174,10 +174,10 @@ import Testing
             #"{"fileChecksum":"\#(checksum.uppercased())1","size":10}"#,
         ].map { Self.create($0) }
         let other = Self.create(given["value"].json).replacing(#""a""#, with: #""b""#)
-        for operation in bad + [other] {
-            let name = operation == other ? "b" : "a"
+        for itemJSON in bad + [other] {
+            let name = itemJSON == other ? "b" : "a"
             let answer = try await gateway.modify(
-                operation
+                itemJSON
                     + #",{"operationType":"forceUpdate","record":{"recordName":"good","#
                     + #""recordType":"T"}}"#)
             let item = answer.body["records"][0]

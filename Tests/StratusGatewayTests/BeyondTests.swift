@@ -127,24 +127,24 @@ struct BeyondTests {
         #expect(strange.body["reason"].text?.hasPrefix("body.clientChangeTokenData ") == true)
     }
 
-    @Test func `a marked field stays so, and is sent with its mark`() async throws {
+    @Test func `an encrypted field stays so, and is sent with its flag`() async throws {
         let gateway = try await TestGateway()
-        let operation = { (type: String, field: String) in
+        let itemJSON = { (type: String, field: String) in
             #"{"operationType":"\#(type)","record":{"recordName":"a","recordType":"T","#
                 + #""fields":{"secret":\#(field)}}}"#
         }
-        _ = try await gateway.modify(operation("create", #"{"value":"s","isEncrypted":true}"#))
-        let plain = try await gateway.modify(operation("forceUpdate", #"{"value":"t"}"#))
+        _ = try await gateway.modify(itemJSON("create", #"{"value":"s","isEncrypted":true}"#))
+        let plain = try await gateway.modify(itemJSON("forceUpdate", #"{"value":"t"}"#))
         #expect(plain.body["records"][0]["serverErrorCode"].text == "BAD_REQUEST")
         let field = try await gateway.record("a")["fields"]["secret"]
         #expect(field["isEncrypted"].isTrue && field["value"].text == "s")
-        let same = try await gateway.modify(operation("forceReplace", field.json))
+        let same = try await gateway.modify(itemJSON("forceReplace", field.json))
         #expect(same.body["records"][0]["fields"]["secret"] == field)
         let reference = #"{"value":{"recordName":"b"},"isEncrypted":true}"#
         let refused = try await gateway.modify(
-            operation("forceUpdate", reference).replacing("secret", with: "link"))
+            itemJSON("forceUpdate", reference).replacing("secret", with: "link"))
         #expect(refused.body["records"][0]["serverErrorCode"].text == "BAD_REQUEST")
-        let removed = try await gateway.modify(operation("forceUpdate", "null"))
+        let removed = try await gateway.modify(itemJSON("forceUpdate", "null"))
         #expect(removed.body["records"][0]["fields"].names == [])
     }
 

@@ -149,17 +149,17 @@ struct CallTests {
 
     @Test func `an anonymous caller may read the public database and nothing else`() async throws {
         let gateway = try await TestGateway()
-        let operation = #"{"operations":[{"operationType":"create","record":{"recordType":"T"}}]}"#
+        let saving = #"{"operations":[{"operationType":"create","record":{"recordType":"T"}}]}"#
         for (call, body) in [
-            ("zones/list", "{}"), ("records/modify", operation), ("users/caller", "{}"),
+            ("zones/list", "{}"), ("records/modify", saving), ("users/caller", "{}"),
         ] {
             let answer = try await gateway.call(call, body, as: nil)
             #expect(answer.status == 401 && answer.code == "AUTHENTICATION_FAILED")
         }
         let write = try await gateway.call(
-            "records/modify", operation, as: nil, database: .public)
+            "records/modify", saving, as: nil, database: .public)
         #expect(write.status == 401)
-        let made = try await gateway.call("records/modify", operation, database: .public)
+        let made = try await gateway.call("records/modify", saving, database: .public)
         let name = try #require(made.body["records"][0]["recordName"].text)
         let read = try await gateway.call(
             "records/lookup", #"{"records":[{"recordName":"\#(name)"}]}"#, as: nil,
@@ -282,32 +282,32 @@ struct CallTests {
     @Test func `only the creator changes and deletes a record of the public database`() async throws
     {
         let gateway = try await TestGateway(grants: [.maintenance])
-        func modify(_ operation: String, as user: String?) async throws -> Answer {
+        func modify(_ itemJSON: String, as user: String?) async throws -> Answer {
             try await gateway.call(
-                "records/modify", #"{"operations":[\#(operation)]}"#, as: user, database: .public)
+                "records/modify", #"{"operations":[\#(itemJSON)]}"#, as: user, database: .public)
         }
-        func operation(_ type: String, tag: String? = nil) -> String {
+        func itemJSON(_ type: String, tag: String? = nil) -> String {
             let tag = tag.map { #""recordChangeTag":"\#($0)","# } ?? ""
             return #"{"operationType":"\#(type)","record":{\#(tag)"recordName":"a","#
                 + #""recordType":"Note","fields":{"f":{"value":"\#(type)"}}}}"#
         }
-        let made = try await modify(operation("create"), as: "alice")
+        let made = try await modify(itemJSON("create"), as: "alice")
         let tag = try #require(made.body["records"][0]["recordChangeTag"].text)
         let kinds = ["create", "update", "forceUpdate", "replace", "forceReplace", "save"]
         for kind in kinds + ["delete", "forceDelete"] {
-            let operation = operation(kind, tag: kind == "create" ? nil : tag)
-            let foreign = try await modify(operation, as: "bob").body["records"][0]
+            let itemJSON = itemJSON(kind, tag: kind == "create" ? nil : tag)
+            let foreign = try await modify(itemJSON, as: "bob").body["records"][0]
             #expect(foreign["serverErrorCode"].text == "ACCESS_DENIED", "\(kind)")
             #expect(foreign["ckErrorCode"].number == 10)
-            let anonymous = try await modify(operation, as: nil)
+            let anonymous = try await modify(itemJSON, as: nil)
             #expect(anonymous.status == 401, "\(kind)")
         }
         let read = try await gateway.call(
             "records/lookup", #"{"records":[{"recordName":"a"}]}"#, as: nil, database: .public)
         #expect(read.body["records"][0]["recordChangeTag"].text == tag)
-        let changed = try await modify(operation("update", tag: tag), as: "alice")
+        let changed = try await modify(itemJSON("update", tag: tag), as: "alice")
         #expect(changed.body["records"][0]["fields"]["f"]["value"].text == "update")
-        let deleted = try await modify(operation("forceDelete"), as: "alice")
+        let deleted = try await modify(itemJSON("forceDelete"), as: "alice")
         #expect(deleted.body["records"][0]["deleted"].isTrue, "\(deleted.text)")
     }
 }

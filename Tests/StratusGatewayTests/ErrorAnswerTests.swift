@@ -14,12 +14,12 @@ struct ErrorAnswerTests {
     {
         let gateway = try await TestGateway()
         _ = try await gateway.modify(save("typed", #","fields":{"f":{"value":1}}"#))
-        let operations =
+        let items =
             save("p", #","fields":{"f":{"value":"text","type":"STRING"}}"#) + ","
             + save("c", #","parent":{"recordName":"p"}"#) + ","
             + save("leaf", #","parent":{"recordName":"c"}"#) + "," + save("a")
-        let first = try await gateway.modify(operations, #","operationID":"o""#)
-        let repeated = try await gateway.modify(operations, #","operationID":"o""#)
+        let first = try await gateway.modify(items, #","operationID":"o""#)
+        let repeated = try await gateway.modify(items, #","operationID":"o""#)
         for answer in [first, repeated] {
             let records = answer.body["records"]
             #expect(records[0]["serverErrorCode"].text == "BAD_REQUEST")

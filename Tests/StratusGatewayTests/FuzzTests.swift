@@ -46,7 +46,7 @@ struct FuzzTests {
     ]
 
     /// What hostile clients like to send.
-    private static let pieces =
+    private static let fragments =
         [
             "null", "true", "{}", "[]", "[[", "\"\"", "-", "1e999", "99999999999999999999", "-0",
             "0.1",
@@ -64,10 +64,12 @@ struct FuzzTests {
             case 1: line[place] = UInt8(random.below(256))
             case 2: line.removeSubrange(place..<end)
             case 3: line.insert(contentsOf: line[place..<end], at: random.below(line.count))
-            case 4: line.insert(contentsOf: Self.pieces[random.below(Self.pieces.count)], at: place)
+            case 4:
+                line.insert(
+                    contentsOf: Self.fragments[random.below(Self.fragments.count)], at: place)
             case 5:
                 line.replaceSubrange(
-                    place..<end, with: Self.pieces[random.below(Self.pieces.count)])
+                    place..<end, with: Self.fragments[random.below(Self.fragments.count)])
             default:
                 let other = Self.valid[random.below(Self.valid.count)]
                 line = Array(line[..<place]) + other.suffix(random.below(other.count))

@@ -2,11 +2,11 @@ import Stratus
 import StratusGateway
 import Testing
 
-/// records/modify: what each operation does to a record that is there, that is not, and that
+/// records/modify: what each item does to a record that is there, that is not, and that
 /// another client changed.
 struct ModifyRecordsTests {
-    /// An operation on the record `r`.
-    private func operation(
+    /// An item on the record `r`.
+    private func itemJSON(
         _ kind: String, tag: String? = nil, _ fields: String = #""b":{"value":2}"#,
         name: String = "r", more: String = ""
     ) -> String {
@@ -18,7 +18,7 @@ struct ModifyRecordsTests {
     /// Makes the record `r` with the fields a and b, and returns its tag.
     private func makeRecord(in gateway: TestGateway) async throws -> String {
         let answer = try await gateway.modify(
-            operation("create", #""a":{"value":1},"b":{"value":1}"#))
+            itemJSON("create", #""a":{"value":1},"b":{"value":1}"#))
         return try #require(answer.body["records"][0]["recordChangeTag"].text)
     }
 
@@ -33,13 +33,13 @@ struct ModifyRecordsTests {
         ("replace", "b", "NOT_FOUND"), ("forceReplace", "b", "b"), ("delete", "gone", "NOT_FOUND"),
         ("forceDelete", "gone", "gone"), ("save", "ab", "NOT_FOUND"),
     ])
-    func `an operation on a record that is there, and that is not`(
+    func `an item on a record that is there, and that is not`(
         kind: String, there: String, missing: String
     ) async throws {
         let gateway = try await TestGateway()
         let tag = try await makeRecord(in: gateway)
-        #expect(outcome(try await gateway.modify(operation(kind, tag: tag))) == there)
-        let other = try await gateway.modify(operation(kind, tag: tag, name: "other"))
+        #expect(outcome(try await gateway.modify(itemJSON(kind, tag: tag))) == there)
+        let other = try await gateway.modify(itemJSON(kind, tag: tag, name: "other"))
         #expect(outcome(other) == missing)
     }
 
@@ -48,13 +48,13 @@ struct ModifyRecordsTests {
         ("replace", "CONFLICT"), ("forceReplace", "b"), ("delete", "CONFLICT"),
         ("forceDelete", "gone"), ("save", "CONFLICT"),
     ])
-    func `an operation on a record that another client changed`(
+    func `an item on a record that another client changed`(
         kind: String, expected: String
     ) async throws {
         let gateway = try await TestGateway()
         let tag = try await makeRecord(in: gateway)
-        _ = try await gateway.modify(operation("forceUpdate", #""c":{"value":3}"#))
-        let answer = try await gateway.modify(operation(kind, tag: tag))
+        _ = try await gateway.modify(itemJSON("forceUpdate", #""c":{"value":3}"#))
+        let answer = try await gateway.modify(itemJSON(kind, tag: tag))
         #expect(outcome(answer) == expected)
         let item = answer.body["records"][0]
         guard expected == "CONFLICT" else { return }
@@ -66,10 +66,10 @@ struct ModifyRecordsTests {
     }
 
     @Test(arguments: ["update", "replace", "delete"])
-    func `an operation that compares needs a tag`(kind: String) async throws {
+    func `an item that compares needs a tag`(kind: String) async throws {
         let gateway = try await TestGateway()
         _ = try await makeRecord(in: gateway)
-        let answer = try await gateway.modify(operation(kind))
+        let answer = try await gateway.modify(itemJSON(kind))
         #expect(answer.status == 400 && answer.code == "BAD_REQUEST")
         #expect(
             answer.body["reason"].text
@@ -82,9 +82,9 @@ struct ModifyRecordsTests {
     func `a native save follows the policy`(policy: String, expected: String) async throws {
         let gateway = try await TestGateway()
         let tag = try await makeRecord(in: gateway)
-        _ = try await gateway.modify(operation("forceUpdate"))
+        _ = try await gateway.modify(itemJSON("forceUpdate"))
         let answer = try await gateway.modify(
-            operation("save", tag: tag, #""a":{"value":9}"#), #","savePolicy":"\#(policy)""#)
+            itemJSON("save", tag: tag, #""a":{"value":9}"#), #","savePolicy":"\#(policy)""#)
         #expect(outcome(answer) == expected)
     }
 
@@ -94,7 +94,7 @@ struct ModifyRecordsTests {
     ) async throws {
         let gateway = try await TestGateway()
         let tag = try await makeRecord(in: gateway)
-        let answer = try await gateway.modify(operation(kind, tag: tag, #""a":\#(null)"#))
+        let answer = try await gateway.modify(itemJSON(kind, tag: tag, #""a":\#(null)"#))
         #expect(outcome(answer) == "b")
         #expect(try await gateway.record("r")["fields"].names == ["b"])
     }
@@ -103,9 +103,9 @@ struct ModifyRecordsTests {
         async throws
     {
         let gateway = try await TestGateway()
-        _ = try await gateway.modify(operation("create", name: "p"))
+        _ = try await gateway.modify(itemJSON("create", name: "p"))
         let child = { (kind: String, more: String) in
-            try await gateway.modify(operation(kind, more: more)).body["records"][0]["parent"]
+            try await gateway.modify(itemJSON(kind, more: more)).body["records"][0]["parent"]
         }
         let parent = #","parent":{"recordName":"p"}"#
         #expect(try await child("create", parent)["recordName"].text == "p")
@@ -138,16 +138,16 @@ struct ModifyRecordsTests {
     @Test func `what fails leaves the others alone unless all is to be atomic`() async throws {
         let gateway = try await TestGateway()
         _ = try await makeRecord(in: gateway)
-        let operations =
-            operation("create", name: "x") + "," + operation("create") + ","
-            + operation("forceDelete", name: "y")
-        let atomic = try await gateway.modify(operations, #","atomic":true"#)
+        let items =
+            itemJSON("create", name: "x") + "," + itemJSON("create") + ","
+            + itemJSON("forceDelete", name: "y")
+        let atomic = try await gateway.modify(items, #","atomic":true"#)
         #expect(atomic.status == 200)
         let codes = (0..<3).map { atomic.body["records"][$0]["serverErrorCode"].text }
         #expect(codes == ["ATOMIC_ERROR", "EXISTS", "ATOMIC_ERROR"])
         #expect(atomic.body["records"][0]["ckErrorCode"].number == 22)
         #expect(try await gateway.record("x")["serverErrorCode"].text == "NOT_FOUND")
-        let single = try await gateway.modify(operations)
+        let single = try await gateway.modify(items)
         #expect(
             (0..<3).map { single.body["records"][$0]["serverErrorCode"].text }
                 == [nil, "EXISTS", nil])
@@ -157,7 +157,7 @@ struct ModifyRecordsTests {
     @Test func `a record named twice fails the whole request`() async throws {
         let gateway = try await TestGateway()
         let answer = try await gateway.modify(
-            operation("create") + "," + operation("forceDelete"))
+            itemJSON("create") + "," + itemJSON("forceDelete"))
         #expect(answer.status == 400 && answer.body["ckErrorCode"].number == 12)
         #expect(try await gateway.record("r")["serverErrorCode"].text == "NOT_FOUND")
     }
@@ -165,7 +165,7 @@ struct ModifyRecordsTests {
     @Test func `an answer has the fields that are asked for`() async throws {
         let gateway = try await TestGateway()
         let answer = try await gateway.modify(
-            operation("create", #""a":{"value":1},"b":{"value":2}"#), #","desiredKeys":["b"]"#)
+            itemJSON("create", #""a":{"value":1},"b":{"value":2}"#), #","desiredKeys":["b"]"#)
         #expect(outcome(answer) == "b")
         #expect(try await gateway.record("r")["fields"].names == ["a", "b"])
     }
@@ -182,9 +182,9 @@ struct ModifyRecordsTests {
         #"{"operationType":"create","record":{"recordType":"T","deleted":true}}"#,
         #"{"operationType":"forceDelete","record":{}}"#,
     ])
-    func `what is no operation is refused by its place`(operation: String) async throws {
+    func `a malformed item is refused by its place`(itemJSON: String) async throws {
         let gateway = try await TestGateway()
-        let answer = try await gateway.modify(operation)
+        let answer = try await gateway.modify(itemJSON)
         #expect(answer.status == 400 && answer.code == "BAD_REQUEST")
         #expect(answer.body["reason"].text?.hasPrefix("body.operations[0]") == true)
     }

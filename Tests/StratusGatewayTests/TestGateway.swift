@@ -31,10 +31,10 @@ struct TestGateway {
     }
 
     /// Changes records of the zone `notes`.
-    func modify(_ operations: String, _ more: String = "") async throws -> Answer {
+    func modify(_ items: String, _ more: String = "") async throws -> Answer {
         try await call(
             "records/modify",
-            #"{"zoneID":{"zoneName":"notes"},"operations":[\#(operations)]\#(more)}"#)
+            #"{"zoneID":{"zoneName":"notes"},"operations":[\#(items)]\#(more)}"#)
     }
 
     /// The record of that name, as it is now.

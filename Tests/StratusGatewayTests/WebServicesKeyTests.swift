@@ -48,7 +48,7 @@ struct WebServicesKeyTests {
         }
     }
 
-    @Test func `a marked field is read as its type, too`() async throws {
+    @Test func `an encrypted field is read as its type, too`() async throws {
         let gateway = try await TestGateway()
         _ = try await gateway.modify(save("a", #""f":{"value":1.5,"type":"ENCRYPTED_DOUBLE"}"#))
         let field = try await gateway.record("a")["fields"]["f"]

@@ -7,9 +7,9 @@ import Testing
 
 /// An index against a model that forgets nothing.
 @Suite struct OrderedIndexTests {
-    /// How many seeds, and how many operations each: for the campaign.
+    /// How many seeds, and how many steps each: for the campaign.
     private static let seeds = number("STRATUS_INDEX_SEEDS") ?? 10
-    private static let operations = number("STRATUS_INDEX_OPERATIONS") ?? 10_000
+    private static let steps = number("STRATUS_INDEX_STEPS") ?? 10_000
     private static let firstSeed = UInt64(number("STRATUS_SEED") ?? 0)
 
     private static func number(_ name: String) -> Int? {
@@ -19,10 +19,10 @@ import Testing
     @Test(arguments: firstSeed..<firstSeed + UInt64(seeds))
     func `random changes, points and jobs leave what the model says`(seed: UInt64) throws {
         var run = IndexRun(seed: seed, in: MemoryStorage())
-        for _ in 0..<Self.operations { try run.step() }
+        for _ in 0..<Self.steps { try run.step() }
         try run.check()
         // Most of what was expected stands where the run reads.
-        #expect(run.found >= Self.operations / 100)
+        #expect(run.found >= Self.steps / 100)
     }
 
     @Test(arguments: firstSeed..<firstSeed + UInt64(seeds))
@@ -33,9 +33,9 @@ import Testing
         let storage = try LocalStorage(
             at: "store", .writing(creating: true), on: disk.process())
         var run = IndexRun(seed: seed, in: storage)
-        for _ in 0..<Self.operations { try run.step() }
+        for _ in 0..<Self.steps { try run.step() }
         try run.check()
         // Most of what was expected stands where the run reads.
-        #expect(run.found >= Self.operations / 100)
+        #expect(run.found >= Self.steps / 100)
     }
 }

@@ -149,11 +149,11 @@ struct CommitterTests {
     /// the store had been closed; the writer then wrote over it.
     @Test(arguments: [1, 3, 30])
     func `a commit that was given up leaves a store that closes, opens and goes on`(
-        pieces: Int
+        parts: Int
     ) throws {
         let lengths = [Int](repeating: 4_000, count: 40)
         let session = try store.write([commits(1...1)])
-        session.commit([ModelCommit(2, lengths, .abandoned(afterParts: pieces))])
+        session.commit([ModelCommit(2, lengths, .abandoned(afterParts: parts))])
         #expect(session.outcomes.published.map(\.number) == [1])
         try session.committer.close()
         for number in UInt64(3)...5 {

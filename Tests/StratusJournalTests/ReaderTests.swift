@@ -48,11 +48,11 @@ struct ReaderTests {
 
     /// The follower had read a segment that the recovery then found to hold nothing of the store.
     @Test(arguments: [6, 30])
-    func `a follower goes on where a recovery dropped a commit that was open`(pieces: Int) throws {
+    func `a follower goes on where a recovery dropped a commit that was open`(parts: Int) throws {
         let lengths = [Int](repeating: 4_000, count: 60)
         let session = try store.write([commit(1)], idling: true)
         disk.faults = [
-            DiskFault(.fail(.inputOutput), at: disk.callCount + 2 * pieces, lasting: true)
+            DiskFault(.fail(.inputOutput), at: disk.callCount + 2 * parts, lasting: true)
         ]
         session.commit([ModelCommit(2, lengths, .long(entriesPerPart: 1))])
         disk.faults = []

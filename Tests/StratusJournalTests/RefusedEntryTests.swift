@@ -7,7 +7,7 @@ import Testing
 /// A layer above that cannot read some of what it stages itself: entries of zone 13.
 private struct RefusingFold: CommitParticipant {
     private(set) var zones: [UInt32] = []
-    private var marked: [UInt32] = []
+    private var savepoint: [UInt32] = []
 
     static func stage(
         _ zone: UInt32, in stage: inout CommitStage<RefusingFold>
@@ -32,8 +32,8 @@ private struct RefusingFold: CommitParticipant {
 
     mutating func complete(end: JournalOffset, time: Int64) {}
     mutating func endGroup() {}
-    mutating func setSavepoint() { marked = zones }
-    mutating func rollBack() { zones = marked }
+    mutating func setSavepoint() { savepoint = zones }
+    mutating func rollBack() { zones = savepoint }
     mutating func publish(_ view: JournalView, head: JournalOffset) {}
     mutating func takeChanges() {}
 }

@@ -10,7 +10,7 @@ struct RollbackTests {
 
     private func commit(_ number: UInt64) -> ModelCommit { ModelCommit(number, [100]) }
 
-    /// How many pieces are written before the commit is given up: within a segment, and over some.
+    /// How many parts are written before the commit is given up: within a segment, and over some.
     @Test(arguments: [1, 3, 12])
     func `a long commit that is given up leaves no bytes, and the journal goes on`(
         count: Int

@@ -7,10 +7,10 @@ import Synchronization
 import Testing
 
 /// How long it runs: STRATUS_COLLECTION_SEEDS stores, in each of which three workers do
-/// STRATUS_COLLECTION_OPERATIONS operations each time that it is opened.
+/// STRATUS_COLLECTION_STEPS steps each time that it is opened.
 private enum Length {
     static let seeds = number("STRATUS_COLLECTION_SEEDS") ?? 2
-    static let operations = number("STRATUS_COLLECTION_OPERATIONS") ?? 60
+    static let steps = number("STRATUS_COLLECTION_STEPS") ?? 60
     static let first = number("STRATUS_SEED") ?? 1
     static let openings = 4
 
@@ -37,7 +37,7 @@ extension AssetCollectionTests {
         let storage = try LocalStorage(at: "store", .reading, on: store.disk.process())
         #expect(try StoreVerification(storage).findings.isEmpty)
         #expect(found.reclaimedChunks > 0 && found.copiedChunks > 0 && found.deletedSegments > 0)
-        report(seed, found, workers.reduce(0) { $0 + $1.operationCount })
+        report(seed, found, workers.reduce(0) { $0 + $1.stepCount })
     }
 
     /// The store is open once, and all workers work.
@@ -137,10 +137,10 @@ private struct RandomCounts: Sendable {
 }
 
 /// Adds what happened to the file STRATUS_REPORT, where there is one.
-private func report(_ seed: Int, _ counts: RandomCounts, _ operations: Int) {
+private func report(_ seed: Int, _ counts: RandomCounts, _ steps: Int) {
     guard let path = ProcessInfo.processInfo.environment["STRATUS_REPORT"] else { return }
     let line =
-        "- seed \(seed): \(operations) operations beside \(counts.collections) collections, which "
+        "- seed \(seed): \(steps) steps beside \(counts.collections) collections, which "
         + "took back \(counts.reclaimedChunks) chunks, copied \(counts.copiedChunks) and deleted "
         + "\(counts.deletedSegments) segments\n"
     reporting.withLock { _ in
@@ -186,7 +186,7 @@ private struct HeldState: Sendable {
 private struct RandomWorker: Sendable {
     let name: String
     private(set) var records: RandomRecords = [:]
-    private(set) var operationCount = 0
+    private(set) var stepCount = 0
     private let zones: [RecordZone.ID]
     private var generator: SeededGenerator
     /// Of this opening.
@@ -203,9 +203,9 @@ private struct RandomWorker: Sendable {
     mutating func work(_ container: Container) async throws {
         let database = container.privateDatabase(for: "alice")
         for zone in zones { try await database.save(RecordZone(zoneID: zone)) }
-        for _ in 0..<Length.operations {
+        for _ in 0..<Length.steps {
             try await step(container, database)
-            operationCount += 1
+            stepCount += 1
         }
         for state in held { try await state.check() }
         (held, receipts) = ([], [])

@@ -106,8 +106,8 @@ import Testing
         record["a"] = nil
         record = try await database.save(record)
         let report = try await container.collectAssets()
-        let piece = try await reading.next()
-        #expect(report.reclaimedChunks == 0 && piece == noise(5000, seed: 3))
+        let chunk = try await reading.next()
+        #expect(report.reclaimedChunks == 0 && chunk == noise(5000, seed: 3))
         return record
     }
 

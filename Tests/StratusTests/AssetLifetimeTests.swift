@@ -43,22 +43,22 @@ import Testing
     {
         let storage = WatchedStorage()
         let (container, database) = try await Self.begin(storage, stepped: false)
-        let (stream, pieces) = AsyncStream<Data>.makeStream()
+        let (stream, continuation) = AsyncStream<Data>.makeStream()
         let isRead = OneTime()
         let saving = Task {
             try await database.save(
                 note("a", ["a": .asset(Asset(stream: stream))]),
                 progress: { _, _ in _ = isRead.take() })
         }
-        pieces.yield(noise(1_000_000, seed: 1))
+        continuation.yield(noise(1_000_000, seed: 1))
         while !isRead.isOver { await Task.yield() }
         try await container.close()
         let writings = Mutex(0)
         storage.hooks.withLock {
             $0.writing = { _, _, _ throws(StorageError) in writings.withLock { $0 += 1 } }
         }
-        for seed in UInt64(2)..<6 { pieces.yield(noise(1_000_000, seed: seed)) }
-        pieces.finish()
+        for seed in UInt64(2)..<6 { continuation.yield(noise(1_000_000, seed: seed)) }
+        continuation.finish()
         let error = await failure { try await saving.value }
         #expect(error.code == .operationCancelled && error.cause == .closed)
         let later = await failure {
@@ -117,7 +117,7 @@ import Testing
         held.snapshot = nil
         // So has who began to read before.
         var joined = Data()
-        while let piece = try await held.chunks?.next() { joined += piece }
+        while let chunk = try await held.chunks?.next() { joined += chunk }
         #expect(joined == noise(200_000, seed: 1))
         let kept = try await writer.collectAssets()
         #expect(kept.keptSegments.map(\.keeper) == [.reader])
@@ -211,7 +211,7 @@ import Testing
 
     // MARK: Effort
 
-    @Test func `a list of pieces is read once, however many records name it`() async throws {
+    @Test func `a list of extents is read once, however many records name it`() async throws {
         let storage = WatchedStorage()
         let container = try Self.open(storage, segmentLength: 1 << 14, stepped: true)
         let database = container.privateDatabase(for: "alice")

@@ -29,12 +29,12 @@ import Testing
         _ receipts: [(name: String, receipt: String)], _ database: Database,
         in zone: RecordZone.ID = notes, operationID: String? = nil
     ) async throws -> [Result<Record?, StoreError>] {
-        let operations = receipts.map { name, receipt in
-            RecordOperation.save(
+        let items = receipts.map { name, receipt in
+            RecordItem.save(
                 note(name, ["a": .asset(Asset(.receipt(receipt)))], in: zone), SaveRule(.allKeys))
         }
         return try await database.modifyRecords(
-            operations, atomically: false, operationID: operationID)
+            items, atomically: false, operationID: operationID)
     }
 
     @Test func `a receipt keeps its asset and no more, until a record was saved with it`()
@@ -107,7 +107,7 @@ import Testing
         let (_, database) = try await Self.begin()
         try await database.save(note("taken"))
         let receipt = try await Self.given(database, 1)
-        let insert = RecordOperation.save(
+        let insert = RecordItem.save(
             note("taken", ["a": .asset(Asset(.receipt(receipt)))]),
             SaveRule(.ifServerRecordUnchanged))
         let failed = try await database.modifyRecords([insert], atomically: false)

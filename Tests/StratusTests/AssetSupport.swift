@@ -42,19 +42,19 @@ final class TemporaryFolder: Sendable {
 
 func contents(of path: String) -> Data? { try? Data(contentsOf: URL(filePath: path)) }
 
-/// Pieces of bytes, and then perhaps an error.
-struct Pieces: AsyncSequence, Sendable {
-    var pieces: [Data]
+/// Buffers, and then perhaps an error.
+struct DataStream: AsyncSequence, Sendable {
+    var buffers: [Data]
     var failure: StoreError?
 
-    func makeAsyncIterator() -> Iterator { Iterator(rest: pieces[...], failure: failure) }
+    func makeAsyncIterator() -> Iterator { Iterator(rest: buffers[...], failure: failure) }
 
     struct Iterator: AsyncIteratorProtocol {
         var rest: ArraySlice<Data>
         var failure: StoreError?
 
         mutating func next() async throws -> Data? {
-            if let piece = rest.popFirst() { return piece }
+            if let buffer = rest.popFirst() { return buffer }
             if let failure { throw failure }
             return nil
         }

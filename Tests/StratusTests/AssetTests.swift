@@ -11,13 +11,13 @@ import Testing
         let (_, database) = try await makeDatabase()
         let folder = try TemporaryFolder()
         let data = noise(count, seed: 1)
-        let pieces = stride(from: 0, to: count, by: 100_000).map {
+        let buffers = stride(from: 0, to: count, by: 100_000).map {
             data[$0..<min(count, $0 + 100_000)]
         }
         try await database.saveAll([
             note("a", ["file": .asset(Asset(file: try folder.file("f", data)))]),
             note("b", ["data": .asset(Asset(data: data))]),
-            note("c", ["stream": .asset(Asset(stream: Pieces(pieces: pieces)))]),
+            note("c", ["stream": .asset(Asset(stream: DataStream(buffers: buffers)))]),
         ])
         var sums: Set<String> = []
         for (name, key) in [("a", "file"), ("b", "data"), ("c", "stream")] {
@@ -29,7 +29,7 @@ import Testing
         #expect(sums.count == 1)
     }
 
-    @Test func `a part, pieces and a file have the bytes of the asset`() async throws {
+    @Test func `a part, chunks and a file have the bytes of the asset`() async throws {
         let (_, database) = try await makeDatabase()
         let folder = try TemporaryFolder()
         let data = noise(1_000_000, seed: 2)
@@ -43,7 +43,7 @@ import Testing
         }
         #expect(await failure { try await asset.data(limit: 999_999) }.code == .limitExceeded)
         var joined = Data()
-        for try await piece in try asset.chunks(in: 5..<700_000) { joined += piece }
+        for try await chunk in try asset.chunks(in: 5..<700_000) { joined += chunk }
         #expect(joined == data[5..<700_000])
         try await asset.write(to: "\(folder.path)/out")
         #expect(contents(of: "\(folder.path)/out") == data)
@@ -68,7 +68,7 @@ import Testing
         store.disk.logsCalls = true
         #expect(try await asset.data(limit: data.count) == data)
         var joined = Data()
-        for try await piece in try asset.chunks() { joined += piece }
+        for try await chunk in try asset.chunks() { joined += chunk }
         #expect(joined == data)
         let reads = store.disk.log.filter { $0.name.hasPrefix("chunks-") && $0.call == .read }
         #expect(reads.isEmpty == (missesOneIn == 0))
@@ -169,7 +169,7 @@ import Testing
     @Test func `a stream that fails, and one that came before, save nothing`() async throws {
         let (_, database) = try await makeDatabase()
         let own = StoreError(.networkFailure, "gone")
-        let broken = Asset(stream: Pieces(pieces: [Data([1, 2])], failure: own))
+        let broken = Asset(stream: DataStream(buffers: [Data([1, 2])], failure: own))
         let record = note("a", ["a": .asset(broken)])
         #expect(await failure { try await database.save(record) }.code == .networkFailure)
         // What follows in the same call is not mixed with it.
@@ -259,7 +259,7 @@ import Testing
         #expect(saved["a"]?.assetValue?.size == 1)
         #expect(throws: StoreError.self) {
             try database.saveAndWait(
-                note("b", ["a": .asset(Asset(stream: Pieces(pieces: [])))], in: .default))
+                note("b", ["a": .asset(Asset(stream: DataStream(buffers: [])))], in: .default))
         }
     }
 

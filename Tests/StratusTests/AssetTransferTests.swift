@@ -108,7 +108,7 @@ import Testing
     private static func cancel(_ container: Container) async throws {
         let database = container.privateDatabase(for: "alice")
         let isFar = OneTime()
-        let (stream, pieces) = AsyncStream<Data>.makeStream()
+        let (stream, continuation) = AsyncStream<Data>.makeStream()
         let saving = Task {
             try await database.save(
                 note("b", ["a": .asset(Asset(stream: stream))]),
@@ -116,7 +116,7 @@ import Testing
                     if progress.completedBytes >= 14_000_000 { _ = isFar.take() }
                 })
         }
-        for seed in UInt64(2)..<30 { pieces.yield(noise(500_000, seed: seed)) }
+        for seed in UInt64(2)..<30 { continuation.yield(noise(500_000, seed: seed)) }
         while !isFar.isOver { await Task.yield() }
         saving.cancel()
         let error = await failure { try await saving.value }

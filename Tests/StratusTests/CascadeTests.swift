@@ -9,7 +9,7 @@ import Testing
     private func source(_ name: String, of targets: String...) -> Record {
         var record = note(name)
         for (number, target) in targets.enumerated() {
-            record["owner\(number)"] = link(target, .deleteSelf)
+            record["target\(number)"] = link(target, .deleteSelf)
         }
         return record
     }
@@ -20,15 +20,16 @@ import Testing
         async throws
     {
         let (_, database) = try await makeDatabase()
-        func owned(_ name: String, by target: String) -> Record {
+        func dependent(_ name: String, of target: String) -> Record {
             let id = noteID(target, in: zone)
             return note(
-                name, ["owner": .reference(Reference(recordID: id, action: .deleteSelf))],
+                name, ["target": .reference(Reference(recordID: id, action: .deleteSelf))],
                 in: zone)
         }
         try await database.saveAll([
-            note("t", in: zone), owned("a", by: "t"), owned("b", by: "a"), owned("c", by: "b"),
-            owned("other", by: "stranger"),
+            note("t", in: zone), dependent("a", of: "t"), dependent("b", of: "a"),
+            dependent("c", of: "b"),
+            dependent("other", of: "stranger"),
         ])
         let result = try await database.modifyRecords(
             saving: [], deleting: [noteID("t", in: zone)])
@@ -55,7 +56,9 @@ import Testing
         }
     }
 
-    @Test func `of several owners the first that goes decides, and circles end`() async throws {
+    @Test func `of several cascade targets the first that goes decides, and circles end`()
+        async throws
+    {
         let (_, database) = try await makeDatabase()
         try await database.saveAll([
             note("t0"), note("t1"), source("s", of: "t0", "t1"),
@@ -77,10 +80,10 @@ import Testing
         let (_, database) = try await makeDatabase()
         try await database.saveAll([note("t"), source("a", of: "t"), source("b", of: "t")])
         var a = try await database.record(for: noteID("a"))
-        a["owner0"] = link("t", .none)
+        a["target0"] = link("t", .none)
         try await database.save(a)
         var b = try await database.record(for: noteID("b"))
-        b["owner0"] = nil
+        b["target0"] = nil
         // In the same batch, too.
         #expect(try await database.outcome(saving: [b], deleting: ["t"]).isEmpty)
         #expect(try await database.names() == ["a", "b"])
@@ -126,14 +129,14 @@ import Testing
         // With the child it may go, and where the child goes with the same target.
         #expect(try await database.outcome(deleting: ["c", "t"]).isEmpty)
         var both = child("c", of: "t")
-        both["owner"] = link("t", .deleteSelf)
+        both["target"] = link("t", .deleteSelf)
         try await database.saveAll([note("t"), both])
         try await database.deleteRecord(withID: noteID("t"))
         #expect(try await database.names() == (atomically ? ["x"] : []))
     }
 
     @Test(arguments: [true, false])
-    func `a cascade longer than a piece is one commit, wherever it is cut`(
+    func `a cascade longer than a part is one commit, wherever it is cut`(
         steppedByCaller: Bool
     ) async throws {
         var store = DiskStore()
@@ -144,13 +147,13 @@ import Testing
         let database = container.privateDatabase(for: "alice")
         try await database.save(RecordZone(zoneID: notes))
         try await database.saveAll([note("t"), note("stays")])
-        // A tree three deep, each a child of its owner as well.
+        // A tree three deep, each a child of its cascade target as well.
         for (level, (count, spread)) in [(20, 1), (200, 20), (400, 200)].enumerated() {
             try await database.saveAll(
                 (0..<count).map { number in
-                    let owner = level == 0 ? "t" : "l\(level - 1)-\(number % spread)"
-                    var record = child("l\(level)-\(number)", of: owner)
-                    record["owner"] = link(owner, .deleteSelf)
+                    let target = level == 0 ? "t" : "l\(level - 1)-\(number % spread)"
+                    var record = child("l\(level)-\(number)", of: target)
+                    record["target"] = link(target, .deleteSelf)
                     return record
                 })
         }
@@ -194,7 +197,7 @@ import Testing
         let container = try store.open()
         let database = container.privateDatabase(for: "alice")
         try await database.save(RecordZone(zoneID: notes))
-        try await database.saveAll([note("t"), note("u"), source("owned", of: "u")])
+        try await database.saveAll([note("t"), note("u"), source("dependent", of: "u")])
         try await database.saveAll((0..<500).map { source("s\($0)", of: "t") })
         try await database.save(child("c", of: "s77"))
         var late = source("late", of: "s78")
@@ -207,9 +210,9 @@ import Testing
             if !saves.isEmpty { #expect(errors["late"] != nil) }
             #expect(
                 try await database.names()
-                    == before.filter { atomically || !["u", "owned"].contains($0) })
+                    == before.filter { atomically || !["u", "dependent"].contains($0) })
         }
-        late["owner0"] = nil
+        late["target0"] = nil
         try await database.deleteRecord(withID: noteID("c"))
         #expect(try await database.outcome(saving: [late], deleting: ["t", "u"]).isEmpty)
         #expect(try await database.names() == ["late"])

@@ -98,7 +98,7 @@ import Testing
         try await database.saveAll([
             note("p", ["must": link("q", .none)]), child("c", of: "p"), note("typed", ["field": 1]),
             note("x"),
-            note("y", ["owner": link("x", .deleteSelf)]),
+            note("y", ["target": link("x", .deleteSelf)]),
         ])
         let held = try await stale("stale", in: database)
         let validating = note("v", ["must": link("nobody", .validate)])

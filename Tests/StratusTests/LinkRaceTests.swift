@@ -35,7 +35,7 @@ import Testing
                 steppedByCaller: false)
             let database = container.privateDatabase(for: "alice")
             try await database.save(RecordZone(zoneID: notes))
-            try await database.saveAll(records + [note("blocking", ["owner": link("x", .none)])])
+            try await database.saveAll(records + [note("blocking", ["target": link("x", .none)])])
             storage.shut()
             let blocking = Task {
                 try await database.save(note("blocking", ["n": 1]), savePolicy: .changedKeys)
@@ -76,8 +76,8 @@ import Testing
         { try await $0.save(record, savePolicy: .changedKeys) }
     }
 
-    private func owned(_ name: String, by target: String) -> Record {
-        note(name, ["owner": link(target, .deleteSelf)])
+    private func dependent(_ name: String, of target: String) -> Record {
+        note(name, ["target": link(target, .deleteSelf)])
     }
 
     @Test func `a child and the deletion of its parent: the first wins`() async throws {
@@ -101,16 +101,16 @@ import Testing
         async throws
     {
         let outcomes = try await race(
-            [note("t")], Self.save(owned("s", by: "t")), Self.delete("t"))
+            [note("t")], Self.save(dependent("s", of: "t")), Self.delete("t"))
         #expect(outcomes[0] == Outcome(nil, nil, []))
         #expect(outcomes[1] == Outcome(nil, nil, ["s"]))
     }
 
     @Test func `a source that lets go of its target, and the deletion of that`() async throws {
         var free = note("s")
-        free["owner"] = link("t", .none)
+        free["target"] = link("t", .none)
         let outcomes = try await race(
-            [note("t"), owned("s", by: "t")], Self.save(free), Self.delete("t"))
+            [note("t"), dependent("s", of: "t")], Self.save(free), Self.delete("t"))
         #expect(outcomes[0] == Outcome(nil, nil, ["s"]))
         // Under this policy a record that is gone is made again.
         #expect(outcomes[1] == Outcome(nil, nil, ["s"]))
@@ -118,15 +118,15 @@ import Testing
 
     @Test func `a source of a source, and a cascade`() async throws {
         let outcomes = try await race(
-            [note("t"), owned("a", by: "t"), owned("b", by: "a")],
-            Self.save(owned("c", by: "b")), Self.delete("t"))
+            [note("t"), dependent("a", of: "t"), dependent("b", of: "a")],
+            Self.save(dependent("c", of: "b")), Self.delete("t"))
         #expect(outcomes[0] == Outcome(nil, nil, []))
         #expect(outcomes[1] == Outcome(nil, nil, ["c"]))
     }
 
     @Test func `a child of what a cascade would take: the first wins`() async throws {
         let outcomes = try await race(
-            [note("t"), owned("s", by: "t")], Self.save(child("c", of: "s")), Self.delete("t"))
+            [note("t"), dependent("s", of: "t")], Self.save(child("c", of: "s")), Self.delete("t"))
         #expect(outcomes[0] == Outcome(nil, .referenceViolation, ["c", "s", "t"]))
         #expect(outcomes[1] == Outcome(nil, .referenceViolation, []))
     }

@@ -68,7 +68,7 @@ import Testing
         #expect(taken.code == .invalidArguments)
     }
 
-    @Test func `a move that failed is no operation, and one longer than a piece is`()
+    @Test func `a move that failed is no operation, and one longer than a part is`()
         async throws
     {
         var store = DiskStore()

@@ -15,8 +15,8 @@ import Testing
         return (container, database)
     }
 
-    private func owned(_ name: String, by target: String) -> Record {
-        note(name, ["owner": link(target, .deleteSelf)])
+    private func dependent(_ name: String, of target: String) -> Record {
+        note(name, ["target": link(target, .deleteSelf)])
     }
 
     // C52.
@@ -64,7 +64,7 @@ import Testing
     @Test func `descendants and what they own go along, and stay linked`() async throws {
         let (_, database) = try await makeZones()
         try await database.saveAll([
-            note("p"), child("c", of: "p"), child("d", of: "c"), owned("o", by: "d"), note("n"),
+            note("p"), child("c", of: "p"), child("d", of: "c"), dependent("o", of: "d"), note("n"),
         ])
         let error = await failure {
             try await database.moveRecords([noteID("p")], to: Self.archive)
@@ -89,11 +89,11 @@ import Testing
         #expect(try await database.outcome(deleting: ["p", "c", "d"], atomically: false).isEmpty)
     }
 
-    @Test func `nothing moves away from its parent, its owner, or what it owns`() async throws {
+    @Test func `nothing moves away from its parent, cascade target or dependent`() async throws {
         let (_, database) = try await makeZones()
         try await database.saveAll([
-            note("p"), child("c", of: "p"), note("t"), owned("s", by: "t"),
-            owned("dangling", by: "nobody"),
+            note("p"), child("c", of: "p"), note("t"), dependent("s", of: "t"),
+            dependent("dangling", of: "nobody"),
         ])
         for name in ["c", "t", "s"] {
             let error = await failure {
@@ -205,7 +205,7 @@ import Testing
         #expect(kept.ancestorRecord?["n"] == 2)
     }
 
-    @Test func `a move longer than a piece is one commit, wherever it is cut`() async throws {
+    @Test func `a move longer than a part is one commit, wherever it is cut`() async throws {
         var store = DiskStore()
         store.steppedByCaller = true
         store.options.segmentLength = 32 << 10

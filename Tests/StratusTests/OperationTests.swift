@@ -174,14 +174,14 @@ import Testing
         try await database.saveAll([first.with("key", 3), old.with("key", 4)])
         var bare = try Record(systemFields: first.encodeSystemFields())
         bare["new"] = 1
-        let operations: [RecordOperation] = [
+        let items: [RecordItem] = [
             .save(bare, SaveRule(.ifServerRecordUnchanged)),
             .delete(noteID("old"), recordChangeTag: old.recordChangeTag),
             .save(note("a"), SaveRule(.ifServerRecordUnchanged)),
         ]
         let call = {
             try await database.modifyRecords(
-                operations, atomically: false, operationID: "operation")
+                items, atomically: false, operationID: "operation")
         }
         let done = try await call()
         try await database.deleteRecord(withID: noteID("stale"))

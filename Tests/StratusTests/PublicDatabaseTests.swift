@@ -51,12 +51,12 @@ import Testing
     {
         let (container, record) = try await Self.begin()
         let bob = container.publicDatabase(as: "bob")
-        let replacing = RecordOperation.save(
+        let replacing = RecordItem.save(
             note("a", in: .default), SaveRule(.changedKeys, replaces: true))
-        let tagged = RecordOperation.delete(Self.id, recordChangeTag: record.recordChangeTag)
-        for operation in [replacing, tagged, .delete(Self.id)] {
+        let tagged = RecordItem.delete(Self.id, recordChangeTag: record.recordChangeTag)
+        for item in [replacing, tagged, .delete(Self.id)] {
             let results = try await bob.modifyRecords(
-                [operation, .save(note("b", in: .default), SaveRule(.allKeys))], atomically: true)
+                [item, .save(note("b", in: .default), SaveRule(.allKeys))], atomically: true)
             #expect(results[0].code == .permissionFailure && results[1].code == nil)
         }
         #expect(try await bob.record(for: Self.id) == record)
@@ -101,7 +101,7 @@ import Testing
         #expect(container.information.head == head)
     }
 
-    @Test func `a record is deleted with its owner also where another user created it`()
+    @Test func `a record is deleted with its target also where another user created it`()
         async throws
     {
         let (container, record) = try await Self.begin()

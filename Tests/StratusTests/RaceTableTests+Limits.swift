@@ -6,8 +6,8 @@ extension RacePair {
         note(name, ["text": .string(String(repeating: "x", count: 500))], in: zone)
     }
 
-    private static func owned(_ name: String) -> Record {
-        note(name, ["owner": link("t", .deleteSelf)])
+    private static func dependent(_ name: String) -> Record {
+        note(name, ["target": link("t", .deleteSelf)])
     }
 
     /// Checks 12 and 13: what there is room for once.
@@ -16,11 +16,11 @@ extension RacePair {
             testDescription: "the last reference to a target",
             profile: Profile(referencesPerTarget: Profile.cloudKit.referencesPerTarget),
             prepare: { database in
-                try await database.saveAll([note("t")] + (1..<750).map { owned("s\($0)") })
+                try await database.saveAll([note("t")] + (1..<750).map { dependent("s\($0)") })
                 return []
             },
-            left: { database, _ in try await database.save(owned("a")) },
-            right: { database, _ in try await database.save(owned("b")) },
+            left: { database, _ in try await database.save(dependent("a")) },
+            right: { database, _ in try await database.save(dependent("b")) },
             codes: (.invalidArguments, .invalidArguments),
             settled: { database, _, _ in
                 let count = try await database.recordCount(inZoneWith: notes)

@@ -3,7 +3,7 @@ import Testing
 
 extension RacePair {
     /// Checks 9 and 12: what others must be there for.
-    static let links = parents + cycles + owners
+    static let links = parents + cycles + cascades
 
     private static func child(_ name: String, of parent: String?) -> Record {
         var record = note(name)
@@ -11,9 +11,9 @@ extension RacePair {
         return record
     }
 
-    private static func owned(_ name: String, by owner: String) -> Record {
-        let owner = Reference(recordID: noteID(owner), action: .deleteSelf)
-        return note(name, ["owner": .reference(owner)])
+    private static func dependent(_ name: String, of target: String) -> Record {
+        let target = Reference(recordID: noteID(target), action: .deleteSelf)
+        return note(name, ["target": .reference(target)])
     }
 
     private static let everyParentLives: Verdict = { database, _, _ in
@@ -51,7 +51,7 @@ extension RacePair {
         RacePair(
             testDescription: "a new child and a cascade that takes its parent",
             prepare: {
-                try await $0.saveAll([note("t"), owned("p", by: "t")])
+                try await $0.saveAll([note("t"), dependent("p", of: "t")])
                 return []
             },
             left: { database, _ in try await database.save(child("c", of: "p")) },
@@ -91,16 +91,16 @@ extension RacePair {
             codes: (.invalidArguments, .invalidArguments), settled: everyParentLives),
     ]
 
-    private static let owners = [
+    private static let cascades = [
         RacePair(
-            testDescription: "a record that gets another owner and the deletion of the first",
+            testDescription: "a record that gets another target and the deletion of the first",
             prepare: {
-                try await $0.saveAll([note("t"), note("u"), owned("s", by: "t")])
+                try await $0.saveAll([note("t"), note("u"), dependent("s", of: "t")])
                 return [try await $0.record(for: noteID("s"))]
             },
             left: { database, held in
                 let other = Reference(recordID: noteID("u"), action: .deleteSelf)
-                try await database.save(held[0].with("owner", .reference(other)))
+                try await database.save(held[0].with("target", .reference(other)))
             },
             right: { database, _ in try await database.deleteRecord(withID: noteID("t")) },
             codes: (.unknownItem, nil),
@@ -109,9 +109,9 @@ extension RacePair {
                 #expect(names.sorted() == (leftFailed ? ["u"] : ["s", "u"]))
             }),
         RacePair(
-            testDescription: "a new owned record and the deletion of its owner",
+            testDescription: "a new dependent record and the deletion of its target",
             prepare: { [try await $0.save(note("t"))] },
-            left: { database, _ in try await database.save(owned("s", by: "t")) },
+            left: { database, _ in try await database.save(dependent("s", of: "t")) },
             right: { database, _ in try await database.deleteRecord(withID: noteID("t")) },
             codes: (nil, nil), settled: everyParentLives),
     ]

@@ -87,11 +87,11 @@ extension RacePair {
                 try await expectOneOfEach(leftFailed ? [] : ["a"], database)
             }),
         RacePair(
-            testDescription: "a move and a record that would be owned across zones",
+            testDescription: "a move and a record that would have a cascade target in another zone",
             prepare: holding([note("a")]),
             left: { database, _ in try await move("a", in: database) },
             right: { database, _ in
-                try await database.save(note("s", ["owner": link("a", .deleteSelf)]))
+                try await database.save(note("s", ["target": link("a", .deleteSelf)]))
             },
             codes: (.referenceViolation, nil),
             settled: { database, leftFailed, _ in

@@ -85,7 +85,7 @@ extension RacePair {
                 #expect(names == [leftFailed ? "b" : "a"])
             }),
         RacePair(
-            testDescription: "a new field, marked and not",
+            testDescription: "a new field, flagged as encrypted and not",
             left: { database, _ in
                 var record = note("a")
                 record.encryptedValues["new"] = 1

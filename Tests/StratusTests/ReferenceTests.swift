@@ -55,21 +55,21 @@ func link(_ name: String, _ action: Reference.Action) -> RecordValue {
     ) async throws {
         let (_, database) = try await makeDatabase()
         try await database.saveAll([
-            note("t"), note("owner"), note("owned", ["link": link("owner", .deleteSelf)]),
+            note("t"), note("main"), note("dependent", ["link": link("main", .deleteSelf)]),
         ])
         let errors = try await database.outcome(
             saving: [
                 note("s1", ["link": link("t", .validate)]),
-                note("s2", ["link": link("owned", .validate)]),
+                note("s2", ["link": link("dependent", .validate)]),
                 note("s3", ["link": link("s2", .validate)]), note("a"),
-            ], deleting: ["t", "owner"], atomically: atomically)
+            ], deleting: ["t", "main"], atomically: atomically)
         #expect(errors["s1"]?.code == .referenceViolation)
         #expect(errors["s2"]?.code == .referenceViolation)
         let innocent: StoreError.Code? = atomically ? .batchRequestFailed : nil
         #expect(errors["s3"]?.code == (innocent ?? .referenceViolation))
         #expect(errors["a"]?.code == innocent)
         #expect(errors["t"]?.code == innocent)
-        #expect(try await database.names() == (atomically ? ["owned", "owner", "t"] : ["a"]))
+        #expect(try await database.names() == (atomically ? ["dependent", "main", "t"] : ["a"]))
     }
 
     // C51.
@@ -106,9 +106,9 @@ func link(_ name: String, _ action: Reference.Action) -> RecordValue {
         let container = try Container.inMemory(profile: profile)
         let database = container.privateDatabase(for: "alice")
         try await database.save(RecordZone(zoneID: notes))
-        let owner = link("t", .deleteSelf)
-        try await database.saveAll([note("t"), note("a", ["one": owner, "two": owner])])
-        let records = [note("b", ["one": owner]), note("c", ["one": owner]), note("d")]
+        let cascade = link("t", .deleteSelf)
+        try await database.saveAll([note("t"), note("a", ["one": cascade, "two": cascade])])
+        let records = [note("b", ["one": cascade]), note("c", ["one": cascade]), note("d")]
         let errors = try await database.outcome(saving: records, atomically: atomically)
         #expect(errors["c"]?.code == .invalidArguments)
         #expect(errors["b"]?.code == (atomically ? .batchRequestFailed : nil))

@@ -115,7 +115,7 @@ import Testing
         let database = container.privateDatabase(for: "alice")
         let hash = try await database.contentHash()
         var records = (0..<Self.count).map { note("new\($0)", ["number": 1]) }
-        // Refused once all pieces but the last are written.
+        // Refused once all parts but the last are written.
         records.append(note("bad", ["number": "text"]))
         let result = try await database.modifyRecords(saving: records)
         #expect(result.partialFailure != nil)

@@ -308,7 +308,7 @@ struct UserTests {
 // C122, semantics 1.10
 struct EncryptedValueTests {
     // C122.
-    @Test func `a mark stays with the field`() async throws {
+    @Test func `an encryption flag stays with the field`() async throws {
         let store = DiskStore()
         var container = try store.open()
         var database = container.privateDatabase(for: "alice")
@@ -329,7 +329,7 @@ struct EncryptedValueTests {
         #expect(record == saved)
         #expect(record.encryptedValues["secret"] == "hidden")
         #expect(record["secret"] == "hidden" && record["title"] == "open")
-        // However it is assigned, it keeps its mark.
+        // However it is assigned, it keeps its encryption flag.
         record["secret"] = "changed"
         #expect(record.encryptedValues["secret"] == "changed")
         #expect(record.encryptedValues.changedKeys == ["secret"])
@@ -357,16 +357,16 @@ struct EncryptedValueTests {
         #expect(record["new"] == nil && record.encryptedValues["new"] == nil)
     }
 
-    @Test func `a field is marked by its first save and never afterwards`() async throws {
+    @Test func `a field is flagged by its first save and never afterwards`() async throws {
         let (_, database) = try await makeDatabase()
         var record = note("a", ["plain": "open"])
         record.encryptedValues["secret"] = "hidden"
         try await database.save(record)
-        var marked = note("b")
-        marked.encryptedValues["plain"] = "hidden"
-        #expect(await failure { try await database.save(marked) }.code == .invalidArguments)
-        let unmarked = note("c", ["secret": "open"])
-        #expect(await failure { try await database.save(unmarked) }.code == .invalidArguments)
+        var flagged = note("b")
+        flagged.encryptedValues["plain"] = "hidden"
+        #expect(await failure { try await database.save(flagged) }.code == .invalidArguments)
+        let plain = note("c", ["secret": "open"])
+        #expect(await failure { try await database.save(plain) }.code == .invalidArguments)
         var other = note("d")
         other.encryptedValues["secret"] = 1
         #expect(await failure { try await database.save(other) }.code == .invalidArguments)
@@ -389,13 +389,13 @@ struct EncryptedValueTests {
         try await database.save(record)
     }
 
-    @Test func `a mark is part of what a record holds`() async throws {
+    @Test func `an encryption flag is part of what a record holds`() async throws {
         var hashes: [ContentHash] = []
         var records: [Record] = []
-        for isMarked in [true, false] {
+        for isFlagged in [true, false] {
             let (_, database) = try await makeDatabase()
             var record = note("a")
-            if isMarked { record.encryptedValues["f"] = 1 } else { record["f"] = 1 }
+            if isFlagged { record.encryptedValues["f"] = 1 } else { record["f"] = 1 }
             records.append(record)
             try await database.save(record)
             hashes.append(try await database.contentHash())

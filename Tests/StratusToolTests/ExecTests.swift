@@ -22,9 +22,9 @@ import Testing
             + #""recordType":"T","fields":{"x":{"value":\#(id)}}}}]}}"#
     }
 
-    /// What the command says to `input`, which it reads in pieces that end anywhere.
+    /// What the command says to `input`, in reads that end anywhere.
     private func exec(
-        _ options: String, _ input: [UInt8], in place: Place, pieces: Int = 65_536
+        _ options: String, _ input: [UInt8], in place: Place, readLimit: Int = 65_536
     ) async throws -> (code: ExitCode, lines: [String]) {
         let capture = Capture()
         let rest = Mutex(input[...])
@@ -33,8 +33,8 @@ import Testing
         let output = capture.output()
         let code = try await Exec.run(invocation, output) {
             rest.withLock { rest in
-                defer { rest = rest.dropFirst(pieces) }
-                return Array(rest.prefix(pieces))
+                defer { rest = rest.dropFirst(readLimit) }
+                return Array(rest.prefix(readLimit))
             }
         }
         try output.flush()
@@ -145,7 +145,7 @@ import Testing
             Self.save(2), #"{"id":3,"call":"zones/list","as":"a","x":0}"#, Self.save(4),
         ]
         let (code, answers) = try await exec(
-            "--create", Array(lines.joined(separator: "\n").utf8), in: place, pieces: 7)
+            "--create", Array(lines.joined(separator: "\n").utf8), in: place, readLimit: 7)
         #expect(code == .ok)
         #expect(answers.map(id) == ["\"z\"", "null", "1", "null", "null", "2", "3", "4"])
         let numbers = answers.filter { id($0) == "null" }.map {
@@ -199,7 +199,7 @@ import Testing
         // Without an end at the end of the input it is a line all the same.
         for input in [line + [0x0A] + next, next + [0x0A] + line] {
             let (code, answers) = try await exec(
-                "--create", input, in: try Place(), pieces: 4096)
+                "--create", input, in: try Place(), readLimit: 4096)
             #expect(code == .ok && answers.count == 2, "\(what)")
             let refused = answers.filter { id($0) != "\"next\"" }
             #expect(refused.count == 1, "\(what)")
@@ -211,9 +211,9 @@ import Testing
 
     @Test func `a line of a hundred mebibytes is refused, and the next one is served`() {
         var reader = LineReader(limit: 1 << 20)
-        let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 256 << 10)
+        let block = [UInt8](repeating: UInt8(ascii: "x"), count: 256 << 10)
         for _ in 0..<400 {
-            reader.append(piece)
+            reader.append(block)
             #expect(reader.next() == nil)
         }
         reader.append(Array("\nnext\n".utf8))
@@ -252,8 +252,8 @@ import Testing
         let input = Array(lines.joined(separator: "\n").utf8)
         let options = "--create --seed 7 --now 2026-01-31T12:00:00.5Z --durability \(durability)"
         let (first, second) = (try Place(), try Place())
-        let answers = try await exec(options, input, in: first, pieces: 1000).lines
-        #expect(try await exec(options, input, in: second, pieces: 333).lines == answers)
+        let answers = try await exec(options, input, in: first, readLimit: 1000).lines
+        #expect(try await exec(options, input, in: second, readLimit: 333).lines == answers)
         #expect(answers[1].contains(#""timestamp":1769860800500"#))
         let files = FileManager.default
         let names = try files.contentsOfDirectory(atPath: first.path + "/store").sorted()

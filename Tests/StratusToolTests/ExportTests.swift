@@ -36,7 +36,7 @@ import Testing
         try tree.shorten(place.path + "/again")
     }
 
-    @Test func `bits that give a program its owner's rights are kept only when that is asked for`()
+    @Test func `set-user and set-group bits are kept only with --preserve-permissions`()
         async throws
     {
         let place = try Place()

@@ -4,7 +4,7 @@ import Support
 import Testing
 
 struct ReadmeCommandTests {
-    /// The lines of the README between marks that `stratus` runs, without their comments.
+    /// The lines of the README in blocks of shell that `stratus` runs, without their comments.
     private static func commands() throws -> [String] {
         let readme = try #require(PackageFiles.text("README.md"))
         var commands: [String] = []

@@ -113,9 +113,9 @@ class Chunks:
         need(sha(head[32:48] + sha(content)) == address, "address")
         return content, name, place
 
-    def pieces(self, pieces, depth):
+    def extents(self, extents, depth):
         """The chunks of an asset, one after the other."""
-        for address, length in pieces:
+        for address, length in extents:
             content, name, place = self.read(address)
             if depth == 0:
                 if len(content) != length:
@@ -128,15 +128,15 @@ class Chunks:
                     and all(0 < n and (depth > 1 or n <= MOST) for _, n in rows))
             if not good:
                 raise Damage("chunk.list", name, place)
-            yield from self.pieces(rows, depth - 1)
+            yield from self.extents(rows, depth - 1)
 
     def describe(self, asset):
         """What an asset holds, or why it cannot be read."""
-        length, digest, depth, pieces = asset
+        length, digest, depth, extents = asset
         whole, total, lengths = hashlib.sha256(), hashlib.sha256(), []
         kept = b""
         try:
-            for chunk in self.pieces(pieces, depth):
+            for chunk in self.extents(extents, depth):
                 whole.update(chunk)
                 total.update(sha(chunk) + len(chunk).to_bytes(8, "little"))
                 lengths.append(len(chunk))

@@ -43,7 +43,7 @@ def known(bits, mask, word):
         raise Damage("format.newer " + word)
 
 
-def owners(c):
+def cascade_links(c):
     found = [(c.varint(32), c.text()) for _ in range(c.varint())]
     keys = [(number, name.encode()) for number, name in found]
     need(keys == sorted(set(keys)))
@@ -65,7 +65,7 @@ def record(c):
     r["name"] = c.text()
     r["parent"] = c.text() if flags & 4 else None
     r["formerParent"] = c.text() if flags & 16 else None
-    r["formerOwners"] = owners(c) if flags & 32 else None
+    r["formerCascadeLinks"] = cascade_links(c) if flags & 32 else None
     r["origin"] = (c.varint(32), c.varint()) if flags & 64 else None
     r["assets"] = (c.varint(), c.varint()) if flags & 128 else (0, 0)
     need(max(r["assets"]) <= 1 << 60 and any(r["assets"]) == bool(flags & 128))
@@ -92,7 +92,7 @@ def tombstone(c):
         need(flags)
         known(flags, 15, "flags")
         t["parent"] = c.text() if flags & 1 else None
-        t["owners"] = owners(c) if flags & 2 else []
+        t["cascadeLinks"] = cascade_links(c) if flags & 2 else []
         t["destination"] = c.varint(32) if flags & 4 else None
         t["assets"] = c.varint() if flags & 8 else 0
         need(t["assets"] <= 1 << 60)
@@ -183,13 +183,13 @@ DECODERS.update({4: preamble, 32: record, 33: tombstone, 34: zone, 35: user, 36:
 
 
 def asset(c):
-    """Length, digest, depth and pieces of an asset, whose value must keep its form to the end."""
+    """Length, digest, depth and extents of an asset, whose value must keep its form to the end."""
     length, digest, depth = c.varint(), c.take(32), c.number(1)
-    pieces = [(c.take(32), c.varint()) for _ in range(c.varint())]
-    need(length <= 1 << 60 and depth <= 7 and len(pieces) <= 1000)
-    need(all(0 < n and (depth or n <= 262144) for _, n in pieces))
-    need(sum(n for _, n in pieces) == length)
-    return ended(c, (length, digest, depth, pieces))
+    extents = [(c.take(32), c.varint()) for _ in range(c.varint())]
+    need(length <= 1 << 60 and depth <= 7 and len(extents) <= 1000)
+    need(all(0 < n and (depth or n <= 262144) for _, n in extents))
+    need(sum(n for _, n in extents) == length)
+    return ended(c, (length, digest, depth, extents))
 
 
 def assets(kind, data):

@@ -3,7 +3,7 @@ internal import StratusBytes
 internal import StratusFiles
 
 extension Asset {
-    /// Gives `take` the bytes in `range`, some pieces that follow each other at a time, with the
+    /// Gives `take` the bytes in `range`, some slices that follow each other at a time, with the
     /// place of the first, on several threads and in any order. It may block, and ends all where it
     /// throws. For who has no use for the bytes in memory.
     package nonisolated(nonsending) func copy(

@@ -4,7 +4,7 @@ internal import StratusBytes
 package import StratusFiles
 internal import Synchronization
 
-// What an asset holds: in pieces, in memory, or in a file.
+// What an asset holds: in chunks, in memory, or in a file.
 
 extension Asset {
     /// So much room is made for bytes that were not read yet, and so much is read on the calling
@@ -50,10 +50,10 @@ extension Asset {
         }
     }
 
-    /// All bytes in pieces of at most 256 KiB, read as they are asked for.
+    /// All bytes in chunks of at most 256 KiB, read as they are asked for.
     public func chunks() throws(StoreError) -> AssetChunks { AssetChunks(try stored(), nil) }
 
-    /// The bytes in `range`, which is inside the asset, in pieces.
+    /// The bytes in `range`, which is inside the asset, in chunks.
     public func chunks(in range: Range<Int>) throws(StoreError) -> AssetChunks {
         AssetChunks(try stored(range), range)
     }
@@ -140,11 +140,11 @@ extension Asset {
     }
 }
 
-/// The bytes of an asset, piece by piece.
+/// The bytes of an asset, chunk by chunk.
 public struct AssetChunks: AsyncSequence, Sendable {
-    /// A piece.
+    /// A chunk.
     public typealias Element = Data
-    /// Why there is no next piece.
+    /// Why there is no next chunk.
     public typealias Failure = StoreError
 
     private let asset: StoredAsset
@@ -160,12 +160,12 @@ public struct AssetChunks: AsyncSequence, Sendable {
         AsyncIterator(reader: AssetReader(asset, range), threads: asset.store?.threads)
     }
 
-    /// Reads one piece after the other.
+    /// Reads one chunk after the other.
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var reader: AssetReader
         fileprivate let threads: IOThreads?
 
-        /// The next piece; nil at the end.
+        /// The next chunk; nil at the end.
         public mutating func next() async throws(StoreError) -> Data? {
             guard let threads else { throw .assetGone }
             do throws(StoreError) {
@@ -181,7 +181,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
             return bytes.map { Data($0) }
         }
 
-        /// The next piece; nil at the end.
+        /// The next chunk; nil at the end.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(StoreError) -> Data? {
@@ -209,9 +209,9 @@ extension StoredAsset {
             guard let storage = store?.storage else { throw StoreError.assetGone }
             let file = try FreshFile(
                 path, length: range.count, bounds, outside: storage, on: storage.fileSystem)
-            var reader = AssetReader(self, range) { pieces, place throws(StoreError) in
+            var reader = AssetReader(self, range) { slices, place throws(StoreError) in
                 do throws(SystemError) {
-                    try file.write(pieces, at: place)
+                    try file.write(slices, at: place)
                 } catch {
                     throw StoreError(writingFile: error, path)
                 }

@@ -110,7 +110,7 @@ final class AssetStream: Sendable {
         }
     }
 
-    /// Gives `take` everything, piece by piece.
+    /// Gives `take` everything, buffer by buffer.
     func read(_ take: @Sendable (Data) async throws -> Void) async throws {
         try await body(take)
     }

@@ -127,14 +127,14 @@ struct AssetCollector {
         let all = try translated { () throws(ChunkError) in try chunks.segmentNumbers() }
         for number in all where number < first {
             let rest = living[number] ?? Share()
-            guard let extent = try extent(of: number, rest.bytes, chunks) else { continue }
+            guard let used = try usedLength(of: number, rest.bytes, chunks) else { continue }
             let gone = lost[number]?.bytes ?? 0
             numbers.append(number)
             report.segments.append(
                 Segment(
                     file: ChunkLocation.file(ofSegment: number),
                     reason: rest.count > 0 ? .mostlyDead : gone > 0 ? .replaced : .unnamed,
-                    bytes: extent, reclaimedBytes: gone, copiedBytes: rest.bytes))
+                    bytes: used, reclaimedBytes: gone, copiedBytes: rest.bytes))
             report.copiedChunks += rest.count
             report.copiedBytes += rest.bytes
         }
@@ -149,7 +149,7 @@ struct AssetCollector {
 
     /// How much was written to a segment, in bytes, if it goes where `living` bytes of it are
     /// needed.
-    private func extent(
+    private func usedLength(
         of number: UInt64, _ living: Int, _ chunks: ChunkStore
     ) throws(StoreError) -> Int? {
         func isMostlyDead(_ length: Int) -> Bool {
@@ -158,8 +158,8 @@ struct AssetCollector {
         return try translated { () throws(ChunkError) in
             // Where not even all of the file would be enough, its frames need not be read.
             guard isMostlyDead(try chunks.length(of: number)) else { return nil }
-            let extent = try chunks.extent(of: number)
-            return isMostlyDead(extent) ? extent : nil
+            let used = try chunks.usedLength(of: number)
+            return isMostlyDead(used) ? used : nil
         }
     }
 

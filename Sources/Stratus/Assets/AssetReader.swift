@@ -5,18 +5,18 @@ internal import StratusFiles
 /// Reads a stored asset, or a part of it, chunk by chunk: while one is used, threads read, check
 /// and decompress those behind it. A value: used by one at a time.
 struct AssetReader: Sendable {
-    /// What a thread does with pieces that follow each other, and the place of the first.
+    /// What a thread does with slices that follow each other, and the place of the first.
     typealias Use = @Sendable ([ArraySlice<UInt8>], Int) throws(StoreError) -> Void
 
     /// Chunks that were read by one thread, up to where one cannot be.
     fileprivate struct Group: Sendable {
-        var pieces: [ArraySlice<UInt8>] = []
+        var slices: [ArraySlice<UInt8>] = []
         var failure: StoreError?
     }
 
     private let asset: StoredAsset
     private let use: Use?
-    private var cursor: PieceCursor
+    private var cursor: ExtentCursor
     /// Keeps the record's chunks from being collected while they are read.
     private let point: ReadPin?
     /// How many bytes were read.
@@ -35,12 +35,12 @@ struct AssetReader: Sendable {
     /// Never reached by chunks of at least ``Chunker/least`` bytes, which have that length sooner.
     private static let groupLimit = 16
 
-    /// Reads the bytes `range`, which must be inside the asset. `use` gets the pieces before
+    /// Reads the bytes `range`, which must be inside the asset. `use` gets the slices before
     /// they are returned, on several threads, in any order; what it throws ends all.
     init(_ asset: StoredAsset, _ range: Range<Int>? = nil, _ use: Use? = nil) {
         self.asset = asset
         self.use = use
-        cursor = PieceCursor(asset.content, range)
+        cursor = ExtentCursor(asset.content, range)
         point = asset.store?.pinForReading()
         work = OrderedWork(on: asset.store?.workers)
     }
@@ -55,12 +55,12 @@ struct AssetReader: Sendable {
             try readAhead(mode)
             if work.isEmpty { return nil }
             guard let group = work.takeFirst(mode) else { throw .notResident }
-            ready = group.pieces.reversed()
+            ready = group.slices.reversed()
             failure = group.failure
         }
-        let piece = ready.removeLast()
-        position += piece.count
-        return piece
+        let slice = ready.removeLast()
+        position += slice.count
+        return slice
     }
 
     /// Reads all there is, for `use`. `goOn` is told how many bytes that were, again and again, and
@@ -79,7 +79,7 @@ struct AssetReader: Sendable {
         while !isAllBegun, work.count < window {
             let start = begunLength
             var (cursor, end) = (cursor, begunLength)
-            var steps: [PieceCursor.Step] = []
+            var steps: [ExtentCursor.Step] = []
             var failure: StoreError?
             do throws(StoreError) {
                 while end - start < Self.groupLength, steps.count < Self.groupLimit {
@@ -105,14 +105,14 @@ struct AssetReader: Sendable {
 
 extension StoredAsset {
     fileprivate func group(
-        of steps: [PieceCursor.Step], from start: Int, _ use: AssetReader.Use?,
+        of steps: [ExtentCursor.Step], from start: Int, _ use: AssetReader.Use?,
         then failure: StoreError?, _ mode: ReadMode
     ) -> AssetReader.Group? {
         var group = AssetReader.Group()
         group.failure = failure
         do throws(StoreError) {
-            for step in steps { group.pieces.append(try bytes(of: step, mode)) }
-            try use?(group.pieces, start)
+            for step in steps { group.slices.append(try bytes(of: step, mode)) }
+            try use?(group.slices, start)
         } catch {
             if error.wouldBlock { return nil }
             group.failure = error
@@ -122,8 +122,8 @@ extension StoredAsset {
 
     /// The next chunk of the asset's own, behind the lists on the way to it.
     fileprivate func nextStep(
-        _ cursor: inout PieceCursor, _ mode: ReadMode
-    ) throws(StoreError) -> PieceCursor.Step? {
+        _ cursor: inout ExtentCursor, _ mode: ReadMode
+    ) throws(StoreError) -> ExtentCursor.Step? {
         while let step = cursor.next() {
             if !step.isList { return step }
             let list = try bytes(of: step, mode)
@@ -134,7 +134,7 @@ extension StoredAsset {
 
     /// The bytes of the asset in a chunk; all of them where it is a list.
     fileprivate func bytes(
-        of step: PieceCursor.Step, _ mode: ReadMode
+        of step: ExtentCursor.Step, _ mode: ReadMode
     ) throws(StoreError) -> ArraySlice<UInt8> {
         guard let store else { throw named(.assetGone) }
         let bytes: ArraySlice<UInt8>?
@@ -151,7 +151,7 @@ extension StoredAsset {
 
     /// That the chunk of a step is not what the asset says of it.
     fileprivate func misfit(
-        _ step: PieceCursor.Step, _ mode: ReadMode
+        _ step: ExtentCursor.Step, _ mode: ReadMode
     ) throws(StoreError) -> StoreError {
         named(try store?.misfit(step.address, mode) ?? .assetGone)
     }

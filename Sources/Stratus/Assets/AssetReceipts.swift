@@ -9,14 +9,14 @@ internal import Synchronization
 /// receipt is still known for a while, for its record alone, so that a call whose answer was lost
 /// can be repeated.
 final class AssetReceipts: Sendable {
-    fileprivate struct Owner: Hashable {
+    fileprivate struct Uploader: Hashable {
         var scope: DatabaseScope
         var caller: UserID
     }
 
     private struct Given {
         var receipt: String
-        var owner: Owner
+        var uploader: Uploader
         var content: AssetContent
         /// The record that was saved with it, or that unfinished saves claim it for.
         var record: Record.ID?
@@ -51,31 +51,31 @@ final class AssetReceipts: Sendable {
     }
 
     private struct State {
-        var given: [Owner: List] = [:]
+        var given: [Uploader: List] = [:]
         /// Of all callers.
         var used = List()
     }
 
     private let state = Mutex(State())
 
-    fileprivate func add(_ content: AssetContent, _ owner: Owner) -> String {
-        let given = Given(receipt: UUID().uuidString, owner: owner, content: content)
-        state.withLock { $0.given[owner, default: List()].add(given) }
+    fileprivate func add(_ content: AssetContent, _ uploader: Uploader) -> String {
+        let given = Given(receipt: UUID().uuidString, uploader: uploader, content: content)
+        state.withLock { $0.given[uploader, default: List()].add(given) }
         return given.receipt
     }
 
     /// What the receipt was given for, to the same caller and in the same database, to be saved in
     /// that record. A claim ends with ``end(_:of:isSaved:)``.
     fileprivate func claim(
-        _ receipt: String, for record: Record.ID, of owner: Owner
+        _ receipt: String, for record: Record.ID, of uploader: Uploader
     ) throws(StoreError) -> AssetContent {
         let given = state.withLock { state -> Given? in
-            guard var given = state.given[owner]?[receipt] else {
-                return state.used[receipt].flatMap { $0.owner == owner ? $0 : nil }
+            guard var given = state.given[uploader]?[receipt] else {
+                return state.used[receipt].flatMap { $0.uploader == uploader ? $0 : nil }
             }
             if given.claims == 0 { given.record = record }
             if given.record == record { given.claims += 1 }
-            state.given[owner]?[receipt] = given
+            state.given[uploader]?[receipt] = given
             return given
         }
         guard let given else { throw .noReceipt }
@@ -84,10 +84,10 @@ final class AssetReceipts: Sendable {
     }
 
     /// A save that claimed the receipt has ended. One that failed does not use it up.
-    fileprivate func end(_ receipt: String, of owner: Owner, isSaved: Bool) {
+    fileprivate func end(_ receipt: String, of uploader: Uploader, isSaved: Bool) {
         state.withLock { state in
-            state.given[owner]?[receipt]?.claims -= 1
-            guard isSaved, let given = state.given[owner]?.remove(receipt) else { return }
+            state.given[uploader]?[receipt]?.claims -= 1
+            guard isSaved, let given = state.given[uploader]?.remove(receipt) else { return }
             state.used.add(given)
         }
     }
@@ -108,7 +108,7 @@ extension Database {
         var record = Record(recordType: "Asset")
         record["asset"] = .asset(asset)
         let call = try await upload([.save(record, SaveRule(.ifServerRecordUnchanged))])
-        guard case .save(let uploaded, _)? = call.operations.first, let sealed = call.assets,
+        guard case .save(let uploaded, _)? = call.items.first, let sealed = call.assets,
             let stored = uploaded["asset"]?.assetValue
         else { throw StoreError.assetGone }
         switch stored.source {
@@ -118,27 +118,27 @@ extension Database {
                 _ = try await container.engine().commit(ChunkCommit(rows: sealed.rows))
             }
             let receipts = container.foundation.assets.receipts
-            let owner = AssetReceipts.Owner(scope: scope, caller: try writer())
-            let receipt = receipts.add(asset.content, owner)
+            let uploader = AssetReceipts.Uploader(scope: scope, caller: try writer())
+            let receipt = receipts.add(asset.content, uploader)
             // Until here the chunks are held, and from here on by the receipt.
             return withExtendedLifetime(sealed) { (stored, receipt) }
         case .file, .data, .stream, .request: throw StoreError.assetGone
         }
     }
 
-    /// The operations with assets in the places of their receipts, which are claimed. A record with
+    /// The items with assets in the places of their receipts, which are claimed. A record with
     /// a receipt that cannot be claimed is left to fail with the reason.
     func claimingReceipts(
-        of operations: [RecordOperation]
-    ) throws(StoreError) -> (operations: [RecordOperation], claims: ReceiptClaims) {
-        guard operations.contains(where: \.namesReceipts) else {
-            return (operations, ReceiptClaims())
+        of items: [RecordItem]
+    ) throws(StoreError) -> (items: [RecordItem], claims: ReceiptClaims) {
+        guard items.contains(where: \.namesReceipts) else {
+            return (items, ReceiptClaims())
         }
         let store = container.foundation.assets
-        let owner = AssetReceipts.Owner(scope: scope, caller: try writer())
-        var claims = ReceiptClaims(receipts: store.receipts, owner: owner)
-        let claimed = operations.enumerated().map { index, operation in
-            guard case .save(var record, let rule) = operation else { return operation }
+        let uploader = AssetReceipts.Uploader(scope: scope, caller: try writer())
+        var claims = ReceiptClaims(receipts: store.receipts, uploader: uploader)
+        let claimed = items.enumerated().map { index, item in
+            guard case .save(var record, let rule) = item else { return item }
             let id = Record.ID(
                 recordName: record.recordID.recordName, zoneID: ownZone(record.recordID.zoneID))
             for edit in record.edits.all {
@@ -146,7 +146,7 @@ extension Database {
                 record[edit.key] = value.mappingAssets { asset in
                     guard case .receipt(let receipt)? = asset.request else { return asset }
                     do throws(StoreError) {
-                        let content = try store.receipts.claim(receipt, for: id, of: owner)
+                        let content = try store.receipts.claim(receipt, for: id, of: uploader)
                         claims.taken.append((receipt, index))
                         return Asset(content, in: store)
                     } catch {
@@ -163,25 +163,25 @@ extension Database {
 /// The receipts that a call has claimed for its records.
 struct ReceiptClaims {
     fileprivate var receipts: AssetReceipts?
-    fileprivate var owner: AssetReceipts.Owner?
-    /// Each with the number of the operation that saves its record.
-    fileprivate var taken: [(receipt: String, operation: Int)] = []
+    fileprivate var uploader: AssetReceipts.Uploader?
+    /// Each with the number of the item that saves its record.
+    fileprivate var taken: [(receipt: String, item: Int)] = []
 
     /// Uses up the receipts of the records that were saved, and gives up the others. A call that
     /// failed as a whole has no outcomes.
     func end(_ outcomes: [Result<Record?, StoreError>]) {
-        guard let receipts, let owner else { return }
-        for (receipt, operation) in taken {
+        guard let receipts, let uploader else { return }
+        for (receipt, item) in taken {
             var isSaved = false
-            if outcomes.indices.contains(operation), case .success = outcomes[operation] {
+            if outcomes.indices.contains(item), case .success = outcomes[item] {
                 isSaved = true
             }
-            receipts.end(receipt, of: owner, isSaved: isSaved)
+            receipts.end(receipt, of: uploader, isSaved: isSaved)
         }
     }
 }
 
-extension RecordOperation {
+extension RecordItem {
     /// Whether any stands in the place of an asset.
     fileprivate var namesReceipts: Bool {
         guard case .save(let record, _) = self, record.edits.hasAssets else { return false }

@@ -11,7 +11,7 @@ final class AssetStore: Sendable {
         var identity: StoreIdentity?
         var randomness = Randomness.system
         var segmentLength = AssetStore.usualSegment
-        /// Not its owner: every state refers to this.
+        /// Weak, since every state refers to this.
         weak var published: PublishedState?
         var chunks: ChunkStore?
         var isClosed = false

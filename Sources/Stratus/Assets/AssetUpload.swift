@@ -25,7 +25,7 @@ final class AssetUpload: Sendable {
     private let cancelled = CancelFlag()
 
     /// So much is read at a time.
-    private static let pieceLength = 256 << 10
+    private static let readLength = 256 << 10
     /// The places of so many chunks are kept for the commit that names them.
     private static let rowLimit = 2048
 
@@ -43,7 +43,7 @@ final class AssetUpload: Sendable {
         let ingest = ChunkIngest(
             into: chunks, domain: domain, on: store.workers, width: store.width,
             // In a store of small segments entries are short.
-            pieceLimit: engine.payloadLimit / 160
+            extentLimit: engine.payloadLimit / 160
         ) { address throws(ChunkError) in
             guard hold.take(address) else { return nil }
             do throws(StoreError) {
@@ -77,7 +77,7 @@ final class AssetUpload: Sendable {
         var position = 0
         while true {
             // One more than there should be shows where the file grew.
-            let wanted = min(Self.pieceLength, file.status.length - position + 1)
+            let wanted = min(Self.readLength, file.status.length - position + 1)
             let count: Int
             do throws(SystemError) {
                 count = try state.withLock { state throws(SystemError) in
@@ -105,8 +105,8 @@ final class AssetUpload: Sendable {
     func add(
         data: Data, progress: (Int) -> Void
     ) throws(StoreError) -> ChunkIngest.Ticket {
-        for start in stride(from: 0, to: data.count, by: Self.pieceLength) {
-            let end = min(data.count, start + Self.pieceLength)
+        for start in stride(from: 0, to: data.count, by: Self.readLength) {
+            let end = min(data.count, start + Self.readLength)
             try add(data.span.extracting(start..<end))
             progress(end)
         }
@@ -160,7 +160,7 @@ final class AssetUpload: Sendable {
 
     /// Holds all chunks of an asset that the store has; fails where it has not all of them.
     func retain(_ asset: StoredAsset) throws(StoreError) {
-        var cursor = PieceCursor(asset.content)
+        var cursor = ExtentCursor(asset.content)
         var lists: Set<AssetContent.List> = []
         while let step = cursor.next(once: &lists) {
             hold.takeOrWait(step.address)

@@ -71,8 +71,8 @@ struct AssetVerification {
         var findings: [StoreError.Place] = []
         try reading.forEachAsset { asset throws(StoreError) in
             var noted: Set<StoreError.Place> = []
-            for piece in asset.content.pieces {
-                try walk.follow(piece, depth: asset.content.depth) { place throws(StoreError) in
+            for extent in asset.content.extents {
+                try walk.follow(extent, depth: asset.content.depth) { place throws(StoreError) in
                     // A chunk without a place is reported where it is named.
                     var place = place.file.isEmpty ? reading.place(of: asset.entry) : place
                     guard noted.insert(place).inserted else { return }
@@ -98,7 +98,7 @@ extension StoreReading {
     }
 }
 
-/// Follows pieces of assets to their chunks.
+/// Follows extents of assets to their chunks.
 ///
 /// Each list is read once, however many assets name it: for a list that was read before, the first
 /// damage in it is reported again.
@@ -117,27 +117,27 @@ private struct AssetWalk {
         self.damaged = damaged
     }
 
-    /// Tells `note` all damage of what a piece stands for, with no file for a chunk that has no
+    /// Tells `note` all damage of what an extent stands for, with no file for a chunk that has no
     /// place; returns the first.
     @discardableResult
     mutating func follow(
-        _ piece: AssetContent.Piece, depth: Int, _ note: Note
+        _ extent: AssetContent.Extent, depth: Int, _ note: Note
     ) throws(StoreError) -> StoreError.Place? {
         if depth == 0 {
-            let place = try damage(of: piece)
+            let place = try damage(of: extent)
             if let place { try note(place) }
             return place
         }
-        let list = AssetContent.List(piece: piece, depth: depth - 1)
+        let list = AssetContent.List(extent: extent, depth: depth - 1)
         if let known = lists[list] {
             if let known { try note(known) }
             return known
         }
         var first: StoreError.Place?
         switch try read(list) {
-        case .success(let pieces):
-            for piece in pieces {
-                let place = try follow(piece, depth: depth - 1, note)
+        case .success(let extents):
+            for extent in extents {
+                let place = try follow(extent, depth: depth - 1, note)
                 first = first ?? place
             }
         case .failure(let damage):
@@ -150,32 +150,32 @@ private struct AssetWalk {
 
     /// What is wrong with a chunk of an asset.
     private mutating func damage(
-        of piece: AssetContent.Piece
+        of extent: AssetContent.Extent
     ) throws(StoreError) -> StoreError.Place? {
-        if let place = damaged[piece.address] {
-            met.insert(piece.address)
+        if let place = damaged[extent.address] {
+            met.insert(extent.address)
             return place
         }
-        guard let place = try assets.place(of: piece.address) else { return Self.nowhere }
-        return place.length == piece.length ? nil : Self.wrong(place)
+        guard let place = try assets.place(of: extent.address) else { return Self.nowhere }
+        return place.length == extent.length ? nil : Self.wrong(place)
     }
 
     private struct ListDamage: Error { var place: StoreError.Place }
 
     private mutating func read(
         _ list: AssetContent.List
-    ) throws(StoreError) -> Result<[AssetContent.Piece], ListDamage> {
-        let address = list.piece.address
+    ) throws(StoreError) -> Result<[AssetContent.Extent], ListDamage> {
+        let address = list.extent.address
         if let place = damaged[address] {
             met.insert(address)
             return .failure(ListDamage(place: place))
         }
         guard let place = try assets.place(of: address), let bytes = try assets.read(address)
         else { return .failure(ListDamage(place: Self.nowhere)) }
-        guard let pieces = list.pieces(bytes.span) else {
+        guard let extents = list.extents(bytes.span) else {
             return .failure(ListDamage(place: Self.wrong(place)))
         }
-        return .success(pieces)
+        return .success(extents)
     }
 
     /// The caller puts the place of the entry that names the chunk instead.

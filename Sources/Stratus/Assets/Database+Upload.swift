@@ -24,17 +24,17 @@ public typealias UploadProgress = @Sendable (Record.ID, TransferProgress) -> Voi
 
 /// A call whose assets are in the store.
 struct UploadedCall: Sendable {
-    var operations: [RecordOperation]
+    var items: [RecordItem]
     /// Nil where there are none.
     var assets: SealedAssets?
 
     /// What became of the records, with those that were given in place of those that were sent.
     func outcomes(
-        _ outcomes: [Result<Record?, StoreError>], of given: [RecordOperation]
+        _ outcomes: [Result<Record?, StoreError>], of given: [RecordItem]
     ) -> [Result<Record?, StoreError>] {
         if assets == nil { return outcomes }
-        return zip(outcomes, given).map { outcome, operation in
-            guard case .failure(var error) = outcome, case .save(let record, _) = operation,
+        return zip(outcomes, given).map { outcome, item in
+            guard case .failure(var error) = outcome, case .save(let record, _) = item,
                 error.clientRecord != nil
             else { return outcome }
             error.clientRecord = record
@@ -47,14 +47,14 @@ extension Database {
     /// Stores the assets of the records that are to be saved. Where one of a record cannot be read,
     /// the record is left to fail with that.
     nonisolated(nonsending) func upload(
-        _ operations: [RecordOperation], _ progress: UploadProgress? = nil
+        _ items: [RecordItem], _ progress: UploadProgress? = nil
     ) async throws(StoreError) -> UploadedCall {
-        guard operations.contains(where: \.mayHaveAssets) else {
-            return UploadedCall(operations: operations)
+        guard items.contains(where: \.mayHaveAssets) else {
+            return UploadedCall(items: items)
         }
         let (store, engine, domain) = try uploading()
         let upload = try await store.threads.run { try AssetUpload(into: store, engine, domain) }
-        let call = CallUpload(operations, by: upload, progress)
+        let call = CallUpload(items, by: upload, progress)
         let result = await withTaskCancellationHandler {
             await call.outcome()
         } onCancel: {
@@ -65,13 +65,13 @@ extension Database {
 
     /// The same on the calling thread, which waits.
     func uploadAndWait(
-        _ operations: [RecordOperation]
+        _ items: [RecordItem]
     ) throws(StoreError) -> UploadedCall {
-        guard operations.contains(where: \.mayHaveAssets) else {
-            return UploadedCall(operations: operations)
+        guard items.contains(where: \.mayHaveAssets) else {
+            return UploadedCall(items: items)
         }
         let (store, engine, domain) = try uploading()
-        return try CallUpload(operations, by: AssetUpload(into: store, engine, domain), nil)
+        return try CallUpload(items, by: AssetUpload(into: store, engine, domain), nil)
             .finished()
     }
 
@@ -85,18 +85,18 @@ extension Database {
 /// A call whose assets are being stored: streams first, as their bytes come, then all others by one
 /// thread, which reads the next while chunks of the last are being stored.
 private struct CallUpload: Sendable {
-    private var operations: [RecordOperation]
+    private var items: [RecordItem]
     private var records: [RecordUpload]
     private let upload: AssetUpload
     private let progress: UploadProgress?
 
     init(
-        _ operations: [RecordOperation], by upload: AssetUpload, _ progress: UploadProgress?
+        _ items: [RecordItem], by upload: AssetUpload, _ progress: UploadProgress?
     ) {
-        self.operations = operations
+        self.items = items
         self.upload = upload
         self.progress = progress
-        records = operations.indices.compactMap { RecordUpload(operations[$0], at: $0) }
+        records = items.indices.compactMap { RecordUpload(items[$0], at: $0) }
     }
 
     nonisolated(nonsending) func outcome() async -> Result<UploadedCall, StoreError> {
@@ -130,21 +130,21 @@ private struct CallUpload: Sendable {
 
     /// Stores what is left, and waits for it.
     func finished() throws(StoreError) -> UploadedCall {
-        var (operations, records) = (operations, records)
+        var (items, records) = (items, records)
         for index in records.indices {
             try records[index].begin(upload, progress)
         }
         for index in records.indices {
             records[index].finish(upload)
-            operations[records[index].index] = records[index].operation
+            items[records[index].index] = records[index].item
         }
-        return UploadedCall(operations: operations, assets: try upload.seal())
+        return UploadedCall(items: items, assets: try upload.seal())
     }
 }
 
 /// A record whose assets are being stored.
 private struct RecordUpload: Sendable {
-    /// Which operation of the call it is.
+    /// Which item of the call it is.
     let index: Int
     /// Those of the fields that were set, field by field.
     var assets: [SentAsset]
@@ -156,8 +156,8 @@ private struct RecordUpload: Sendable {
     private let keys: [String]
 
     /// Nil where there is nothing to do.
-    init?(_ operation: RecordOperation, at index: Int) {
-        guard operation.mayHaveAssets, case .save(let record, let rule) = operation else {
+    init?(_ item: RecordItem, at index: Int) {
+        guard item.mayHaveAssets, case .save(let record, let rule) = item else {
             return nil
         }
         let keys = record.edits.all.filter { $0.value?.hasAssets == true }.map(\.key)
@@ -169,7 +169,7 @@ private struct RecordUpload: Sendable {
     }
 
     var recordID: Record.ID { record.recordID }
-    var operation: RecordOperation { .save(record, rule) }
+    var item: RecordItem { .save(record, rule) }
 
     /// Reads what was not read yet.
     mutating func begin(
@@ -236,7 +236,7 @@ private enum SentAsset: Sendable {
     }
 }
 
-extension RecordOperation {
+extension RecordItem {
     /// Whether there are assets that must be in the store before this is done.
     var mayHaveAssets: Bool {
         guard case .save(let record, let rule) = self else { return false }

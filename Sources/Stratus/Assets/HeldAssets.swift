@@ -4,25 +4,25 @@ internal import StratusJournal
 // A record can be saved as it was given in JSON, where an asset is its checksum and size.
 
 extension Database {
-    /// The operations with assets of their records in the places of checksums. One that stands for
+    /// The items with assets of their records in the places of checksums. One that stands for
     /// nothing leaves its record to fail.
     nonisolated(nonsending) func findingHeldAssets(
-        _ operations: [RecordOperation]
-    ) async throws(StoreError) -> [RecordOperation] {
+        _ items: [RecordItem]
+    ) async throws(StoreError) -> [RecordItem] {
         try await answer { snapshot throws(StoreError) in
-            try snapshot.findingHeldAssets(operations)
+            try snapshot.findingHeldAssets(items)
         }
     }
 
     /// The same on the calling thread, which waits.
     func findingHeldAssetsAndWait(
-        _ operations: [RecordOperation]
-    ) throws(StoreError) -> [RecordOperation] {
-        try waiting.findingHeldAssets(operations)
+        _ items: [RecordItem]
+    ) throws(StoreError) -> [RecordItem] {
+        try waiting.findingHeldAssets(items)
     }
 }
 
-extension RecordOperation {
+extension RecordItem {
     /// Whether checksums stand in the places of assets.
     var namesHeldAssets: Bool { !heldChecksums.isEmpty }
 
@@ -42,17 +42,17 @@ extension Asset {
 
 extension DatabaseSnapshot {
     fileprivate func findingHeldAssets(
-        _ operations: [RecordOperation]
-    ) throws(StoreError) -> [RecordOperation] {
-        try operations.map { operation throws(StoreError) in try findingHeldAssets(operation) }
+        _ items: [RecordItem]
+    ) throws(StoreError) -> [RecordItem] {
+        try items.map { item throws(StoreError) in try findingHeldAssets(item) }
     }
 
     private func findingHeldAssets(
-        _ operation: RecordOperation
-    ) throws(StoreError) -> RecordOperation {
-        let checksums = operation.heldChecksums
-        guard case .save(var record, let rule) = operation, !checksums.isEmpty else {
-            return operation
+        _ item: RecordItem
+    ) throws(StoreError) -> RecordItem {
+        let checksums = item.heldChecksums
+        guard case .save(var record, let rule) = item, !checksums.isEmpty else {
+            return item
         }
         var held: [String: Asset] = [:]
         var failure = StoreError.notHeld

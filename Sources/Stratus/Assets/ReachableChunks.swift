@@ -83,7 +83,7 @@ struct ReachableChunks {
     }
 
     private mutating func add(_ content: AssetContent) throws(StoreError) {
-        var cursor = PieceCursor(content)
+        var cursor = ExtentCursor(content)
         while let step = cursor.next(once: &lists) {
             if range.contains(step.address.high.high) { chunks.insert(step.address.low.low) }
             guard step.isList else { continue }

@@ -93,7 +93,7 @@ final class CommitQueue: Sendable {
     /// A commit that was let in is finished; the next that waits is let in.
     func release() {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-            // Under lasting overload the line never ends; what has been let in leaves it in pieces.
+            // Under lasting overload the line never ends; what has been let in leaves it in batches.
             if state.next >= 1024 {
                 state.line.removeFirst(state.next)
                 state.next = 0

@@ -115,9 +115,9 @@ struct FieldEncoder {
     /// replaced.
     func references(
         from bytes: [UInt8]
-    ) throws(FormatError) -> (owners: [OwnerLink], validated: [String]) {
+    ) throws(FormatError) -> (cascadeLinks: [CascadeLink], validated: [String]) {
         guard fields.contains(where: { $0.kind.element == .reference }) else { return ([], []) }
-        var owners: [OwnerLink] = []
+        var cascadeLinks: [CascadeLink] = []
         var validated: [String] = []
         for field in fields where field.kind.element == .reference {
             let (bytes, range, isSent) =
@@ -130,10 +130,10 @@ struct FieldEncoder {
                     let target = bytes.span.text(in: place)
                 else { return }
                 if action == .validate { return validated.append(target) }
-                owners.append(OwnerLink(field: field.number, target: target))
+                cascadeLinks.append(CascadeLink(field: field.number, target: target))
             }
         }
-        return (owners.count < 2 ? owners : OwnerLink.list(owners), validated)
+        return (cascadeLinks.count < 2 ? cascadeLinks : CascadeLink.list(cascadeLinks), validated)
     }
 
     /// How many bytes the assets of the record have together; nil where there are none. `bytes` are

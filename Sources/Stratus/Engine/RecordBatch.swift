@@ -4,7 +4,7 @@ internal import StratusJournal
 
 /// Saves and deletes in one zone: one commit.
 struct RecordBatch: RecordedTransaction {
-    typealias Item = RecordOperation
+    typealias Item = RecordItem
 
     let scope: DatabaseScope
     let principal: Principal

@@ -10,7 +10,7 @@ struct RecordEncoder {
     let user: UInt32
     let batch: RecordBatch
     private var fields: FieldEncoder
-    /// What the items do to parents and owners.
+    /// What the items do to parents and cascade targets.
     private(set) var links = BatchLinks()
     /// The items that passed their checks and could not be encoded.
     private(set) var failures: [Int: StoreError] = [:]
@@ -186,20 +186,20 @@ struct RecordEncoder {
         to draft: inout Draft
     ) throws(StoreError) {
         let bytes = former?.entry.bytes ?? []
-        let (owners, validated): ([OwnerLink], [String])
+        let (cascadeLinks, validated): ([CascadeLink], [String])
         do {
-            (owners, validated) = try fields.references(from: bytes)
+            (cascadeLinks, validated) = try fields.references(from: bytes)
         } catch {
             throw former.map { StoreError.damaged($0.entry) }
                 ?? StoreError(.internalError, "a reference cannot be read")
         }
-        var change = LinkChange(hasOwners: !owners.isEmpty)
+        var change = LinkChange(hasCascadeLinks: !cascadeLinks.isEmpty)
         let formerParent = try former?.parent
-        let formerOwners = try former?.owners ?? []
+        let formerCascadeLinks = try former?.cascadeLinks ?? []
         if former != nil {
             if parent != formerParent { change.formerParent = formerParent ?? "" }
-            if owners != formerOwners {
-                change.formerOwners = formerOwners.filter { !owners.contains($0) }
+            if cascadeLinks != formerCascadeLinks {
+                change.formerCascadeLinks = formerCascadeLinks.filter { !cascadeLinks.contains($0) }
             }
         }
         // What the assets take is no part of the payload, and of the quota it is.
@@ -213,7 +213,8 @@ struct RecordEncoder {
         }
         quota?.count(length + assets, replacing: replaced)
         guard
-            parent != nil || formerParent != nil || !owners.isEmpty || !formerOwners.isEmpty
+            parent != nil || formerParent != nil || !cascadeLinks.isEmpty
+                || !formerCascadeLinks.isEmpty
                 || !validated.isEmpty
         else { return }
         links.saves.append(
@@ -221,11 +222,12 @@ struct RecordEncoder {
                 item: index, name: reading.hash(record.recordID.recordName),
                 isUpdate: former != nil, parent: parent.map { reading.hash($0) },
                 changesParent: parent != formerParent && parent != nil,
-                owners: counts(owners), formerOwners: counts(formerOwners),
+                cascadeTargets: counts(cascadeLinks),
+                formerCascadeTargets: counts(formerCascadeLinks),
                 validated: validated.map { reading.hash($0) }))
     }
 
-    private func counts(_ links: [OwnerLink]) -> [Hash128: Int] {
+    private func counts(_ links: [CascadeLink]) -> [Hash128: Int] {
         links.reduce(into: [:]) { $0[reading.hash($1.target), default: 0] += 1 }
     }
 
@@ -271,11 +273,11 @@ private struct PreviousVersion {
         }
     }
 
-    var owners: [OwnerLink] {
+    var cascadeLinks: [CascadeLink] {
         get throws(StoreError) {
-            guard head.hasOwners else { return [] }
+            guard head.hasCascadeLinks else { return [] }
             do throws(FormatError) {
-                return try entry.owners(from: fields)
+                return try entry.cascadeLinks(from: fields)
             } catch {
                 throw StoreError.damaged(entry)
             }
@@ -380,9 +382,9 @@ extension RecordBatch {
         guard scope != .public else {
             throw StoreError(.invalidArguments, "the public database has no encrypted fields")
         }
-        guard let marked = kind.encrypted else {
+        guard let flagged = kind.encrypted else {
             throw StoreError(.invalidArguments, "references and assets cannot be encrypted")
         }
-        return marked
+        return flagged
     }
 }

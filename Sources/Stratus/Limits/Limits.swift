@@ -67,11 +67,11 @@ final class Limits: Sendable {
     }
 
     /// Checks how many bytes a call sends.
-    func check(bytesOf operations: [RecordOperation]) throws(StoreError) {
+    func check(bytesOf items: [RecordItem]) throws(StoreError) {
         guard let limit = profile.bytesPerRequest else { return }
         var total = 0
-        for operation in operations {
-            guard case .save(let record, let rule) = operation else { continue }
+        for item in items {
+            guard case .save(let record, let rule) = item else { continue }
             let length = record.lengthSent(rule.policy)
             total += length
             guard total > limit else { continue }

@@ -25,7 +25,7 @@ package struct ProjectionRegistry: Sendable {
     private struct Kind {
         /// Nil for a kind that no projection defines.
         var form: EntryForm?
-        var owner: (any Projection.Type)?
+        var projection: (any Projection.Type)?
         /// The places of the projections that apply it.
         var readers: [Int] = []
     }
@@ -37,7 +37,7 @@ package struct ProjectionRegistry: Sendable {
                 let number = Int(form.kind.rawValue)
                 precondition(kinds[number].form == nil, "two projections define \(form.name)")
                 kinds[number].form = form
-                kinds[number].owner = projection
+                kinds[number].projection = projection
             }
             for kind in projection.entries.map(\.kind) + projection.alsoReads {
                 kinds[Int(kind.rawValue)].readers.append(place)
@@ -75,23 +75,23 @@ package struct ProjectionRegistry: Sendable {
 
     /// Whether frames of a kind are known, or may be passed over.
     func mayRead(_ kind: EntryKind) -> Bool {
-        kinds[Int(kind.rawValue)].owner != nil || kind.mayBeIgnored || kind == .trailer
+        kinds[Int(kind.rawValue)].projection != nil || kind.mayBeIgnored || kind == .trailer
     }
 
     /// Checks the payload of an entry of a kind that is known; of others there is nothing to check.
     func validate(
         _ payload: Span<UInt8>, of entry: JournalEntry, _ numbers: inout NumberCheck
     ) throws(FormatError) {
-        guard let owner = kinds[Int(entry.kind.rawValue)].owner else { return }
+        guard let projection = kinds[Int(entry.kind.rawValue)].projection else { return }
         if isInZone(entry.kind) { numbers.useZone(entry.zone) }
-        try owner.validate(payload, of: entry, &numbers)
+        try projection.validate(payload, of: entry, &numbers)
     }
 
     /// An entry in words; where its payload has no meaning, its kind alone.
     func describe(_ entry: JournalEntry, _ schema: Schema) -> EntryDescription {
         let kind = kinds[Int(entry.kind.rawValue)]
-        let found = kind.owner.flatMap { owner in
-            entry.withPayload { bytes in try? owner.describe(bytes, entry.kind, schema) }
+        let found = kind.projection.flatMap { projection in
+            entry.withPayload { bytes in try? projection.describe(bytes, entry.kind, schema) }
         }
         var description = found ?? EntryDescription()
         description.kind =

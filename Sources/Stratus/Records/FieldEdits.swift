@@ -19,7 +19,7 @@ struct FieldEdits: Sendable {
 
     func edit(of key: String) -> Edit? { place(of: key).map { all[$0] } }
 
-    /// Once marked as encrypted, a field stays so.
+    /// Once flagged as encrypted, a field stays so.
     mutating func set(_ key: String, _ value: RecordValue?, isEncrypted: Bool = false) {
         if value?.hasAssets == true { hasAssets = true }
         if let place = place(of: key) {

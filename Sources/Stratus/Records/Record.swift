@@ -146,7 +146,7 @@ public struct Record: Sendable {
         }
     }
 
-    /// Whether a field is marked as encrypted.
+    /// Whether a field is flagged as encrypted.
     package func isEncrypted(_ key: String) -> Bool {
         edits.edit(of: key)?.isEncrypted ?? isStoredEncrypted(key)
     }

@@ -4,16 +4,16 @@ internal import FoundationEssentials
 /// threads that wait. The driver of the call does what a step asks for and says what came of it.
 ///
 /// 1. Admission: the caller may write, and is within the limits of the profile.
-/// 2. Checks of the call as a whole, before any byte of it is stored: no record is named twice, its
-///    operation may be named as it is.
+/// 2. Checks of the call as a whole, before any byte of it is stored: no record is named twice, the
+///    operationID has a valid length.
 /// 3. What stands for assets is replaced by them, and what is not stored yet is uploaded.
 /// 4. What lies in one zone is one commit, which prepares itself.
-/// 5. Outcomes, in the order of the operations.
+/// 5. Outcomes, in the order of the items.
 struct RecordCall: Sendable {
     enum Step: Sendable {
         /// Find the assets that are named by their checksums.
-        case find([RecordOperation])
-        case upload([RecordOperation])
+        case find([RecordItem])
+        case upload([RecordItem])
         case commit(RecordBatch)
         case done([Result<Record?, StoreError>])
     }
@@ -33,7 +33,7 @@ struct RecordCall: Sendable {
     }
 
     private let database: Database
-    private let operations: [RecordOperation]
+    private let items: [RecordItem]
     private let options: Options
     private let label: OperationLabel?
     private let claims: ReceiptClaims
@@ -49,18 +49,18 @@ struct RecordCall: Sendable {
 
     /// Admits and checks the call.
     init(
-        _ operations: [RecordOperation], _ options: Options, of database: Database
+        _ items: [RecordItem], _ options: Options, of database: Database
     ) throws(StoreError) {
-        try database.admit(operations)
+        try database.admit(items)
         self.database = database
-        self.operations = operations
+        self.items = items
         self.options = options
-        zones = options.isSingle ? nil : try CallByZone(operations, of: database)
+        zones = options.isSingle ? nil : try CallByZone(items, of: database)
         label = try OperationLabel(
             options.operationID, options.clientChangeTokenData, device: database.device)
-        let (claimed, claims) = try database.claimingReceipts(of: operations)
+        let (claimed, claims) = try database.claimingReceipts(of: items)
         self.claims = claims
-        uploaded = UploadedCall(operations: claimed)
+        uploaded = UploadedCall(items: claimed)
     }
 
     /// A call that saves one record.
@@ -77,22 +77,22 @@ struct RecordCall: Sendable {
         switch phase {
         case .finding:
             phase = .uploading
-            if uploaded.operations.contains(where: \.namesHeldAssets) {
-                return .find(uploaded.operations)
+            if uploaded.items.contains(where: \.namesHeldAssets) {
+                return .find(uploaded.items)
             }
             fallthrough
         case .uploading:
             phase = .naming
-            if uploaded.operations.contains(where: \.mayHaveAssets) {
-                return .upload(uploaded.operations)
+            if uploaded.items.contains(where: \.mayHaveAssets) {
+                return .upload(uploaded.items)
             }
             fallthrough
         case .naming:
             phase = .committing
             request = label?.request(
-                uploaded.operations, options.policy, atomically: options.isAtomic,
+                uploaded.items, options.policy, atomically: options.isAtomic,
                 in: database.scope, secret: database.container.reading.identity.secret)
-            if uploaded.assets != nil { zones?.replace(with: uploaded.operations) }
+            if uploaded.assets != nil { zones?.replace(with: uploaded.items) }
             fallthrough
         case .committing:
             while count < zones?.zones.count ?? 1 {
@@ -102,11 +102,11 @@ struct RecordCall: Sendable {
                     try fail(error)
                 }
             }
-            return .done(uploaded.outcomes(zones?.results ?? outcomes, of: operations))
+            return .done(uploaded.outcomes(zones?.results ?? outcomes, of: items))
         }
     }
 
-    mutating func found(_ operations: [RecordOperation]) { uploaded.operations = operations }
+    mutating func found(_ items: [RecordItem]) { uploaded.items = items }
 
     mutating func take(_ uploaded: UploadedCall) { self.uploaded = uploaded }
 
@@ -127,7 +127,7 @@ struct RecordCall: Sendable {
     func end(_ outcomes: [Result<Record?, StoreError>]) { claims.end(outcomes) }
 
     private func batch() throws(StoreError) -> RecordBatch {
-        let items = zones?.zones[count].items ?? uploaded.operations
+        let items = zones?.zones[count].items ?? uploaded.items
         return try database.batch(
             items, in: zones?.zones[count].id ?? items[0].recordID.zoneID,
             isAtomic: options.isAtomic, request, uploaded.assets)

@@ -8,9 +8,9 @@ struct RecordHead: Equatable, Sendable {
         static let hasPrevious: UInt32 = 1
         static let isUpdate: UInt32 = 2
         static let hasParent: UInt32 = 4
-        static let hasOwners: UInt32 = 8
+        static let hasCascadeLinks: UInt32 = 8
         static let formerParent: UInt32 = 16
-        static let formerOwners: UInt32 = 32
+        static let formerCascadeLinks: UInt32 = 32
         static let isMoved: UInt32 = 64
         static let hasAssets: UInt32 = 128
         static let hasExtensions: UInt32 = 256
@@ -38,9 +38,9 @@ struct RecordHead: Equatable, Sendable {
     /// parent is as before.
     private(set) var formerParent: Range<Int>?
     /// Whether any of the references has the action deleteSelf.
-    private(set) var hasOwners = false
+    private(set) var hasCascadeLinks = false
     /// Where those of them are listed that this version has no more; nil: they are as before.
-    private(set) var formerOwners: Range<Int>?
+    private(set) var formerCascadeLinks: Range<Int>?
     /// Where the record was before its versions in this zone began.
     var origin: MoveOrigin?
     /// How many bytes the assets have together; nil: there are none.
@@ -69,9 +69,9 @@ struct RecordHead: Equatable, Sendable {
         if previous != .none { flags |= Flag.hasPrevious }
         if isUpdate { flags |= Flag.isUpdate }
         if parent != nil { flags |= Flag.hasParent }
-        if links.hasOwners { flags |= Flag.hasOwners }
+        if links.hasCascadeLinks { flags |= Flag.hasCascadeLinks }
         if links.formerParent != nil { flags |= Flag.formerParent }
-        if links.formerOwners != nil { flags |= Flag.formerOwners }
+        if links.formerCascadeLinks != nil { flags |= Flag.formerCascadeLinks }
         if origin != nil { flags |= Flag.isMoved }
         if assetBytes != nil || formerAssetBytes != nil { flags |= Flag.hasAssets }
         writer.varint(flags)
@@ -87,7 +87,7 @@ struct RecordHead: Equatable, Sendable {
         writer.countedText(name)
         if let parent { writer.countedText(parent) }
         if let former = links.formerParent { writer.countedText(former) }
-        if let former = links.formerOwners { OwnerLink.write(former, to: &writer) }
+        if let former = links.formerCascadeLinks { CascadeLink.write(former, to: &writer) }
         if let origin {
             writer.varint(origin.zone)
             writer.varint(origin.version.rawValue)
@@ -135,16 +135,16 @@ struct RecordHead: Equatable, Sendable {
     private mutating func readLinks(
         _ flags: UInt32, _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
     ) throws(FormatError) {
-        let changes = flags & (Flag.formerParent | Flag.formerOwners) != 0
+        let changes = flags & (Flag.formerParent | Flag.formerCascadeLinks) != 0
         guard !changes || isUpdate else { throw .value("flags") }
-        hasOwners = flags & Flag.hasOwners != 0
+        hasCascadeLinks = flags & Flag.hasCascadeLinks != 0
         if flags & Flag.formerParent != 0 {
             formerParent = try cursor.range(bytes, count: cursor.count(bytes, upTo: 255))
         }
-        if flags & Flag.formerOwners != 0 {
+        if flags & Flag.formerCascadeLinks != 0 {
             let start = cursor.position
-            try OwnerLink.skip(bytes, &cursor)
-            formerOwners = start..<cursor.position
+            try CascadeLink.skip(bytes, &cursor)
+            formerCascadeLinks = start..<cursor.position
         }
         if flags & Flag.isMoved != 0 {
             let zone = try cursor.varint32(bytes)
@@ -192,7 +192,7 @@ struct StoredFields: Sendable {
     private let table: Int
     private let values: Int
     let count: Int
-    /// Whether any of the fields is marked as encrypted.
+    /// Whether any of the fields is flagged as encrypted.
     let hasEncrypted: Bool
     /// Whether any of them is an asset, or a list of assets.
     let hasAssets: Bool

@@ -15,7 +15,7 @@ struct Tombstone: Equatable, Sendable {
     var replacedLength = 0
     /// The links that the deleted version had.
     var parent: String?
-    var owners: [OwnerLink] = []
+    var cascadeLinks: [CascadeLink] = []
     /// The zone that the record was moved to.
     var destination: UInt32?
     /// How many bytes the assets of the deleted version had; nil: there were none.
@@ -26,7 +26,7 @@ struct Tombstone: Equatable, Sendable {
 
     private enum Flag {
         static let hasParent: UInt32 = 1
-        static let hasOwners: UInt32 = 2
+        static let hasCascadeLinks: UInt32 = 2
         static let isMoved: UInt32 = 4
         static let hadAssets: UInt32 = 8
         static let known: UInt32 = 15
@@ -41,13 +41,13 @@ struct Tombstone: Equatable, Sendable {
         writer.countedText(name)
         var flags: UInt32 = 0
         if parent != nil { flags |= Flag.hasParent }
-        if !owners.isEmpty { flags |= Flag.hasOwners }
+        if !cascadeLinks.isEmpty { flags |= Flag.hasCascadeLinks }
         if destination != nil { flags |= Flag.isMoved }
         if assetBytes != nil { flags |= Flag.hadAssets }
         if flags == 0 { return }
         writer.varint(flags)
         if let parent { writer.countedText(parent) }
-        if !owners.isEmpty { OwnerLink.write(owners, to: &writer) }
+        if !cascadeLinks.isEmpty { CascadeLink.write(cascadeLinks, to: &writer) }
         if let destination { writer.varint(destination) }
         if let assetBytes { writer.varint(assetBytes) }
     }
@@ -74,7 +74,9 @@ struct Tombstone: Equatable, Sendable {
             guard flags != 0 else { throw .value("flags") }
             guard flags & ~Flag.known == 0 else { throw .newer("flags") }
             if flags & Flag.hasParent != 0 { parent = try cursor.text(bytes, upTo: 255) }
-            if flags & Flag.hasOwners != 0 { owners = try OwnerLink.read(bytes, &cursor) }
+            if flags & Flag.hasCascadeLinks != 0 {
+                cascadeLinks = try CascadeLink.read(bytes, &cursor)
+            }
             if flags & Flag.isMoved != 0 { destination = try cursor.varint32(bytes) }
             if flags & Flag.hadAssets != 0 {
                 assetBytes = try cursor.count(bytes, upTo: AssetContent.lengthLimit)

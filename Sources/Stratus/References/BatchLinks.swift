@@ -1,6 +1,6 @@
 internal import StratusBytes
 
-/// What a batch does to parents and owners, as its items were encoded.
+/// What a batch does to parents and cascade targets, as its items were encoded.
 struct BatchLinks: Sendable {
     /// A save of a record that has links, or had some.
     struct Save: Sendable {
@@ -10,10 +10,10 @@ struct BatchLinks: Sendable {
         var parent: Hash128?
         /// Whether the record did not have this parent before.
         var changesParent: Bool
-        /// What it goes with, and by how many references.
-        var owners: [Hash128: Int]
+        /// The targets it is deleted with, and by how many references.
+        var cascadeTargets: [Hash128: Int]
         /// The same before the save.
-        var formerOwners: [Hash128: Int]
+        var formerCascadeTargets: [Hash128: Int]
         /// What must be there at the end.
         var validated: [Hash128]
     }
@@ -32,13 +32,13 @@ extension StoreError {
         .referenceViolation, "the parent could not be saved; the error says why")
     static let parentOfOthers = StoreError(
         .referenceViolation, "it, or what goes with it, is the parent of records that stay")
-    static let ownerGoes = StoreError(
+    static let targetGoes = StoreError(
         .referenceViolation, "the record goes with one that is deleted in the same batch")
     static let targetMissing = StoreError(
         .referenceViolation, "the target of a reference that is to be validated is not there")
     static let parentCycle = StoreError(
         .invalidArguments, "a record cannot be among its own ancestors")
-    static func tooManyOwned(_ limit: Int) -> StoreError {
+    static func tooManyReferences(_ limit: Int) -> StoreError {
         StoreError(
             .invalidArguments,
             "at most \(limit) deleteSelf references may point to the same record")

@@ -2,13 +2,13 @@ internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
 
-/// Checks what a batch does to parents and owners, in the state that it leaves behind: the store
-/// with the saves and deletions over it. Finds what deletions take along.
+/// Checks what a batch does to parents and cascade targets, in the state that it leaves behind: the
+/// store with the saves and deletions over it. Finds what deletions take along.
 struct LinkCheck {
     /// So many records may go along, or there is a ``LongCascade``.
     let cascadeLimit: Int
     /// So many deleteSelf references may point to the same record.
-    let ownerLimit: Int?
+    let referenceLimit: Int?
     private let reading: StoreReading
     private let zone: UInt32
     /// What the batch saves, whatever its links; needed only where something is to be validated.
@@ -30,13 +30,13 @@ struct LinkCheck {
 
     init(
         _ links: BatchLinks, _ reading: StoreReading, zone: UInt32, cascadeLimit: Int,
-        ownerLimit: Int?
+        referenceLimit: Int?
     ) {
         self.links = links
         self.reading = reading
         self.zone = zone
         self.cascadeLimit = cascadeLimit
-        self.ownerLimit = ownerLimit
+        self.referenceLimit = referenceLimit
         for save in links.saves { saves[save.name] = save }
     }
 
@@ -47,7 +47,7 @@ struct LinkCheck {
             try checkChildren()
             try checkValidated()
         }
-        try checkOwnerLimit()
+        try checkReferenceLimit()
     }
 
     private mutating func fail(_ item: Int, _ error: StoreError) {
@@ -129,9 +129,11 @@ extension LinkCheck {
     /// Finds all that goes along with what is deleted.
     private mutating func followDeletes() throws(StoreError) {
         if links.deletes.isEmpty { return }
-        var savesOfOwner: [Hash128: [Int]] = [:]
+        var savesByTarget: [Hash128: [Int]] = [:]
         for save in links.saves {
-            for owner in save.owners.keys { savesOfOwner[owner, default: []].append(save.item) }
+            for target in save.cascadeTargets.keys {
+                savesByTarget[target, default: []].append(save.item)
+            }
         }
         for delete in links.deletes {
             gone.append((delete.name, delete.item))
@@ -141,7 +143,7 @@ extension LinkCheck {
         while next < gone.count {
             let (target, item) = gone[next]
             next += 1
-            for save in savesOfOwner[target] ?? [] { fail(save, .ownerGoes) }
+            for save in savesByTarget[target] ?? [] { fail(save, .targetGoes) }
             for source in try sources(of: target) {
                 guard saves[source] == nil, let place = try place(of: source),
                     goneNames.insert(source).inserted
@@ -184,12 +186,13 @@ extension LinkCheck {
         }
     }
 
-    private mutating func checkOwnerLimit() throws(StoreError) {
-        guard let ownerLimit else { return }
+    private mutating func checkReferenceLimit() throws(StoreError) {
+        guard let referenceLimit else { return }
         var counts: [Hash128: Int] = [:]
         for save in links.saves {
-            for (owner, count) in save.owners where count > save.formerOwners[owner] ?? 0 {
-                counts[owner] = 0
+            for (target, count) in save.cascadeTargets
+            where count > save.formerCascadeTargets[target] ?? 0 {
+                counts[target] = 0
             }
         }
         for target in counts.keys {
@@ -199,22 +202,24 @@ extension LinkCheck {
             try reading.scan(range) { key, _ in
                 let source = key.linkedRecord
                 if saves[source] == nil, !goneNames.contains(source) { count += 1 }
-                return count <= ownerLimit
+                return count <= referenceLimit
             }
             counts[target] = count
         }
         // What is there already comes before what is new.
         for save in links.saves where failures[save.item] == nil {
-            for (owner, count) in save.owners {
-                counts[owner]? += min(count, save.formerOwners[owner] ?? 0)
+            for (target, count) in save.cascadeTargets {
+                counts[target]? += min(count, save.formerCascadeTargets[target] ?? 0)
             }
         }
         for save in links.saves where failures[save.item] == nil {
-            for (owner, count) in save.owners {
-                let added = count - (save.formerOwners[owner] ?? 0)
-                guard added > 0, let known = counts[owner] else { continue }
-                if known + added > ownerLimit { fail(save.item, .tooManyOwned(ownerLimit)) }
-                counts[owner] = known + added
+            for (target, count) in save.cascadeTargets {
+                let added = count - (save.formerCascadeTargets[target] ?? 0)
+                guard added > 0, let known = counts[target] else { continue }
+                if known + added > referenceLimit {
+                    fail(save.item, .tooManyReferences(referenceLimit))
+                }
+                counts[target] = known + added
             }
         }
     }

@@ -62,15 +62,15 @@ struct LinkProjection: DerivedProjection {
             index.set(key, IndexValue(stamp: stamp), isFresh: isNew)
         }
         let secret = entry.secret
-        if let former = head.formerOwners {
+        if let former = head.formerCascadeLinks {
             var cursor = ByteCursor(at: former.lowerBound)
-            try OwnerLink.forEach(payload, &cursor) { field, place in
+            try CascadeLink.forEach(payload, &cursor) { field, place in
                 let target = Hash128(payload.extracting(place), seed: secret)
                 index.remove(.reference(zone, to: target, from: name, in: field), at: stamp)
             }
         }
-        if head.hasOwners, !head.isUpdate || head.formerOwners != nil {
-            try ReferenceFields.forEachOwner(payload, at: record.fields) { field, place in
+        if head.hasCascadeLinks, !head.isUpdate || head.formerCascadeLinks != nil {
+            try ReferenceFields.forEachCascadeLink(payload, at: record.fields) { field, place in
                 let target = Hash128(payload.extracting(place), seed: secret)
                 let key = IndexKey.reference(zone, to: target, from: name, in: field)
                 index.set(key, IndexValue(stamp: stamp), isFresh: isNew)
@@ -85,7 +85,7 @@ struct LinkProjection: DerivedProjection {
             let key = IndexKey.child(entry.zone, of: entry.hash(parent), tombstone.name)
             index.remove(key, at: entry.stamp)
         }
-        for link in tombstone.entry.owners {
+        for link in tombstone.entry.cascadeLinks {
             let key = IndexKey.reference(
                 entry.zone, to: entry.hash(link.target), from: tombstone.name, in: link.field)
             index.remove(key, at: entry.stamp)

@@ -181,7 +181,7 @@ private struct Move {
                 ).with(id)
             }
             var isApart = tombstone.parent.map { !names.contains(reading.hash($0)) } ?? false
-            for link in tombstone.owners {
+            for link in tombstone.cascadeLinks {
                 let target = reading.hash(link.target)
                 // One that is not there dangles here as there.
                 if !names.contains(target), try place(target, in: old, &draft) != nil {
@@ -244,7 +244,7 @@ private struct Move {
             creator: old.creator, previous: moved.previous, isUpdate: false,
             origin: MoveOrigin(zone: self.old.number, version: entry.version))
         head.assetBytes = old.assetBytes
-        let links = LinkChange(hasOwners: old.hasOwners)
+        let links = LinkChange(hasCascadeLinks: old.hasCascadeLinks)
         let content = entry.bytes.span.extracting(fields.position..<entry.payloadRange.upperBound)
         try draft.buffer.add(.tombstone, in: self.old, limit: context.payloadLimit) {
             tombstone.write(to: &$0)

@@ -29,7 +29,8 @@ extension RecordBatch {
         return isAtomic ? [:] : late
     }
 
-    /// Checks parents and owners, and adds what goes along with deletions. Returns what fails.
+    /// Checks parents and cascade targets, and adds what goes along with deletions. Returns what
+    /// fails.
     private func addCascade(
         _ encoder: inout RecordEncoder, _ draft: inout Draft, sink: PartSink
     ) throws(StoreError) -> [Int: StoreError] {
@@ -38,7 +39,7 @@ extension RecordBatch {
         var check = LinkCheck(
             links, reading, zone: encoder.zone.number,
             cascadeLimit: context.partLimit / (context.isSerial ? 128 : 1024),
-            ownerLimit: limits?.profile.referencesPerTarget)
+            referenceLimit: limits?.profile.referencesPerTarget)
         if links.saves.contains(where: { !$0.validated.isEmpty }) {
             for (item, result) in zip(items, draft.results) {
                 guard case .save(let record, _) = item, isAtomic || !result.hasFailed else {
@@ -76,7 +77,7 @@ extension RecordBatch {
         var failures: [Int: StoreError] = [:]
         for item in cascade.failedDeletes { failures[item] = .parentOfOthers }
         for save in links.saves {
-            if cascade.savesThatGo.contains(save.name) { failures[save.item] = .ownerGoes }
+            if cascade.savesThatGo.contains(save.name) { failures[save.item] = .targetGoes }
             for target in save.validated {
                 if try !cascade.isThere(target) { failures[save.item] = .targetMissing }
             }

@@ -1,23 +1,23 @@
 internal import StratusBytes
 internal import StratusJournal
 
-/// A reference that takes its record along when its target is deleted: `Formats/Record.md`,
-/// "Links".
-struct OwnerLink: Hashable, Comparable, Sendable {
+/// A reference with the action deleteSelf: its record is deleted with its target.
+/// `Formats/Record.md`, "Links".
+struct CascadeLink: Hashable, Comparable, Sendable {
     /// The number of the field that it stands in, alone or in a list.
     var field: UInt32
     /// The record name of the target, in the same zone.
     var target: String
 
-    static func < (left: OwnerLink, right: OwnerLink) -> Bool {
+    static func < (left: CascadeLink, right: CascadeLink) -> Bool {
         if left.field != right.field { return left.field < right.field }
         return left.target.utf8.lexicographicallyPrecedes(right.target.utf8)
     }
 
     /// Each once, in order.
-    static func list(_ links: some Sequence<OwnerLink>) -> [OwnerLink] { Set(links).sorted() }
+    static func list(_ links: some Sequence<CascadeLink>) -> [CascadeLink] { Set(links).sorted() }
 
-    static func write(_ links: [OwnerLink], to writer: inout ByteWriter) {
+    static func write(_ links: [CascadeLink], to writer: inout ByteWriter) {
         writer.varint(links.count)
         for link in links {
             writer.varint(link.field)
@@ -27,11 +27,11 @@ struct OwnerLink: Hashable, Comparable, Sendable {
 
     static func read(
         _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
-    ) throws(FormatError) -> [OwnerLink] {
-        var links: [OwnerLink] = []
+    ) throws(FormatError) -> [CascadeLink] {
+        var links: [CascadeLink] = []
         for _ in 0..<(try count(bytes, &cursor)) {
             let field = try cursor.varint32(bytes)
-            links.append(OwnerLink(field: field, target: try cursor.text(bytes, upTo: 255)))
+            links.append(CascadeLink(field: field, target: try cursor.text(bytes, upTo: 255)))
         }
         return links
     }
@@ -60,11 +60,11 @@ struct OwnerLink: Hashable, Comparable, Sendable {
 
 /// What a save changes of the links that its record had.
 struct LinkChange: Sendable {
-    var hasOwners = false
+    var hasCascadeLinks = false
     /// The parent that the record has no more, empty where it had none; nil: it is as before.
     var formerParent: String?
-    /// The owners that the record has no more; nil: they are as before.
-    var formerOwners: [OwnerLink]?
+    /// The cascade links that the record has no more; nil: they are as before.
+    var formerCascadeLinks: [CascadeLink]?
 }
 
 /// Where a record was before it was moved to another zone; of a user's record the user's entry, in
@@ -78,7 +78,7 @@ struct MoveOrigin: Equatable, Sendable {
 enum ReferenceFields {
     /// Gives `body` field and place of the target's name of each that has the action deleteSelf;
     /// the field table begins at `cursor`.
-    static func forEachOwner(
+    static func forEachCascadeLink(
         _ bytes: Span<UInt8>, at cursor: ByteCursor, _ body: (UInt32, Range<Int>) -> Void
     ) throws(FormatError) {
         var table = cursor
@@ -158,22 +158,22 @@ extension JournalEntry {
             tombstone.replacedLength = payloadRange.count
             tombstone.assetBytes = head.assetBytes
             tombstone.parent = try head.parent(in: span)
-            if head.hasOwners { tombstone.owners = try owners(from: fields) }
+            if head.hasCascadeLinks { tombstone.cascadeLinks = try cascadeLinks(from: fields) }
             return tombstone
         } catch {
             throw StoreError.damaged(self)
         }
     }
 
-    /// The owners of the record that the entry holds, whose fields begin at `fields`.
-    func owners(from fields: ByteCursor) throws(FormatError) -> [OwnerLink] {
+    /// The cascade links of the record that the entry holds, whose fields begin at `fields`.
+    func cascadeLinks(from fields: ByteCursor) throws(FormatError) -> [CascadeLink] {
         let span = bytes.span.extracting(0..<payloadRange.upperBound)
-        var links: [OwnerLink] = []
-        try ReferenceFields.forEachOwner(span, at: fields) { field, place in
+        var links: [CascadeLink] = []
+        try ReferenceFields.forEachCascadeLink(span, at: fields) { field, place in
             if let target = span.text(in: place) {
-                links.append(OwnerLink(field: field, target: target))
+                links.append(CascadeLink(field: field, target: target))
             }
         }
-        return OwnerLink.list(links)
+        return CascadeLink.list(links)
     }
 }

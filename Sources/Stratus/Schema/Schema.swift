@@ -33,7 +33,8 @@ struct FieldKind: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The same with the mark; nil for references and assets, which the store must be able to see.
+    /// The same with the encryption flag; nil for references and assets, which the store must be able
+    /// to see.
     var encrypted: FieldKind? { FieldKind(rawValue: rawValue | Self.encryptedBit) }
 
     init(_ kind: ValueKind, isList: Bool = false) {
@@ -42,8 +43,8 @@ struct FieldKind: RawRepresentable, Hashable, Sendable {
 
     private init(list: Bool, bits: UInt8) { rawValue = bits | (list ? Self.listBit : 0) }
 
-    /// The same without the mark.
-    var unmarked: FieldKind {
+    /// The same without the encryption flag.
+    var unencrypted: FieldKind {
         FieldKind(list: isList, bits: rawValue & ~(Self.listBit | Self.encryptedBit))
     }
 
@@ -155,12 +156,12 @@ package final class Schema: Sendable {
 }
 
 extension Container {
-    /// The type of the values of a field, as CloudKit's schema language names it, without the mark
-    /// of an encrypted field; nil where no record of that type was saved with the field.
+    /// The type of the values of a field, as CloudKit's schema language names it, without the
+    /// `ENCRYPTED` of an encrypted field; nil where no record of that type was saved with the field.
     package func fieldType(_ field: String, of type: String) -> String? {
         let schema = reading.schema
         guard let type = schema.number(type), let field = schema.number(field) else { return nil }
-        return schema.kind(of: Schema.Column(type: type, field: field))?.unmarked.name
+        return schema.kind(of: Schema.Column(type: type, field: field))?.unencrypted.name
     }
 }
 

@@ -51,9 +51,9 @@ package protocol FileSystem: Sendable {
         _ file: FileDescriptor, _ bytes: Span<UInt8>, at offset: Int, _ mode: WriteMode
     ) throws(SystemError) -> Int
 
-    /// The same of the bytes of `pieces`, one after the other.
+    /// The same of the bytes of `slices`, one after the other.
     func write(
-        _ file: FileDescriptor, _ pieces: ArraySlice<ArraySlice<UInt8>>, at offset: Int,
+        _ file: FileDescriptor, _ slices: ArraySlice<ArraySlice<UInt8>>, at offset: Int,
         _ mode: WriteMode
     ) throws(SystemError) -> Int
 

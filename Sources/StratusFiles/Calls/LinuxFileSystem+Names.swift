@@ -99,7 +99,7 @@ extension LinuxFileSystem {
     }
 
     package func list(_ directory: FileDescriptor) throws(SystemError) -> NameList {
-        // A fresh descriptor: a directory stream owns its descriptor and moves its position.
+        // A fresh descriptor: a directory stream closes its descriptor and moves its position.
         let fresh = try open([UInt8(ascii: ".")], in: directory, .directory, permissions: 0)
         return try DirectoryStream(fresh).names
     }

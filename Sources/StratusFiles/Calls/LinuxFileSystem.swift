@@ -76,28 +76,28 @@ package struct LinuxFileSystem: FileSystem {
     }
 
     package func write(
-        _ file: FileDescriptor, _ pieces: ArraySlice<ArraySlice<UInt8>>, at offset: Int,
+        _ file: FileDescriptor, _ slices: ArraySlice<ArraySlice<UInt8>>, at offset: Int,
         _ mode: WriteMode
     ) throws(SystemError) -> Int {
         // Safe: what the vector names is there during the call, and only read.
-        let result = unsafe Self.gather(pieces, []) { vector in
+        let result = unsafe Self.gather(slices, []) { vector in
             unsafe write(file, vector, vector.count, at: offset, mode)
         }
         if result < 0 { throw SystemError(number: Int32(-result), in: "pwritev") }
         return result
     }
 
-    /// Calls `body` with where `pieces` lie, at most as many as a call takes.
+    /// Calls `body` with where `slices` lie, at most as many as a call takes.
     private static func gather(
-        _ pieces: ArraySlice<ArraySlice<UInt8>>, _ vector: [iovec], _ body: ([iovec]) -> Int
+        _ slices: ArraySlice<ArraySlice<UInt8>>, _ vector: [iovec], _ body: ([iovec]) -> Int
     ) -> Int {
         // Safe: each buffer is there until its closure returns, and is only read.
-        guard let first = pieces.first, unsafe vector.count < 64 else {
+        guard let first = slices.first, unsafe vector.count < 64 else {
             return unsafe body(vector)
         }
         // Safe: as above.
         return unsafe first.withUnsafeBytes { buffer in
-            unsafe gather(pieces.dropFirst(), vector + [iovec(buffer)], body)
+            unsafe gather(slices.dropFirst(), vector + [iovec(buffer)], body)
         }
     }
 
@@ -191,14 +191,14 @@ package struct LinuxFileSystem: FileSystem {
     package func lock(
         _ file: FileDescriptor, _ kind: LockKind
     ) throws(SystemError) -> Bool {
-        let operation =
+        let mode =
             switch kind {
             case .shared: LOCK_SH | LOCK_NB
             case .exclusive: LOCK_EX | LOCK_NB
             case .none: LOCK_UN
             }
         do {
-            try check(flock(file.rawValue, operation), "flock")
+            try check(flock(file.rawValue, mode), "flock")
             return true
         } catch {
             if error.code == .wouldBlock { return false }

@@ -1,4 +1,4 @@
-/// Names of entries of a folder, in one piece of memory: a folder may hold very many.
+/// Names of entries of a folder, in one buffer: a folder may hold very many.
 package struct NameList: Sendable {
     private var bytes: [UInt8] = []
     private var places: [Range<UInt32>] = []

@@ -43,11 +43,11 @@ package final class FreshFile: Sendable {
         content = NewFile(file.open, length: length, .kept)
     }
 
-    /// Writes `pieces` one after the other from `position` on. Several threads may.
+    /// Writes `slices` one after the other from `position` on. Several threads may.
     package func write(
-        _ pieces: [ArraySlice<UInt8>], at position: Int
+        _ slices: [ArraySlice<UInt8>], at position: Int
     ) throws(SystemError) {
-        try content.write(pieces, at: position)
+        try content.write(slices, at: position)
     }
 
     /// Makes the file durable and gives it its name; fails with `.exists` where that is taken.

@@ -24,13 +24,13 @@ final class NewFile: Sendable {
         self.mode = mode
     }
 
-    /// Writes `pieces` one after the other from `position` on.
-    func write(_ pieces: [ArraySlice<UInt8>], at position: Int) throws(SystemError) {
-        let end = position + pieces.reduce(0) { $0 + $1.count }
+    /// Writes `slices` one after the other from `position` on.
+    func write(_ slices: [ArraySlice<UInt8>], at position: Int) throws(SystemError) {
+        let end = position + slices.reduce(0) { $0 + $1.count }
         try reserve(end)
         switch mode {
         case .kept:
-            try writeAll(pieces[...], at: position, .kept)
+            try writeAll(slices[...], at: position, .kept)
             let (before, after) = written.add(end - position, ordering: .relaxed)
             // Only an early start: the sync at the end reports a failure.
             if before / Self.step < after / Self.step {
@@ -40,7 +40,7 @@ final class NewFile: Sendable {
             // What another call writes to the first and the last page must find them in memory.
             let start = min(end, (position + Self.page - 1) / Self.page * Self.page)
             let stop = end == length ? end : max(start, end / Self.page * Self.page)
-            let (head, rest) = Self.cut(pieces[...], start - position)
+            let (head, rest) = Self.cut(slices[...], start - position)
             let (middle, tail) = Self.cut(rest, stop - start)
             try writeAll(head, at: position, .kept)
             try writeAll(middle, at: start, .streamed)
@@ -60,9 +60,9 @@ final class NewFile: Sendable {
     }
 
     private func writeAll(
-        _ pieces: ArraySlice<ArraySlice<UInt8>>, at position: Int, _ mode: WriteMode
+        _ slices: ArraySlice<ArraySlice<UInt8>>, at position: Int, _ mode: WriteMode
     ) throws(SystemError) {
-        var rest = pieces
+        var rest = slices
         var position = position
         while !rest.isEmpty {
             let count = try file.call { system, descriptor throws(SystemError) in
@@ -73,19 +73,19 @@ final class NewFile: Sendable {
         }
     }
 
-    /// The first `count` bytes of `pieces`, and the rest; nothing empty in either.
+    /// The first `count` bytes of `slices`, and the rest; nothing empty in either.
     private static func cut(
-        _ pieces: ArraySlice<ArraySlice<UInt8>>, _ count: Int
+        _ slices: ArraySlice<ArraySlice<UInt8>>, _ count: Int
     ) -> (first: ArraySlice<ArraySlice<UInt8>>, rest: ArraySlice<ArraySlice<UInt8>>) {
-        var (first, rest) = ([ArraySlice<UInt8>](), pieces)
+        var (first, rest) = ([ArraySlice<UInt8>](), slices)
         var missing = count
-        while let piece = rest.popFirst() {
-            if missing < piece.count {
-                if missing > 0 { first.append(piece.prefix(missing)) }
-                return (first[...], [piece.dropFirst(missing)] + rest)
+        while let slice = rest.popFirst() {
+            if missing < slice.count {
+                if missing > 0 { first.append(slice.prefix(missing)) }
+                return (first[...], [slice.dropFirst(missing)] + rest)
             }
-            missing -= piece.count
-            if !piece.isEmpty { first.append(piece) }
+            missing -= slice.count
+            if !slice.isEmpty { first.append(slice) }
         }
         return (first[...], [])
     }

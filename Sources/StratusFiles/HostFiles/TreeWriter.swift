@@ -95,11 +95,11 @@ package final class TreeFile: Sendable {
         content = NewFile(file.open, length: length, .streamed)
     }
 
-    /// Writes `pieces` one after the other from `position` on. Several threads may.
+    /// Writes `slices` one after the other from `position` on. Several threads may.
     package func write(
-        _ pieces: [ArraySlice<UInt8>], at position: Int
+        _ slices: [ArraySlice<UInt8>], at position: Int
     ) throws(SystemError) {
-        try content.write(pieces, at: position)
+        try content.write(slices, at: position)
     }
 
     /// Gives the file, which is whole now, what it has besides its bytes, and then its name; fails

@@ -5,7 +5,7 @@ internal import Synchronization
 /// a whole store.
 ///
 /// What is kept lies in rings of bytes that are allocated once, so that the limit is what the
-/// cache takes: blocks of many sizes that come and go one by one would leave the heap in pieces.
+/// cache takes: blocks of many sizes that come and go one by one would fragment the heap.
 /// What was not asked for since it was put in goes first; what is preferred (the upper levels of
 /// the index, filters) stays for several turns of its ring.
 package final class BlockCache: Sendable {

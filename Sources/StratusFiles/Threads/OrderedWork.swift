@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Pieces of work that several threads run at once, and whose results one thread takes in the order
-/// in which the pieces were added. A value: used by one thread at a time.
+/// Jobs that several threads run at once, and whose results one thread takes in the order
+/// in which the jobs were added. A value: used by one thread at a time.
 package struct OrderedWork<Value: Sendable>: Sendable {
     /// Does the work; in the mode `resident` nil says that it would have to wait.
     package typealias Body = @Sendable (ReadMode) -> Value?
@@ -9,26 +9,26 @@ package struct OrderedWork<Value: Sendable>: Sendable {
     private var works: [SharedWork<Value>] = []
     private let threads: IOThreads?
 
-    /// Without threads a piece is run when it is taken.
+    /// Without threads a job is run when it is taken.
     package init(on threads: IOThreads?) { self.threads = threads }
 
-    /// How many pieces were added and not taken.
+    /// How many jobs were added and not taken.
     package var count: Int { works.count }
     package var isEmpty: Bool { works.isEmpty }
 
-    /// Adds a piece of work.
+    /// Adds a job.
     package mutating func add(_ body: @escaping Body) {
         let work = SharedWork(body)
         works.append(work)
-        // The thread that takes the first piece runs it: little work needs no second thread. A
-        // piece that cannot be submitted is run when it is taken. The pool's queue references work
+        // The thread that takes the first job runs it: little work needs no second thread. A
+        // job that cannot be submitted is run when it is taken. The pool's queue references work
         // weakly, so that it keeps nothing that was taken or given up.
         if works.count > 1 {
             try? threads?.submit { [weak work] in _ = work?.run(.blocking) }
         }
     }
 
-    /// The result of the first piece; there must be one. While another thread runs that piece, this
+    /// The result of the first job; there must be one. While another thread runs that job, this
     /// thread runs later ones that no thread has begun, which saves a wake-up. In the mode
     /// `resident` nil says that this thread would have to wait.
     package mutating func takeFirst(_ mode: ReadMode) -> Value? {
@@ -40,14 +40,14 @@ package struct OrderedWork<Value: Sendable>: Sendable {
         return value
     }
 
-    /// No piece is running when this returns, and none will run.
+    /// No job is running when this returns, and none will run.
     package mutating func giveUp() {
         for work in works { work.giveUp() }
         works = []
     }
 }
 
-/// A piece of work, run by the first thread that reaches it.
+/// A job, run by the first thread that reaches it.
 private final class SharedWork<Value: Sendable>: Sendable {
     /// Released, with all that it captures, before the result can be seen or `giveUp` returns.
     private let body: Mutex<OrderedWork<Value>.Body?>

@@ -72,9 +72,9 @@ extension Session {
     /// The record with the assets that a request names by a path; what a receipt stands for the
     /// database knows.
     func resolvingAssets(
-        _ operation: RecordOperation
-    ) async throws(StoreError) -> RecordOperation {
-        guard case .save(var record, let rule) = operation else { return operation }
+        _ item: RecordItem
+    ) async throws(StoreError) -> RecordItem {
+        guard case .save(var record, let rule) = item else { return item }
         for key in record.changedKeys {
             guard let value = record[key] else { continue }
             if let resolved = try await resolve(value) { record[key] = resolved }

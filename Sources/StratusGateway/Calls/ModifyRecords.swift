@@ -7,7 +7,7 @@ struct ModifyRecords: Call {
         case numbersAsStrings
     }
 
-    private let operations: [Operation]
+    private let items: [Item]
     private let isAtomic: Bool
     private let desiredKeys: [String]?
     private let policy: Policy
@@ -27,12 +27,12 @@ struct ModifyRecords: Call {
         operationID = try keys.optional(.operationID)
         clientData = try keys.optional(.clientChangeTokenData, as: Base64.self)?.data
         numbersAsStrings = try keys.optional(.numbersAsStrings) ?? false
-        operations = try keys.required(.operations, as: [OperationInput].self)
-            .map { Operation($0, in: zone) }
-        for (index, operation) in operations.enumerated() {
+        items = try keys.required(.operations, as: [ItemInput].self)
+            .map { Item($0, in: zone) }
+        for (index, item) in items.enumerated() {
             do throws(Mismatch) {
                 // A name that is drawn would make of each repeat another operation.
-                try operation.check(policy, needsName: operationID != nil)
+                try item.check(policy, needsName: operationID != nil)
             } catch {
                 throw error.under("record").at(index).under(Key.operations.rawValue)
             }
@@ -42,14 +42,14 @@ struct ModifyRecords: Call {
     func run(in session: Session) async throws(StoreError) -> JSONObject {
         _ = try session.user()
         let database = try session.database()
-        let named = operations.map { $0.named(session.gateway.identifier) }
+        let named = items.map { $0.named(session.gateway.identifier) }
         let types = try await types(of: named, in: database)
-        var changes: [RecordOperation] = []
-        for (index, operation) in named.enumerated() {
-            let change: RecordOperation
+        var changes: [RecordItem] = []
+        for (index, item) in named.enumerated() {
+            let change: RecordItem
             do throws(Mismatch) {
-                change = try operation.change(
-                    policy, type: operation.input.recordType ?? types[operation.id] ?? "Unknown"
+                change = try item.change(
+                    policy, type: item.input.recordType ?? types[item.id] ?? "Unknown"
                 ) { session.container.fieldType($0, of: $1).flatMap(FieldType.init(name:)) }
             } catch {
                 let key = Key.operations.rawValue
@@ -61,25 +61,25 @@ struct ModifyRecords: Call {
             changes, atomically: isAtomic, operationID: operationID,
             clientChangeTokenData: clientData)
         let writer = session.writer(desiredKeys, numbersAsStrings: numbersAsStrings)
-        let items = zip(named, outcomes).map { operation, outcome in
+        let answers = zip(named, outcomes).map { item, outcome in
             switch outcome {
             case .success(let record?): writer.json(record)
-            case .success(nil): writer.tombstone(operation.id, type: operation.input.recordType)
+            case .success(nil): writer.tombstone(item.id, type: item.input.recordType)
             case .failure(let error):
                 session.item(
-                    error, for: operation.id, isCreation: operation.kind == .create,
+                    error, for: item.id, isCreation: item.kind == .create,
                     numbersAsStrings: numbersAsStrings)
             }
         }
-        return ["records": .array(items)]
+        return ["records": .array(answers)]
     }
 
     /// The types of the records that are named without one. Where there is no such record, the
-    /// operation fails for its tag, whatever the type.
+    /// item fails for its tag, whatever the type.
     private func types(
-        of operations: [NamedOperation], in database: Database
+        of items: [NamedItem], in database: Database
     ) async throws(StoreError) -> [Record.ID: String] {
-        let ids = operations.filter { $0.input.recordType == nil && $0.kind.saves }.map(\.id)
+        let ids = items.filter { $0.input.recordType == nil && $0.kind.saves }.map(\.id)
         if ids.isEmpty { return [:] }
         return try await database.records(for: ids, desiredKeys: []).compactMapValues {
             try? $0.get().recordType
@@ -87,11 +87,11 @@ struct ModifyRecords: Call {
     }
 }
 
-/// An operation as the request has it.
-private struct OperationInput: JSONBody {
+/// An item as the request has it.
+private struct ItemInput: JSONBody {
     enum Key: String { case operationType, record }
 
-    let kind: OperationKind
+    let kind: ItemKind
     let record: RecordInput
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {
@@ -100,7 +100,7 @@ private struct OperationInput: JSONBody {
     }
 }
 
-private enum OperationKind: String, JSONWord {
+private enum ItemKind: String, JSONWord {
     case create, update, forceUpdate, replace, forceReplace, save, delete, forceDelete
 
     var saves: Bool { self != .delete && self != .forceDelete }
@@ -109,19 +109,19 @@ private enum OperationKind: String, JSONWord {
     var usesTag: Bool { [.update, .replace, .save, .delete].contains(self) }
 }
 
-/// An operation that knows its zone.
-private struct Operation: Sendable {
-    let kind: OperationKind
+/// An item that knows its zone.
+private struct Item: Sendable {
+    let kind: ItemKind
     let input: RecordInput
     let zoneID: RecordZone.ID
 
-    init(_ operation: OperationInput, in zone: RecordZone.ID) {
-        kind = operation.kind
-        input = operation.record
+    init(_ item: ItemInput, in zone: RecordZone.ID) {
+        kind = item.kind
+        input = item.record
         zoneID = input.zoneID ?? zone
     }
 
-    /// What each kind of operation needs.
+    /// What each kind of item needs.
     func check(_ policy: ModifyRecords.Policy, needsName: Bool) throws(Mismatch) {
         func need(_ isGiven: Bool, _ key: RecordInput.Key) throws(Mismatch) {
             guard isGiven else { throw Mismatch("is missing").under(key.rawValue) }
@@ -140,23 +140,23 @@ private struct Operation: Sendable {
         }
     }
 
-    func named(_ makeName: () -> String) -> NamedOperation {
-        NamedOperation(
+    func named(_ makeName: () -> String) -> NamedItem {
+        NamedItem(
             kind: kind, input: input,
             id: Record.ID(recordName: input.recordName ?? makeName(), zoneID: zoneID))
     }
 }
 
-/// An operation whose record has a name.
-private struct NamedOperation: Sendable {
-    let kind: OperationKind
+/// An item whose record has a name.
+private struct NamedItem: Sendable {
+    let kind: ItemKind
     let input: RecordInput
     let id: Record.ID
 
     func change(
         _ policy: ModifyRecords.Policy, type: String,
         _ declared: (_ field: String, _ type: String) -> FieldType?
-    ) throws(Mismatch) -> RecordOperation {
+    ) throws(Mismatch) -> RecordItem {
         let tag = kind.usesTag ? input.recordChangeTag : nil
         let record = try input.record(as: id, type: type, recordChangeTag: tag, declared)
         return switch kind {

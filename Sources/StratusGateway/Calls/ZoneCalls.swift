@@ -22,23 +22,23 @@ struct LookUpZones: Call {
     func run(in session: Session) async throws(StoreError) -> JSONObject {
         let database = try session.database()
         let writer = session.writer()
-        var items: [JSONValue] = []
+        var answers: [JSONValue] = []
         for zone in zones {
             do throws(StoreError) {
                 let found = try await database.zoneWithToken(for: zone.id)
-                items.append(writer.json(found.zone, found.token))
+                answers.append(writer.json(found.zone, found.token))
             } catch {
-                items.append(session.item(error, for: zone.id))
+                answers.append(session.item(error, for: zone.id))
             }
         }
-        return ["zones": .array(items)]
+        return ["zones": .array(answers)]
     }
 }
 
 struct ModifyZones: Call {
     enum Key: String { case operations }
 
-    private struct Operation: JSONBody {
+    private struct Item: JSONBody {
         enum Key: String { case operationType, zone }
         enum Kind: String, JSONWord { case create, delete, purge }
 
@@ -51,32 +51,32 @@ struct ModifyZones: Call {
         }
     }
 
-    private let operations: [Operation]
+    private let items: [Item]
 
-    init(_ keys: JSONKeys<Key>) throws(Mismatch) { operations = try keys.required(.operations) }
+    init(_ keys: JSONKeys<Key>) throws(Mismatch) { items = try keys.required(.operations) }
 
     func run(in session: Session) async throws(StoreError) -> JSONObject {
         _ = try session.user()
         let database = try session.database()
         let writer = session.writer()
-        var items: [JSONValue] = []
-        for operation in operations {
-            let id = operation.id
+        var answers: [JSONValue] = []
+        for item in items {
+            let id = item.id
             do throws(StoreError) {
-                switch operation.kind {
+                switch item.kind {
                 case .create:
                     try await database.save(RecordZone(zoneID: id))
                     let made = try await database.zoneWithToken(for: id)
-                    items.append(writer.json(made.zone, made.token))
+                    answers.append(writer.json(made.zone, made.token))
                 case .delete, .purge:
                     try await database.deleteRecordZone(
-                        withID: id, reason: operation.kind == .purge ? .purged : .deleted)
-                    items.append(["zoneID": writer.json(id), "deleted": true])
+                        withID: id, reason: item.kind == .purge ? .purged : .deleted)
+                    answers.append(["zoneID": writer.json(id), "deleted": true])
                 }
             } catch {
-                items.append(session.item(error, for: id))
+                answers.append(session.item(error, for: id))
             }
         }
-        return ["zones": .array(items)]
+        return ["zones": .array(answers)]
     }
 }

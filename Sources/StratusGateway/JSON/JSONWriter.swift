@@ -89,7 +89,7 @@ package struct JSONWriter {
 
 extension Unicode.Scalar {
     /// Whether a terminal or a reader may take this for more than a letter: control characters,
-    /// old and new, line separators, and the marks that turn the direction of the text around them.
+    /// old and new, line separators, and controls of the direction of text.
     package var isHazardous: Bool {
         switch value {
         case 0x00...0x1F, 0x7F...0x9F: true

@@ -63,15 +63,15 @@ enum FieldType: Equatable {
 /// What a request says of the type of a field.
 struct FieldTypeInput: JSONReadable {
     let type: FieldType
-    /// Whether the name is that of a marked field: `ENCRYPTED_STRING`.
+    /// Whether the name is that of an encrypted field: `ENCRYPTED_STRING`.
     let isEncrypted: Bool
 
-    private static let mark = "ENCRYPTED_"
+    private static let encryptedPrefix = "ENCRYPTED_"
 
     init(_ json: JSONValue) throws(Mismatch) {
         let name = try String(json)
-        isEncrypted = name.hasPrefix(Self.mark)
-        let plain = isEncrypted ? String(name.dropFirst(Self.mark.count)) : name
+        isEncrypted = name.hasPrefix(Self.encryptedPrefix)
+        let plain = isEncrypted ? String(name.dropFirst(Self.encryptedPrefix.count)) : name
         guard let type = FieldType(name: plain) else { throw Mismatch("is no type of a field") }
         self.type = type
     }

@@ -22,7 +22,7 @@ struct GroupFault: Error {
     var part: JournalGroup?
 }
 
-/// Reads the groups of one segment, in order, in pieces of 1 MiB.
+/// Reads the groups of one segment, in order; reads 1 MiB at a time.
 package struct GroupReader {
     let file: any StorageFile
     let base: JournalOffset

@@ -8,7 +8,7 @@ package struct JournalEntry: Sendable {
     let segment: JournalOffset
     /// The frame, from its header to its padding, starts here in ``bytes``.
     let place: Int
-    /// Shared with the other entries of what was read in one piece.
+    /// Shared with the other entries of the same read.
     package let bytes: [UInt8]
 
     package init(

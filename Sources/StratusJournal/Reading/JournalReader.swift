@@ -256,8 +256,8 @@ package struct JournalReader<Fold: JournalFold> {
                 try take(group, before: group.end)
             } catch let fault as GroupFault {
                 if case .durable = tail {
-                    // The writer may have written while a piece was read that holds this group not
-                    // yet and already a later one.
+                    // The writer may have written during a read, which then holds a later group
+                    // and not yet this one.
                     guard mayReadAgain else { throw JournalError(fault.damage) }
                     mayReadAgain = false
                     reader?.refresh()

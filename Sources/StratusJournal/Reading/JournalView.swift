@@ -125,12 +125,12 @@ package struct JournalView: Sendable {
 
     /// The most bytes of one read, unless an entry is longer. An entry keeps all bytes of its read
     /// in memory.
-    private static let pieceLength = 16 << 10
+    private static let readLength = 16 << 10
     /// So many bytes between two entries are read along rather than passed over.
     private static let gapLength = 1024
 
     /// Reads and verifies many entries, given in order of their offsets: those that lie close to
-    /// each other in one piece.
+    /// each other in one read.
     package func entries(
         at places: [(offset: JournalOffset, frameLength: Int)], _ mode: ReadMode
     ) throws(JournalError) -> [JournalEntry] {
@@ -153,7 +153,7 @@ package struct JournalView: Sendable {
                 guard
                     isFirst
                         || (place - end <= Self.gapLength
-                            && place + length - start <= Self.pieceLength)
+                            && place + length - start <= Self.readLength)
                 else { break }
                 end = place + length
                 next += 1

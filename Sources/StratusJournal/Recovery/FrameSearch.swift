@@ -16,8 +16,8 @@ struct FrameSearch {
     let file: any StorageFile
     let segment: Manifest.Segment
 
-    /// The most that is read at once; pieces overlap by a group frame.
-    private static let pieceLength = 1 << 20
+    /// The most that is read at once; reads overlap by a group frame.
+    private static let readLength = 1 << 20
 
     /// Gives `body` the places from `start` on and before `end`, until it returns false.
     func forEachPlace(
@@ -26,7 +26,7 @@ struct FrameSearch {
         let end = min(end.bytes(since: segment.base), file.length & ~(JournalOffset.unit - 1))
         var position = start.bytes(since: segment.base)
         while position < end {
-            let next = min(position + Self.pieceLength, end)
+            let next = min(position + Self.readLength, end)
             let bytes = try file.read(position..<min(next + GroupHeader.frameLength, end))
             let span = bytes.span
             for place in stride(from: 0, to: next - position, by: JournalOffset.unit) {

@@ -97,7 +97,7 @@ package struct JournalVerifier {
                 let group = try reader.next()
                 take(group, in: segment, before: end, check)
             } catch let fault as GroupFault {
-                // A writer may have written while a piece was read that holds this group not yet.
+                // A writer may have written during the read, which holds this group not yet.
                 if segment.state == .active, reader.position != retried {
                     retried = reader.position
                     reader.refresh()

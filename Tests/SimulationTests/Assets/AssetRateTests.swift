@@ -25,9 +25,9 @@ struct AssetRateTests {
         var reading = 0.0
         var readingProcessor = 0.0
         var ingest = 0.0
-        var pieces = 0.0
+        var chunks = 0.0
         /// From the disk.
-        var coldPieces = 0.0
+        var coldChunks = 0.0
         var file = 0.0
         var storedBytes = 0
     }
@@ -108,12 +108,12 @@ struct AssetRateTests {
     private static func write(_ count: Int, _ path: String) throws -> Double {
         let storage = try LocalStorage(at: path, .writing(creating: true))
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let piece = [UInt8](repeating: 0x5a, count: 1 << 20)
+        let buffer = [UInt8](repeating: 0x5a, count: 1 << 20)
         return try seconds {
             let file = try storage.create("bytes", length: max(1, count))
-            for start in stride(from: 0, to: count, by: piece.count) {
-                let end = min(count, start + piece.count)
-                try file.append(piece.span.extracting(0..<end - start), at: start, .streamed)
+            for start in stride(from: 0, to: count, by: buffer.count) {
+                let end = min(count, start + buffer.count)
+                try file.append(buffer.span.extracting(0..<end - start), at: start, .streamed)
             }
             try file.sync()
         }
@@ -143,10 +143,10 @@ struct AssetRateTests {
         times.reading = try Self.seconds { try Self.readSegments(path) }
         times.readingProcessor = Double(clock() - processor) / Double(CLOCKS_PER_SEC)
         try Self.forget(path)
-        for time in [\Times.coldPieces, \Times.pieces] {
+        for time in [\Times.coldChunks, \Times.chunks] {
             start = Clock.monotonicNanoseconds
             var count = 0
-            for try await piece in try asset.chunks() { count += piece.count }
+            for try await chunk in try asset.chunks() { count += chunk.count }
             times[keyPath: time] = Double(Clock.monotonicNanoseconds - start) / 1e9
             #expect(count == asset.size)
         }
@@ -218,8 +218,8 @@ struct AssetRateTests {
             ("reading the stored bytes from the disk", \.reading, nil),
             ("the processor's part of that, one core", \.readingProcessor, nil),
             ("a save", \.ingest, ingest),
-            ("reading piece by piece, from the disk", \.coldPieces, coldReading),
-            ("reading piece by piece, from memory", \.pieces, reading),
+            ("reading chunk by chunk, from the disk", \.coldChunks, coldReading),
+            ("reading chunk by chunk, from memory", \.chunks, reading),
             ("reading into a durable file", \.file, writing),
         ]
         Campaign.report(

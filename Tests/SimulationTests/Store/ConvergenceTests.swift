@@ -235,8 +235,8 @@ struct ConvergenceRun {
                 (try? there[id]?.get()) ?? Record(recordType: "Note", recordID: id)
             record["step"] = .int64(Int64(step))
             if generator.oneIn(8) {
-                let owner = Record.ID(recordName: "r\(generator.below(30))", zoneID: zone)
-                record["owner"] = .reference(Reference(recordID: owner, action: .deleteSelf))
+                let target = Record.ID(recordName: "r\(generator.below(30))", zoneID: zone)
+                record["target"] = .reference(Reference(recordID: target, action: .deleteSelf))
             }
             return record
         }

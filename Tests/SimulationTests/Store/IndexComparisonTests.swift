@@ -71,7 +71,7 @@ struct IndexComparisonTests {
                 recordType: "Part", recordID: Record.ID(recordName: name, zoneID: zone))
             record.parent = name == "child" ? Reference(recordID: target) : nil
             if name == "owned" {
-                record["owner"] = .reference(Reference(recordID: target, action: .deleteSelf))
+                record["target"] = .reference(Reference(recordID: target, action: .deleteSelf))
             }
             return record
         }

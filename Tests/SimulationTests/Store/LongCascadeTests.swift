@@ -45,7 +45,7 @@ struct LongCascadeTests {
             let records = (start..<min(start + 5_000, count)).map { number in
                 var record = Record(recordType: "Leaf", recordID: Self.id("leaf-\(number)"))
                 record.parent = Reference(recordID: Self.id("root"))
-                record["owner"] = .reference(root)
+                record["target"] = .reference(root)
                 return record
             }
             let result = try await database.modifyRecords(saving: records)

@@ -135,7 +135,7 @@ extension DatabaseSnapshot {
             let limit = token == nil ? 10_000 : 29
             let page = try recordZoneChanges(
                 inZoneWith: zone, since: token, resultsLimit: limit)
-            saved += page.modifications.map(\.mark)
+            saved += page.modifications.map(\.nameAndTag)
             deleted += page.deletions.map { "-\($0.recordID.recordName) \($0.recordType)" }
             token = page.changeToken
             moreComing = page.moreComing
@@ -153,5 +153,5 @@ extension DatabaseSnapshot {
 
 extension Record {
     /// What is told of it in a feed.
-    var mark: String { "\(recordID.recordName)@\(recordChangeTag ?? "")" }
+    var nameAndTag: String { "\(recordID.recordName)@\(recordChangeTag ?? "")" }
 }

@@ -61,18 +61,18 @@ struct StoreModel {
 }
 
 extension StoreModel.Zone {
-    /// What goes when records are deleted, in order: those that are there, then what they own; nil
+    /// What goes when records are deleted, in order: those that are there, then their dependents; nil
     /// where a parent of what stays would go.
     func deletion(of names: [String]) -> [String]? {
         let named = names.filter { records[$0] != nil }
         var gone = Set(named)
         var next = gone
         while !next.isEmpty {
-            let owned = records.filter { name, record in
-                guard let owner = record["owner"]?.referenceValue else { return false }
-                return !gone.contains(name) && next.contains(owner.recordID.recordName)
+            let dependents = records.filter { name, record in
+                guard let target = record["target"]?.referenceValue else { return false }
+                return !gone.contains(name) && next.contains(target.recordID.recordName)
             }
-            next = Set(owned.keys)
+            next = Set(dependents.keys)
             gone.formUnion(next)
         }
         let isParent = records.contains { name, record in
@@ -101,7 +101,7 @@ extension StoreModel.Zone {
     fileprivate func feed(since sequence: Int, floor: Int = 0) -> [String] {
         let changes = orderedChanges.filter { $0.sequence > sequence }
         let gone = changes.filter { records[$0.name] == nil && $0.sequence > floor }
-        return changes.compactMap { records[$0.name]?.mark }
+        return changes.compactMap { records[$0.name]?.nameAndTag }
             + gone.map { "-\($0.name) \($0.type)" }
     }
 }

@@ -162,8 +162,8 @@ extension StoreRun {
         tally.cascaded += gone.count - names.count { known.contains($0) }
     }
 
-    /// Gives a record a parent or an owner, or takes them away. Both have lower numbers, so that no
-    /// record is its own ancestor.
+    /// Gives a record a parent or a cascade target, or takes them away. Both have lower numbers, so
+    /// that no record is its own ancestor.
     private mutating func link(_ record: inout Record, in zone: String, of number: Int) {
         func place(_ name: String) -> Int { Int(name.dropFirst()) ?? 0 }
         let own = place(record.recordID.recordName)
@@ -184,9 +184,9 @@ extension StoreRun {
             // It need not be there.
             if own > 0 {
                 let name = "r\(generator.below(own))"
-                record["owner"] = .reference(reference(name, .deleteSelf))
+                record["target"] = .reference(reference(name, .deleteSelf))
             }
-        case 5: record["owner"] = nil
+        case 5: record["target"] = nil
         default: break
         }
     }
@@ -343,7 +343,7 @@ extension StoreRun {
         try await third.close()
     }
 
-    /// What was made of parents and owners shows when records are deleted.
+    /// What was made of parents and cascade targets shows when records are deleted.
     private mutating func checkLinks(_ container: Container, _ name: String) async throws {
         for (user, database) in zip(StoreAnswers.users, model.databases) {
             for (zone, var content) in database.zones where zone != StoreModel.defaultZone {

@@ -4,7 +4,7 @@ import Testing
 /// Whatever a store went through, it holds what a model says.
 struct StoreRunTests {
     private static let seeds = Campaign.storeSeeds
-    private static let operations = Campaign.storeOperations
+    private static let steps = Campaign.storeSteps
 
     /// The runs of every so-many-th seed, up to the first that goes wrong.
     private static func run(
@@ -16,7 +16,7 @@ struct StoreRunTests {
             let seed = Campaign.seed + UInt64(number)
             do {
                 var run = try StoreRun(seed: seed)
-                try await run.run(operations)
+                try await run.run(steps)
                 if run.problems.isEmpty { try await run.checkRebuilt() }
                 problems += run.problems.map { "seed \(seed): \($0)" }
                 tally = tally + run.tally

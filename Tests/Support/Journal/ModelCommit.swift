@@ -4,11 +4,11 @@ import StratusBytes
 package struct ModelCommit: Hashable, Sendable {
     /// What becomes of it.
     package enum Course: Hashable, Sendable {
-        /// It is appended in one piece.
+        /// It is appended as one part.
         case short
-        /// It is appended in pieces of so many entries.
+        /// It is appended in parts of so many entries.
         case long(entriesPerPart: Int)
-        /// It is begun in pieces and given up after so many.
+        /// It is begun in parts and given up after so many.
         case abandoned(afterParts: Int)
         /// The model refuses it and appends nothing.
         case refused

@@ -15,7 +15,7 @@ package struct ModelFold: CommitParticipant {
     package let outcomes = ModelOutcomes()
 
     private var open: FoldedCommit?
-    private var markedCount = 0
+    private var savepointCount = 0
     private let entryKind = EntryKind(rawValue: 32)
 
     package init(preamble: [UInt8] = []) { self.preamble = preamble }
@@ -76,13 +76,13 @@ package struct ModelFold: CommitParticipant {
     }
 
     package mutating func setSavepoint() {
-        markedCount = commits.count
+        savepointCount = commits.count
         open = nil
     }
 
     package mutating func rollBack() {
         abandonCount += 1
-        commits.removeLast(commits.count - markedCount)
+        commits.removeLast(commits.count - savepointCount)
         open = nil
     }
 }
@@ -95,18 +95,18 @@ extension ModelFold {
         switch commit.course {
         case .refused: break
         case .short:
-            let piece = buffer(of: commit, 0..<commit.lengths.count)
-            try stage.append(piece, isLast: true, time: time)
+            let part = buffer(of: commit, 0..<commit.lengths.count)
+            try stage.append(part, isLast: true, time: time)
         case .long(let count):
             for start in stride(from: 0, to: commit.lengths.count, by: count) {
                 let end = min(start + count, commit.lengths.count)
-                let piece = buffer(of: commit, start..<end)
-                try stage.append(piece, isLast: end == commit.lengths.count, time: time)
+                let part = buffer(of: commit, start..<end)
+                try stage.append(part, isLast: end == commit.lengths.count, time: time)
             }
         case .abandoned(let count):
             for place in 0..<min(count, commit.lengths.count) {
-                let piece = buffer(of: commit, place..<place + 1)
-                try stage.append(piece, isLast: false, time: time)
+                let part = buffer(of: commit, place..<place + 1)
+                try stage.append(part, isLast: false, time: time)
             }
             try stage.abandon()
         }

@@ -2,7 +2,7 @@
 extension ModelGenerator {
     /// The fields, each of which always holds one kind of value.
     static let keys = [
-        "number", "real", "text", "bytes", "date", "numbers", "see", "owner", "owners", "must",
+        "number", "real", "text", "bytes", "date", "numbers", "see", "cascade", "cascades", "must",
     ]
 
     mutating func batch(
@@ -80,7 +80,7 @@ extension ModelGenerator {
             copy.edit(key, isRemoved ? nil : value(of: key, copy.id.zone))
         }
         if random.oneIn(character.references) {
-            let key = pick(["see", "owner", "owner", "owners", "must"])
+            let key = pick(["see", "cascade", "cascade", "cascades", "must"])
             let isRemoved = copy.revision != nil && random.oneIn(3)
             copy.edit(key, isRemoved ? nil : value(of: key, copy.id.zone))
         }
@@ -113,7 +113,7 @@ extension ModelGenerator {
         case "date": return .date(Int64(random.below(2_000_000_000)) * 1000 + Int64(below(1000)))
         case "numbers": return .list((0..<random.below(4)).map { .number(Int64($0)) })
         case "see": return .reference(reference(zone, .none))
-        case "owner": return .reference(reference(zone, .deleteSelf))
+        case "cascade": return .reference(reference(zone, .deleteSelf))
         case "must": return .reference(reference(zone, .validate))
         default:
             let actions: [ModelReference.Action] = [.deleteSelf, .deleteSelf, .none]

@@ -120,7 +120,7 @@ extension DiskFile {
         pending = PendingChanges()
     }
 
-    /// The kernel could not write and marks the pages clean all the same.
+    /// The kernel could not write and takes the pages for clean all the same.
     ///
     /// - Parameter evicting: Whether reads return the old content from now on.
     mutating func failSynchronization(evicting: Bool) {

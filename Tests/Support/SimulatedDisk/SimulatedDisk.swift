@@ -5,7 +5,7 @@ import Synchronization
 /// Code under test gets a ``process()``. Whatever it wrote since the last synchronisation may be on
 /// the medium or not, sector by sector, length by length and name by name; ``crash(seed:)``
 /// decides. The same seeds and the same calls give the same result. Paths begin at the root, which
-/// is also the working directory; there are no links, owners, modes or times.
+/// is also the working directory; there are no links, user IDs, modes or times.
 package final class SimulatedDisk: Sendable {
     let machine: Mutex<DiskMachine>
 

@@ -84,10 +84,10 @@ package struct SimulatedProcess: FileSystem {
     }
 
     package func write(
-        _ file: FileDescriptor, _ pieces: ArraySlice<ArraySlice<UInt8>>, at offset: Int,
+        _ file: FileDescriptor, _ slices: ArraySlice<ArraySlice<UInt8>>, at offset: Int,
         _ mode: WriteMode
     ) throws(SystemError) -> Int {
-        try write(file, Array(pieces.joined()).span, at: offset, mode)
+        try write(file, Array(slices.joined()).span, at: offset, mode)
     }
 
     package func startWriting(

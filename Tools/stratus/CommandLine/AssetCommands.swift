@@ -4,8 +4,8 @@ extension Command {
         "export", "write an imported directory back, byte for byte",
         details: """
             Writes the folders, files and links that 'import' brought into a zone to DIR, which \
-            must not exist, with their modes and dates; DIR itself stays private. Owners, \
-            extended attributes and hard links are not stored.
+            must not exist, with their modes and dates; DIR itself stays private. User \
+            and group IDs, extended attributes and hard links are not stored.
 
             What cannot be written is skipped, counted and named; the exit code is then 3. A file \
             of which the store has damaged bytes is left out and named with the place of the \
@@ -33,7 +33,7 @@ extension Command {
         "asset", "write an asset of a record to a file or to standard output",
         details: """
             Writes the asset in the field FIELD of a record, or a part of it, to FILE, which must \
-            not exist, and is there whole or not at all; only its owner can read it. Without FILE \
+            not exist, and is there whole or not at all; its mode is 0600. Without FILE \
             it goes to standard output, or to where --output says; on a terminal only where FILE \
             or --output is '-'.
             """,

@@ -165,7 +165,7 @@ extension Output {
             say(JSONWriter.line(type: "warning", object))
         } else {
             let place = file.map { Self.escaped($0) + ": " } ?? ""
-            say(marked("stratus:", .yellow) + " \(place)\(Self.escaped(message))")
+            say(styledMessage("stratus:", .yellow) + " \(place)\(Self.escaped(message))")
         }
     }
 
@@ -178,9 +178,9 @@ extension Output {
             return
         }
         let text = Self.escaped(error.message + error.place)
-        say(marked("stratus:", .red) + " " + text)
+        say(styledMessage("stratus:", .red) + " " + text)
         if let hint = error.hint, !settings.isQuiet {
-            say(marked("hint:", .dim) + " " + Self.escaped(hint))
+            say(styledMessage("hint:", .dim) + " " + Self.escaped(hint))
         }
     }
 
@@ -192,7 +192,7 @@ extension Output {
         }
     }
 
-    private func marked(_ text: String, _ style: Style) -> String {
+    private func styledMessage(_ text: String, _ style: Style) -> String {
         let styled = settings.messagesAreOnTerminal && settings.isStyled
         return Self.styled(text, styled ? style : .plain)
     }

@@ -11,10 +11,10 @@ extension Asset {
     ) async throws {
         let failure = Mutex<SystemError?>(nil)
         do throws(StoreError) {
-            try await copy(range) { pieces, position throws(StoreError) in
+            try await copy(range) { slices, position throws(StoreError) in
                 if Terminal.requestedStop != nil { throw StoreError(.operationCancelled, "") }
                 do throws(SystemError) {
-                    try take(pieces, position)
+                    try take(slices, position)
                 } catch {
                     failure.withLock { $0 = $0 ?? error }
                     throw StoreError(.internalError, "")

@@ -23,7 +23,7 @@ enum Assets {
         let length = min(Int(clamping: invocation.number("length") ?? .max), size - start)
         let range = start..<start + length
         guard let path else {
-            for try await piece in try asset.chunks(in: range) { try output.bytes(Array(piece)) }
+            for try await chunk in try asset.chunks(in: range) { try output.bytes(Array(chunk)) }
             return .ok
         }
         Terminal.catchStopSignals()
@@ -65,10 +65,10 @@ enum Assets {
         defer { state.withLock { $0.progress.finish(at: Clock.monotonicNanoseconds) } }
         do {
             let file = try container.makeFile(path, length: range.count)
-            try await asset.copy(stopping: range) { pieces, position throws(SystemError) in
-                try file.write(pieces, at: position)
+            try await asset.copy(stopping: range) { slices, position throws(SystemError) in
+                try file.write(slices, at: position)
                 state.withLock { state in
-                    state.written += pieces.reduce(0) { $0 + $1.count }
+                    state.written += slices.reduce(0) { $0 + $1.count }
                     state.progress.update(
                         UInt64(state.written), at: Clock.monotonicNanoseconds)
                 }

@@ -89,8 +89,8 @@ extension ExportEntry {
             try file.write([Array(contents)[...]], at: 0)
         } else if let asset {
             do {
-                try await asset.copy(stopping: 0..<size) { pieces, position throws(SystemError) in
-                    try file.write(pieces, at: position)
+                try await asset.copy(stopping: 0..<size) { slices, position throws(SystemError) in
+                    try file.write(slices, at: position)
                 }
             } catch is CancellationError {
                 return .stopped

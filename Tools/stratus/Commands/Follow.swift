@@ -371,10 +371,10 @@ extension Record {
         return needed
     }
 
-    /// All values of another record, with their marks.
+    /// All values of another record, with their encryption flags.
     fileprivate mutating func take(from other: Record) {
         for key in other.allKeys { self[key] = other[key] }
-        let marked = other.encryptedValues
-        for key in marked.allKeys { encryptedValues[key] = marked[key] }
+        let encrypted = other.encryptedValues
+        for key in encrypted.allKeys { encryptedValues[key] = encrypted[key] }
     }
 }

@@ -49,10 +49,10 @@ extension Importer {
         let file = try folder.file(entry)
         var contents: [UInt8] = []
         while contents.count <= Self.inlineLimit {
-            let piece = try file.read(
+            let bytes = try file.read(
                 at: contents.count, upTo: Self.inlineLimit + 1 - contents.count)
-            if piece.isEmpty { break }
-            contents += piece
+            if bytes.isEmpty { break }
+            contents += bytes
         }
         // What is stored is the file that was looked at, whatever came in its place since.
         guard file.isMeant, contents.count <= Self.inlineLimit, file.isUnchanged() else {

@@ -3,12 +3,12 @@ struct Measurement: Codable, Sendable {
     var workload: String
     var engine: String
     var turn = 0
-    /// Operations, and in how many durable commits they were made.
+    /// Items, and in how many durable commits they were made.
     var count = 0
     var commits = 0
     var seconds = 0.0
     var cpuSeconds = 0.0
-    /// Of operations or of commits, in microseconds.
+    /// Of items or of commits, in microseconds.
     var p50: Double?
     var p99: Double?
     var allocations: UInt64 = 0
@@ -35,10 +35,10 @@ struct Measurement: Codable, Sendable {
     static let bytesPerRecord = 353
 
     var rate: Double { seconds > 0 ? Double(count) / seconds : 0 }
-    /// Microseconds of an operation, with what its caller does after the call, such as freeing the
+    /// Microseconds of an item, with what its caller does after the call, such as freeing the
     /// result; nil for a single one.
     var mean: Double? { count > 1 && seconds > 0 ? seconds / Double(count) * 1e6 : nil }
-    func perOperation(_ value: Double) -> Double { count > 0 ? value / Double(count) : 0 }
+    func perItem(_ value: Double) -> Double { count > 0 ? value / Double(count) : 0 }
     func perCommit(_ value: Double) -> Double? { commits > 0 ? value / Double(commits) : nil }
 
     var writeAmplification: Double? {
@@ -53,7 +53,7 @@ struct Measurement: Codable, Sendable {
     }
 }
 
-/// Durations of operations in microseconds.
+/// Durations of items in microseconds.
 struct Latencies: Sendable {
     private var values: [Float] = []
 

@@ -23,11 +23,11 @@ func kernelText(_ path: String) -> String {
     guard let file = fopen(path, "r") else { return "" }
     defer { fclose(file) }
     var bytes: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 65536)
+    var buffer = [UInt8](repeating: 0, count: 65536)
     while true {
-        let count = fread(&piece, 1, piece.count, file)
+        let count = fread(&buffer, 1, buffer.count, file)
         if count == 0 { return String(decoding: bytes, as: UTF8.self) }
-        bytes += piece[..<count]
+        bytes += buffer[..<count]
     }
 }
 

@@ -5,7 +5,7 @@ enum Explanations {
         of the repeats, the spread is the least and the most against the median. "Of the best rival"
         is how many times as good as the best rival of the same session, so more is better in every
         table. p50 and p99 are of a call (a save, a commit, a read). CPU and allocations are per
-        operation, of the timed calls alone, syncs (calls) and flushes (of the device's cache; every writer on the machine
+        item, of the timed calls alone, syncs (calls) and flushes (of the device's cache; every writer on the machine
         counts) per commit. Peak MB is what the process took beyond the records its callers held.
         Space is bytes on disk, write amplification bytes to the device, both by records x 353 B.
         Stratus does not compact yet: its space in W4 and W8 is that of all versions.

@@ -65,9 +65,9 @@ struct Comparison {
 
     private var explanation: String {
         """
-        Scale \(scale), \(repeats) repeats in turns. CPU is user and system time in µs per operation; it
+        Scale \(scale), \(repeats) repeats in turns. CPU is user and system time in µs per item; it
         decides. Ratios are \(now.name) to \(before.name): the median of the repeats, the least and the
-        most. Of CPU less is better, of the rate (operations a second by the clock) more.
+        most. Of CPU less is better, of the rate (items a second by the clock) more.
         """
     }
 
@@ -107,11 +107,11 @@ struct Comparison {
 // The table.
 extension Comparison {
     private static func cpu(_ run: Measurement) -> Double {
-        run.perOperation(run.cpuSeconds * 1e6)
+        run.perItem(run.cpuSeconds * 1e6)
     }
 
     private static func allocations(_ run: Measurement) -> Double {
-        run.perOperation(Double(run.allocations))
+        run.perItem(Double(run.allocations))
     }
 
     private var heads: [String] {

@@ -3,7 +3,7 @@ import Glibc
 /// What the disk allows: pwrite and fdatasync of the same bytes, into blocks that were written
 /// before, that are filled with zeros some way ahead, or that are only reserved.
 enum Raw {
-    private static let piece = [UInt8](repeating: 0x5a, count: 1 << 20)
+    private static let buffer = [UInt8](repeating: 0x5a, count: 1 << 20)
     private static let zeros = [UInt8](repeating: 0, count: 1 << 20)
 
     static func run(_ setting: Setting) async throws -> Measurement {
@@ -16,12 +16,12 @@ enum Raw {
     private static func prepare(_ file: Int32, _ span: Int, _ workload: Workload) throws {
         switch workload {
         case .rawFilled, .rawReserved:
-            guard posix_fallocate(file, 0, span + piece.count) == 0 else {
+            guard posix_fallocate(file, 0, span + buffer.count) == 0 else {
                 throw BenchmarkError("cannot reserve \(span) bytes")
             }
         default:
-            for start in stride(from: 0, to: span + piece.count, by: piece.count) {
-                pwrite(file, piece, piece.count, start)
+            for start in stride(from: 0, to: span + buffer.count, by: buffer.count) {
+                pwrite(file, buffer, buffer.count, start)
             }
         }
         fsync(file)

@@ -20,9 +20,9 @@ enum EngineName: String, Codable, CaseIterable, Sendable {
 
 /// What is compared.
 enum Metric {
-    /// Operations a second; more is better.
+    /// Items a second; more is better.
     case rate
-    /// The median of an operation in microseconds; less is better.
+    /// The median of an item in microseconds; less is better.
     case latency
     /// Memory of the process at the end; less is better.
     case memory

@@ -93,9 +93,9 @@ struct Workloads<E: Engine> {
     /// Makes the shared store, once.
     func prepare(_ records: Int) async throws -> Measurement {
         let path = setting.base(records: records)
-        let marker = path + ".complete"
+        let completionFile = path + ".complete"
         var result = measurement()
-        if access(marker, F_OK) == 0 { return result }
+        if access(completionFile, F_OK) == 0 { return result }
         Disk.remove(path)
         try Disk.make(path)
         let engine = try await E(at: path, .batches)
@@ -110,8 +110,8 @@ struct Workloads<E: Engine> {
         }
         try await check(engine, 0..<records)
         try await engine.close()
-        guard FileManager.default.createFile(atPath: marker, contents: nil) else {
-            throw BenchmarkError("cannot write \(marker)")
+        guard FileManager.default.createFile(atPath: completionFile, contents: nil) else {
+            throw BenchmarkError("cannot write \(completionFile)")
         }
         result.count = records
         probe.finish(&result)

@@ -9,7 +9,7 @@ final class LMDBEnvironment: @unchecked Sendable {
     private var handle: OpaquePointer?
     private(set) var records: MDB_dbi = 0
     private(set) var feed: MDB_dbi = 0
-    /// Counts the owner and each reader: LMDB must not be closed under a transaction.
+    /// Counts the engine and each reader: LMDB must not be closed under a transaction.
     private let users = Mutex(1)
 
     init(at path: String, _ purpose: Purpose) throws {

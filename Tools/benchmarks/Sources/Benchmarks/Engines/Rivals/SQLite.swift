@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// A connection to SQLite and its prepared statements.
 ///
-/// Safe: one thread at a time uses a connection; its owner sees to that.
+/// Safe: one thread at a time uses a connection; the engine sees to that.
 final class SQLiteConnection: @unchecked Sendable {
     private var handle: OpaquePointer?
 

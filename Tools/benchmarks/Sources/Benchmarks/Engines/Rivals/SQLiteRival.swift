@@ -46,7 +46,7 @@ final class SQLiteRival<Layout: SQLiteLayout>: Rival {
             CREATE INDEX IF NOT EXISTS feed ON records (zone, seq);
             """)
         let names = columns.map(\.name)
-        let marks = Array(repeating: "?", count: names.count + 3).joined(separator: ", ")
+        let placeholders = Array(repeating: "?", count: names.count + 3).joined(separator: ", ")
         let updates = (["seq"] + names).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
         return Writer(
             connection: connection, begin: try connection.prepare("BEGIN IMMEDIATE"),
@@ -55,7 +55,7 @@ final class SQLiteRival<Layout: SQLiteLayout>: Rival {
             upsert: try connection.prepare(
                 """
                 INSERT INTO records (zone, name, seq, \(names.joined(separator: ", ")))
-                VALUES (\(marks)) ON CONFLICT (zone, name) DO UPDATE SET \(updates)
+                VALUES (\(placeholders)) ON CONFLICT (zone, name) DO UPDATE SET \(updates)
                 """),
             current: try connection.prepare("SELECT seq FROM records WHERE zone = ? AND name = ?"),
             last: try connection.prepare("SELECT max(seq) FROM records WHERE zone = ?"))

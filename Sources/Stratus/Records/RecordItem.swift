@@ -1,7 +1,7 @@
 internal import StratusJournal
 
-/// One change of a batch that says for itself what it may overwrite.
-package enum RecordOperation: Sendable {
+/// A save or a deletion of one record in a call, with what it may overwrite.
+package enum RecordItem: Sendable {
     case save(Record, SaveRule)
     /// With a tag only the record as it was then, which must be there; without one whatever is.
     case delete(Record.ID, recordChangeTag: String? = nil)

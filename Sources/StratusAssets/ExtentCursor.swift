@@ -1,6 +1,6 @@
-/// A way through the pieces of an asset, or of a part of it, in order. A value: what it holds is a
+/// A way through the extents of an asset, or of a part of it, in order. A value: what it holds is a
 /// list for each depth.
-package struct PieceCursor: Sendable {
+package struct ExtentCursor: Sendable {
     /// A chunk on the way.
     package struct Step: Sendable {
         package var address: ChunkAddress
@@ -13,12 +13,12 @@ package struct PieceCursor: Sendable {
 
         fileprivate var list: AssetContent.List {
             AssetContent.List(
-                piece: AssetContent.Piece(address: address, length: length), depth: depth)
+                extent: AssetContent.Extent(address: address, length: length), depth: depth)
         }
     }
 
     private struct Level {
-        var pieces: [AssetContent.Piece]
+        var extents: [AssetContent.Extent]
         var next = 0
         var depth: Int
     }
@@ -31,7 +31,7 @@ package struct PieceCursor: Sendable {
     /// Through the bytes `range` of the asset, which must be inside it.
     package init(_ content: AssetContent, _ range: Range<Int>? = nil) {
         let range = range ?? 0..<content.length
-        levels = [Level(pieces: content.pieces, depth: content.depth)]
+        levels = [Level(extents: content.extents, depth: content.depth)]
         skipped = range.lowerBound
         rest = range.count
     }
@@ -40,26 +40,27 @@ package struct PieceCursor: Sendable {
     /// to follow.
     package mutating func next() -> Step? {
         while rest > 0, let level = levels.last {
-            guard level.next < level.pieces.count else {
+            guard level.next < level.extents.count else {
                 levels.removeLast()
                 continue
             }
-            let piece = level.pieces[level.next]
+            let extent = level.extents[level.next]
             levels[levels.count - 1].next += 1
-            if skipped >= piece.length {
-                skipped -= piece.length
+            if skipped >= extent.length {
+                skipped -= extent.length
                 continue
             }
             guard level.depth == 0 else {
                 return Step(
-                    address: piece.address, range: 0..<0, isList: true, length: piece.length,
+                    address: extent.address, range: 0..<0, isList: true, length: extent.length,
                     depth: level.depth - 1)
             }
-            let range = skipped..<min(piece.length, skipped + rest)
+            let range = skipped..<min(extent.length, skipped + rest)
             skipped = 0
             rest -= range.count
             return Step(
-                address: piece.address, range: range, isList: false, length: piece.length, depth: 0)
+                address: extent.address, range: range, isList: false, length: extent.length,
+                depth: 0)
         }
         return nil
     }
@@ -67,7 +68,7 @@ package struct PieceCursor: Sendable {
     /// The same, but for lists that are among `lists`, which are passed over with all that is in
     /// them; the others are added.
     ///
-    /// Lists may name each other so often that a tiny asset has more pieces than can ever be
+    /// Lists may name each other so often that a tiny asset has more extents than can ever be
     /// visited. Finding which chunks it consists of takes each list only once.
     package mutating func next(once lists: inout Set<AssetContent.List>) -> Step? {
         while let step = next() {
@@ -78,13 +79,13 @@ package struct PieceCursor: Sendable {
 
     /// Goes on inside a list, whose bytes were read; false where they are none of that length.
     package mutating func enter(_ list: Step, _ bytes: Span<UInt8>) -> Bool {
-        guard let pieces = list.list.pieces(bytes) else { return false }
-        levels.append(Level(pieces: pieces, depth: list.depth))
+        guard let extents = list.list.extents(bytes) else { return false }
+        levels.append(Level(extents: extents, depth: list.depth))
         return true
     }
 }
 
-extension PieceCursor.Step {
+extension ExtentCursor.Step {
     /// Whether a chunk of that many bytes is what the asset says.
     package func fits(_ count: Int) -> Bool { isList || count == length }
 }

@@ -1,24 +1,24 @@
 package import FoundationEssentials
 internal import StratusBytes
 
-// Operations that say for themselves what they may overwrite.
+// Calls of items that say each what they may overwrite.
 
 extension Database {
-    /// Does what each operation says; what lies in one zone is one commit. The results are in the
-    /// order of the operations: the record as it is now, nil where it is gone, or why nothing was
+    /// Does what each item says; what lies in one zone is one commit. The results are in the
+    /// order of the items: the record as it is now, nil where it is gone, or why nothing was
     /// done. `policy` is that of the whole call, where it has one.
     ///
     /// - Throws: ``StoreError`` with `notAuthenticated`, `limitExceeded`, or `invalidArguments`
     ///   where a record is named twice or another call had that operationID.
     package nonisolated(nonsending) func modifyRecords(
-        _ operations: [RecordOperation], _ policy: SavePolicy = .ifServerRecordUnchanged,
+        _ items: [RecordItem], _ policy: SavePolicy = .ifServerRecordUnchanged,
         atomically: Bool, operationID: String? = nil, clientChangeTokenData: Data? = nil,
         progress: UploadProgress? = nil
     ) async throws(StoreError) -> [Result<Record?, StoreError>] {
         let options = RecordCall.Options(
             policy: policy, isAtomic: atomically, operationID: operationID,
             clientChangeTokenData: clientChangeTokenData)
-        return try await run(RecordCall(operations, options, of: self), progress)
+        return try await run(RecordCall(items, options, of: self), progress)
     }
 
     /// Takes the steps of a call, as a task.
@@ -30,8 +30,8 @@ extension Database {
         defer { call.end(outcomes) }
         while true {
             switch try call.step() {
-            case .find(let operations): call.found(try await findingHeldAssets(operations))
-            case .upload(let operations): call.take(try await upload(operations, progress))
+            case .find(let items): call.found(try await findingHeldAssets(items))
+            case .upload(let items): call.take(try await upload(items, progress))
             case .commit(let batch):
                 do throws(StoreError) {
                     call.take(try await commit(batch))
@@ -52,8 +52,8 @@ extension Database {
         defer { call.end(outcomes) }
         while true {
             switch try call.step() {
-            case .find(let operations): call.found(try findingHeldAssetsAndWait(operations))
-            case .upload(let operations): call.take(try uploadAndWait(operations))
+            case .find(let items): call.found(try findingHeldAssetsAndWait(items))
+            case .upload(let items): call.take(try uploadAndWait(items))
             case .commit(let batch):
                 do throws(StoreError) {
                     call.take(try commitAndWait(batch))
@@ -95,7 +95,7 @@ extension Database {
     }
 }
 
-/// The operations of a call by the zones that they concern, and what became of them.
+/// The items of a call by the zones that they concern, and what became of them.
 struct CallByZone {
     struct Zone {
         let id: RecordZone.ID
@@ -109,32 +109,32 @@ struct CallByZone {
     private(set) var results: [Result<Record?, StoreError>]
 
     /// Fails where a record is named twice.
-    init(_ operations: [RecordOperation], of database: Database) throws(StoreError) {
-        results = Array(repeating: .success(nil), count: operations.count)
-        guard let first = operations.first?.recordID.zoneID else { return }
-        if operations.allSatisfy({ $0.recordID.zoneID == first }) {
-            zones = [Zone(id: first, items: operations)]
+    init(_ items: [RecordItem], of database: Database) throws(StoreError) {
+        results = Array(repeating: .success(nil), count: items.count)
+        guard let first = items.first?.recordID.zoneID else { return }
+        if items.allSatisfy({ $0.recordID.zoneID == first }) {
+            zones = [Zone(id: first, items: items)]
         } else {
             var numbers: [RecordZone.ID: Int] = [:]
-            for (place, operation) in operations.enumerated() {
-                let id = database.ownZone(operation.recordID.zoneID)
+            for (place, item) in items.enumerated() {
+                let id = database.ownZone(item.recordID.zoneID)
                 let number = numbers[id] ?? zones.count
                 if number == zones.count {
                     numbers[id] = number
                     zones.append(Zone(id: id, items: []))
                 }
-                zones[number].items.append(operation)
+                zones[number].items.append(item)
                 zones[number].places.append(place)
             }
         }
         for zone in zones { try Self.checkThatNoneIsTwice(zone.items) }
     }
 
-    /// The same operations, with assets that were stored since.
-    mutating func replace(with operations: [RecordOperation]) {
+    /// The same items, with assets that were stored since.
+    mutating func replace(with items: [RecordItem]) {
         for index in zones.indices {
             let places = zones[index].places
-            zones[index].items = places.isEmpty ? operations : places.map { operations[$0] }
+            zones[index].items = places.isEmpty ? items : places.map { items[$0] }
         }
     }
 

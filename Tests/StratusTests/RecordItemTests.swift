@@ -1,8 +1,8 @@
 import Stratus
 import Testing
 
-/// Operations that say for themselves what they may overwrite, several kinds in one batch.
-@Suite struct RecordOperationTests {
+/// Items that say for themselves what they may overwrite, several kinds in one batch.
+@Suite struct RecordItemTests {
     /// A record of which only its tag is known.
     private func bare(
         _ name: String, _ tag: String?, _ fields: [String: RecordValue] = [:],
@@ -15,9 +15,9 @@ import Testing
     }
 
     private func outcome(
-        _ operation: RecordOperation, in database: Database
+        _ item: RecordItem, in database: Database
     ) async throws -> Result<Record?, StoreError> {
-        try #require(try await database.modifyRecords([operation], atomically: false).first)
+        try #require(try await database.modifyRecords([item], atomically: false).first)
     }
 
     @Test func `a tag alone is enough to save, and what is not sent stays`() async throws {
@@ -104,7 +104,7 @@ import Testing
         let first = try await database.save(note("a", ["x": 1]))
         let second = try await database.save(bare("a", first.recordChangeTag, ["x": 2]))
         let delete = { (record: Record) in
-            RecordOperation.delete(record.recordID, recordChangeTag: record.recordChangeTag)
+            RecordItem.delete(record.recordID, recordChangeTag: record.recordChangeTag)
         }
         guard case .failure(let error) = try await outcome(delete(first), in: database) else {
             Issue.record("an older version was deleted")
@@ -117,7 +117,7 @@ import Testing
         #expect(try await outcome(.delete(noteID("a")), in: database).code == nil)
     }
 
-    @Test func `operations of every kind make one commit, answered in their order`()
+    @Test func `items of every kind make one commit, answered in their order`()
         async throws
     {
         let (_, database) = try await makeDatabase()
@@ -140,7 +140,7 @@ import Testing
         #expect(page.modifiedNames == ["forced", "kept", "new"] && page.deletedNames == ["gone"])
     }
 
-    @Test func `operations in several zones are answered in their order`() async throws {
+    @Test func `items in several zones are answered in their order`() async throws {
         let (_, database) = try await makeDatabase()
         let other = RecordZone.ID(zoneName: "other")
         try await database.save(RecordZone(zoneID: other))

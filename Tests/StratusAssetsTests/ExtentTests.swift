@@ -4,7 +4,7 @@ import StratusFiles
 import Support
 import Testing
 
-@Suite struct PieceTests {
+@Suite struct ExtentTests {
     /// As many chunks as it takes: of sixteen kibibytes each, where the bytes are all the same but
     /// for a few, there are lists of lists.
     private static func long(_ seed: UInt64) -> [UInt8] {
@@ -18,15 +18,15 @@ import Testing
         return bytes
     }
 
-    @Test func `of a long asset the list of pieces lies in chunks, and any range is found`() throws
+    @Test func `of a long asset the list of extents lies in chunks, and any range is found`() throws
     {
         let store = try ChunkStoreTests.makeStore()
         let bytes = Self.long(1)
         let ingested = try ChunkStoreTests.ingest(bytes, into: store, step: 1 << 20)
         try store.sync()
         #expect(ingested.content.depth == 1)
-        #expect(ingested.content.pieces.count < 20)
-        #expect(ingested.content.pieces.reduce(0) { $0 + $1.length } == bytes.count)
+        #expect(ingested.content.extents.count < 20)
+        #expect(ingested.content.extents.reduce(0) { $0 + $1.length } == bytes.count)
         #expect(try ChunkStoreTests.content(of: ingested, from: store) == bytes)
         var generator = SeededGenerator(seed: 2)
         for _ in 0..<20 {
@@ -45,7 +45,7 @@ import Testing
         bytes.insert(contentsOf: [1, 2, 3], at: 40 << 20)
         let second = try ChunkStoreTests.ingest(
             bytes, into: store, known: first.added, step: 1 << 20)
-        #expect(Set(second.content.pieces).subtracting(first.content.pieces).count <= 2)
+        #expect(Set(second.content.extents).subtracting(first.content.extents).count <= 2)
         #expect(second.added.count * 20 < Self.long(3).count >> 16)
     }
 
@@ -61,14 +61,14 @@ import Testing
         #expect(writer.count == content.encodedLength)
         var cursor = ByteCursor()
         let read = try AssetContent(writer.bytes.span, &cursor)
-        #expect(read == content && read.pieces == content.pieces && read.depth == content.depth)
+        #expect(read == content && read.extents == content.extents && read.depth == content.depth)
         #expect(cursor.position == writer.count)
         func isRead(_ bytes: [UInt8]) -> Bool {
             var cursor = ByteCursor()
             return (try? AssetContent(bytes.span, &cursor)) != nil
         }
         for count in 0..<writer.count { #expect(!isRead(Array(writer.bytes[..<count]))) }
-        // One byte less of the whole than the pieces have.
+        // One byte less of the whole than the extents have.
         var other = ByteWriter()
         other.varint(content.length - 1)
         other.append(contentsOf: writer.bytes.dropFirst(3))
@@ -78,7 +78,7 @@ import Testing
     @Test func `a list that says another length than the asset's is refused`() throws {
         let store = try ChunkStoreTests.makeStore()
         let ingested = try ChunkStoreTests.ingest(Self.long(5), into: store, step: 1 << 20)
-        var cursor = PieceCursor(ingested.content)
+        var cursor = ExtentCursor(ingested.content)
         let next = cursor.next()
         let step = try #require(next)
         #expect(step.isList)
@@ -122,20 +122,20 @@ import Testing
         let content = try AssetContent(writer.bytes.span, &cursor)
         var met: Set<AssetContent.List> = []
         var (listCount, chunkCount) = (0, 0)
-        var pieces = PieceCursor(content)
-        while let step = pieces.next(once: &met) {
+        var extents = ExtentCursor(content)
+        while let step = extents.next(once: &met) {
             guard step.isList else {
                 chunkCount += 1
                 continue
             }
             listCount += 1
             let list = try #require(lists[step.address])
-            let isEntered = pieces.enter(step, list.span)
+            let isEntered = extents.enter(step, list.span)
             #expect(isEntered)
         }
         #expect(listCount == 6 && chunkCount == 400)
         // Who has them too adds nothing.
-        var again = PieceCursor(content)
+        var again = ExtentCursor(content)
         let step = again.next(once: &met)
         #expect(step == nil)
     }
