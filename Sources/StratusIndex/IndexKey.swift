@@ -10,6 +10,13 @@ package struct IndexKey: Sendable {
 
     package static let limit = 47
 
+    /// All keys: the bound behind them is none.
+    package static var all: Range<IndexKey> {
+        var end = IndexKey()
+        for place in 0..<6 { end.words[place] = ~0 }
+        return IndexKey()..<end
+    }
+
     package init() {}
 
     /// A partition, a keyspace, and sixteen bytes: the key that is asked for most.
@@ -121,7 +128,7 @@ extension IndexKey {
     var partition: UInt32 { UInt32(words[0] >> 32) }
 
     /// The fifth byte: which map the key is of. 0 where there is none.
-    var keyspace: UInt8 { UInt8(truncatingIfNeeded: words[0] >> 24) }
+    package var keyspace: UInt8 { UInt8(truncatingIfNeeded: words[0] >> 24) }
 
     var isPartition: Bool { count == 4 }
 }

@@ -2,8 +2,7 @@ internal import StratusAssets
 internal import StratusFiles
 internal import StratusJournal
 
-/// Reads every chunk that the journal knows, and every asset that a record names; and compares what
-/// the index says of both with the journal.
+/// Reads every chunk that the journal knows, and every asset that a record names.
 struct AssetVerification {
     private(set) var findings: [StoreError.Place] = []
     private(set) var chunkCount = 0
@@ -16,40 +15,16 @@ struct AssetVerification {
 
     private static let batchLimit = 4096
 
-    /// - Parameters:
-    ///   - reclaimedChunks: how many chunks the journal says were taken back.
-    ///   - resuming: whether the index that the manifest names is whole; else it is made anew, for
-    ///     this alone, as it is where it says something else than the journal.
-    init(
-        _ storage: any Storage, _ manifest: Manifest, reclaimedChunks: Int, resuming: Bool
-    ) throws {
-        var (follower, assets) = try Self.follow(storage, resuming: resuming)
-        if resuming, follower.checkpoint != nil {
-            findings = try AssetMapVerification(
-                Self.reading(follower), named: manifest, reclaimedChunks: reclaimedChunks
-            ).findings
-            if !findings.isEmpty {
-                (follower, assets) = try Self.follow(storage, resuming: false)
-            }
-        }
-        self.follower = follower
-        self.assets = assets
+    /// The index is made of the journal alone, so that nothing of one on disk is believed.
+    init(_ foundation: StoreFoundation) throws {
+        precondition(foundation.rebuilds)
+        follower = try StoreFollower(foundation)
+        assets = foundation.assets
         try readChunks()
         try followAssets()
     }
 
-    private static func follow(
-        _ storage: any Storage, resuming: Bool
-    ) throws -> (StoreFollower, AssetStore) {
-        let foundation = StoreFoundation(
-            storage, memoryLimit: MemoryBudget.usual / 4, threads: IOThreads(count: 1),
-            resumes: resuming)
-        return (try StoreFollower(foundation), foundation.assets)
-    }
-
-    private static func reading(_ follower: StoreFollower) -> StoreReading {
-        StoreReading(follower.published.current, .blocking)
-    }
+    private var reading: StoreReading { StoreReading(follower.published.current, .blocking) }
 
     /// Each once, in the order in which they lie, a few thousand at a time.
     private mutating func readChunks() throws {
@@ -67,7 +42,7 @@ struct AssetVerification {
             batch.removeAll(keepingCapacity: true)
         }
         var (count, bytes) = (0, 0)
-        try Self.reading(follower).forEachChunk { address, place throws(StoreError) in
+        try reading.forEachChunk { address, place throws(StoreError) in
             batch.append((address, place))
             count += 1
             bytes += place.storedLength
@@ -91,7 +66,7 @@ struct AssetVerification {
 
     /// Says which records and fields are concerned.
     private mutating func followAssets() throws {
-        let reading = Self.reading(follower)
+        let reading = reading
         var walk = AssetWalk(assets, damaged)
         var findings: [StoreError.Place] = []
         try reading.forEachAsset { asset throws(StoreError) in
@@ -109,7 +84,7 @@ struct AssetVerification {
         }
         // What no record names is damaged all the same.
         findings += damaged.filter { !walk.met.contains($0.key) }.map(\.value)
-        self.findings += findings
+        self.findings = findings
     }
 }
 

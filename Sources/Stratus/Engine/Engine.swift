@@ -262,6 +262,12 @@ final class Engine: Sendable {
                     timeout = idle
                 } else if isIdle {
                     timeout = committer.idle(now: Clock.monotonicNanoseconds)
+                    // Before a wait without end it is asked again: the signal of a caller's turn
+                    // that ended since may be spent, and those that follow it give none.
+                    if queue.wasEntered() {
+                        assets.collectIfDue(self)
+                        timeout = idle
+                    }
                 }
                 isIdle = false
                 if queue.endTurn() { continue }

@@ -90,7 +90,7 @@ final class StoreFollower: Sendable {
     private static func begin(
         _ manifest: Manifest, _ pin: any StoragePin, _ foundation: StoreFoundation
     ) throws -> State {
-        let beginnings = try foundation.beginnings(of: manifest, spills: false)
+        let beginnings = try foundation.beginnings(of: manifest, spills: foundation.rebuilds)
         let reader = JournalReader(
             manifest, in: foundation.storage, cache: foundation.cache, fold: beginnings.empty,
             resuming: beginnings.resuming)

@@ -12,16 +12,19 @@ struct StoreFoundation: Sendable {
     /// For whatever waits for the disk.
     let threads: IOThreads
     let assets: AssetStore
-    /// Whether the index that a checkpoint names is believed.
-    private let resumes: Bool
     let registry: ProjectionRegistry
+    /// Whether the index is made of the journal alone, whatever a checkpoint names; then the
+    /// storage takes tables of a reader, too.
+    let rebuilds: Bool
+    /// What was made so.
+    private var rebuilt: (position: JournalPosition, fold: StoreFold)?
 
     init(
         _ storage: any Storage, _ registry: ProjectionRegistry = .store, memoryLimit: Int,
-        threads: IOThreads, resumes: Bool = true
+        threads: IOThreads, rebuilds: Bool = false
     ) {
         self.registry = registry
-        self.resumes = resumes
+        self.rebuilds = rebuilds
         Heap.prepare()
         self.storage = storage
         self.threads = threads
@@ -53,15 +56,43 @@ struct StoreFoundation: Sendable {
         let firstFree = (numbers.max() ?? 0) + 1
         let unused = (manifest.generation & (1 << 22 - 1)) << 16
         let empty = FoldState(tables, firstNumber: max(firstFree, unused), released)
+        let follow = rebuilds ? deletingReleased(then: follow) : follow
         func fold(_ state: FoldState) -> StoreFold {
             StoreFold(
                 state, registry, secret: manifest.secret, released,
                 spillLimit: spills ? budget.memtable : nil, follow: follow)
         }
         return Beginnings(empty: fold(empty)) { checkpoint in
+            if rebuilds {
+                return rebuilt?.position == checkpoint.position ? rebuilt?.fold : nil
+            }
             // Where files of the index were deleted, it is made anew.
-            guard resumes, checkpoint.files.allSatisfy(files.contains) else { return nil }
+            guard checkpoint.files.allSatisfy(files.contains) else { return nil }
             return FoldState(checkpoint, tables, firstNumber: firstFree, released).map(fold)
+        }
+    }
+
+    /// Makes the state at the checkpoint of `manifest` of the journal alone; what is read later
+    /// begins with it. Nil where the checkpoint lies in no segment.
+    mutating func rebuild(
+        _ manifest: Manifest, follow: @escaping @Sendable (JournalOffset) -> Void
+    ) throws -> FoldState? {
+        guard let position = manifest.checkpoint?.position, let part = manifest.endingAtCheckpoint
+        else { return nil }
+        let beginnings = try beginnings(of: manifest, spills: true, follow: follow)
+        var reader = JournalReader(part, in: storage, fold: beginnings.empty)
+        try reader.read(.toTheEnd)
+        rebuilt = (position, reader.fold)
+        return reader.fold.committed
+    }
+
+    /// Where no writer does it, tables go as soon as they are merged into others.
+    private func deletingReleased(
+        then follow: (@Sendable (JournalOffset) -> Void)?
+    ) -> @Sendable (JournalOffset) -> Void {
+        { [released, storage] offset in
+            for name in released.take() { _ = try? storage.delete(name) }
+            follow?(offset)
         }
     }
 

@@ -1,4 +1,4 @@
-internal import StratusAssets
+internal import FoundationEssentials
 package import StratusFiles
 internal import StratusIndex
 internal import StratusJournal
@@ -34,8 +34,19 @@ package struct StoreVerification: Sendable {
     package var chunkCount = 0
     package var chunkBytes = 0
 
+    /// What caches and memtables may take, in bytes. What of the index does not fit lies in a file
+    /// without a name.
+    package static let memoryLimit = 64 << 20
+
+    /// Where that file lies: TMPDIR or, where that is not set, `/var/tmp`, since `/tmp` is often
+    /// memory.
+    package static var scratchDirectory: String {
+        ProcessInfo.processInfo.environment["TMPDIR"] ?? "/var/tmp"
+    }
+
     /// Reads the store in the directory `path`, as far as its manifest can be read. `progress` is
-    /// told how many bytes of the journal were read, and of how many.
+    /// told how many bytes of the journal were read, and of how many; with a checkpoint the journal
+    /// is read twice.
     package nonisolated(nonsending) init(
         at path: String, progress: @escaping Container.ReadingProgress = { _, _ in }
     ) async throws(StoreError) {
@@ -44,15 +55,24 @@ package struct StoreVerification: Sendable {
         }
     }
 
-    /// Reads the store that a container has open, which goes on meanwhile.
+    /// Reads the store that a container has open, which goes on meanwhile, with a quarter of its
+    /// memory besides.
     package nonisolated(nonsending) init(of container: Container) async throws(StoreError) {
-        let storage = container.foundation.storage
-        self = try await container.threads.run { try StoreVerification(storage) }
+        let foundation = container.foundation
+        self = try await container.threads.run {
+            try StoreVerification(
+                foundation.storage, foundation.registry,
+                memoryLimit: foundation.budget.limit / 4)
+        }
     }
 
+    /// - Parameters:
+    ///   - scratch: a directory of the storage's file system, for temporary files.
+    ///   - memoryLimit: what caches and memtables may take, in bytes.
     package init(
         _ storage: any Storage, _ registry: ProjectionRegistry = .store,
-        progress: Container.ReadingProgress = { _, _ in }
+        scratch: String = scratchDirectory, memoryLimit: Int = memoryLimit,
+        progress: @escaping Container.ReadingProgress = { _, _ in }
     ) throws {
         guard let (manifest, pin) = try StoreFollower.pinNewest(in: storage) else {
             throw JournalError.noStore
@@ -60,15 +80,12 @@ package struct StoreVerification: Sendable {
         defer { withExtendedLifetime(pin) {} }
         var verifier = JournalVerifier(manifest, in: storage)
         let length = manifest.length
+        let total = manifest.checkpoint == nil ? length : 2 * length
         var hasAssets = false
-        var reclaimedChunks = 0
         var payloads = PayloadCheck(registry)
         try verifier.run { entry, isBehindDamage in
             hasAssets = hasAssets || entry.kind == .chunks
-            if entry.kind == .reclaimedChunks {
-                reclaimedChunks += entry.payloadRange.count / ChunkAddress.length
-            }
-            progress(entry.offset.bytes(since: .zero), length)
+            progress(entry.offset.bytes(since: .zero), total)
             return payloads.fault(of: entry, isBehindDamage: isBehindDamage)
         }
         // Whether anything is damaged only a version can tell that knows all of it.
@@ -86,14 +103,49 @@ package struct StoreVerification: Sendable {
         if let checkpoint = manifest.checkpoint {
             try verify(checkpoint, of: manifest, in: storage)
         }
-        // What the journal says of chunks can only be believed if it is whole itself.
-        let damage = findings.filter { $0.severity == .damage }
-        guard hasAssets, damage.allSatisfy({ Self.isOfIndex($0.place) }) else { return }
-        let assets = try AssetVerification(
-            storage, manifest, reclaimedChunks: reclaimedChunks, resuming: damage.isEmpty)
+        var foundation = StoreFoundation(
+            ScratchStorage(over: storage, in: scratch), registry, memoryLimit: memoryLimit,
+            threads: IOThreads(count: 1), rebuilds: true)
+        // What the journal says can only be believed if it is whole itself.
+        if findings.allSatisfy({ $0.severity != .damage }) {
+            try compareIndex(of: manifest, &foundation) { progress(length + $0, total) }
+        }
+        guard hasAssets,
+            findings.allSatisfy({ $0.severity != .damage || Self.isOfIndex($0.place) })
+        else { return }
+        let assets = try AssetVerification(foundation)
         findings += assets.findings.map { Finding(place: $0) }
         chunkCount = assets.chunkCount
         chunkBytes = assets.chunkBytes
+    }
+
+    /// Compares the index that the checkpoint names with one that is made of the journal.
+    private mutating func compareIndex(
+        of manifest: Manifest, _ foundation: inout StoreFoundation,
+        progress: @escaping @Sendable (Int) -> Void
+    ) throws {
+        guard let checkpoint = manifest.checkpoint,
+            let named = FoldState(
+                checkpoint, foundation.tables(of: manifest), foundation.released),
+            let rebuilt = try foundation.rebuild(
+                manifest, follow: { progress($0.bytes(since: .zero)) })
+        else { return }
+        let comparison: IndexComparison
+        do throws(IndexError) {
+            comparison = try IndexComparison(named, with: rebuilt)
+        } catch {
+            throw JournalError(error)
+        }
+        func note(_ word: String, at offset: JournalOffset?) {
+            let place = StoreError.Place(
+                file: manifest.fileName, byte: manifest.checkpointPlace, offset: offset?.rawValue,
+                kind: "checkpoint.\(word)")
+            findings.append(Finding(place: place))
+        }
+        if comparison.differsInState { note("state", at: nil) }
+        for (keyspace, offset) in comparison.keyspaces.sorted(by: { $0.key < $1.key }) {
+            note(foundation.registry.name(ofKeyspace: keyspace), at: offset)
+        }
     }
 
     /// Reads the tables of the index that a checkpoint names.

@@ -18,7 +18,7 @@ final class OpenFile: Sendable {
         }
     }
 
-    private init(name: String, _ open: OpenDescriptor) {
+    init(name: String, _ open: OpenDescriptor) {
         self.name = name
         self.open = open
     }

@@ -47,6 +47,22 @@ extension Manifest {
     func segment(holding offset: JournalOffset) -> Int? {
         segments.firstIndex { $0.firstGroup <= offset && offset <= $0.end }
     }
+
+    /// The same store as if it had been closed at its checkpoint; nil where it has none, or none
+    /// that lies in a listed segment.
+    package var endingAtCheckpoint: Manifest? {
+        guard let position = checkpoint?.position, let last = segment(holding: position.offset)
+        else { return nil }
+        var manifest = self
+        manifest.set(nil)
+        manifest.segments.removeSubrange((last + 1)...)
+        manifest.changeLast { segment in
+            segment.state = .closed
+            segment.end = position.offset
+            segment.chainAtEnd = position.chain
+        }
+        return manifest
+    }
 }
 
 extension Manifest.Checkpoint {

@@ -58,7 +58,9 @@ package struct JournalVerifier {
                 chain = nil
             }
         }
-        if let checkpoint = manifest.checkpoint, !hasReachedCheckpoint, findings.isEmpty {
+        if let checkpoint = manifest.checkpoint, !hasReachedCheckpoint,
+            findings.allSatisfy({ $0.severity != .damage })
+        {
             checkEnd(of: checkpoint)
         }
     }

@@ -14,7 +14,7 @@ struct SmallStore {
 
     static let directory = "store"
     /// The least there is: a memtable is written once it takes 128 KiB.
-    private static let memoryLimit = 1 << 20
+    static let memoryLimit = 1 << 20
 
     init(on disk: SimulatedDisk = SimulatedDisk(), seed: UInt64) {
         self.disk = disk
@@ -43,6 +43,15 @@ struct SmallStore {
         try Container(
             reading: LocalStorage(at: Self.directory, .reading, on: disk.process()),
             memoryLimit: Self.memoryLimit)
+    }
+
+    /// Everything, verified by a process of its own, whose temporary files lie in `scratch`.
+    func verification(
+        memoryLimit: Int = memoryLimit, scratch: String = directory
+    ) throws -> StoreVerification {
+        try StoreVerification(
+            LocalStorage(at: Self.directory, .reading, on: disk.process()), scratch: scratch,
+            memoryLimit: memoryLimit)
     }
 
     /// The same store on a disk of its own, whose processes were killed.

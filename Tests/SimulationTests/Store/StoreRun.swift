@@ -16,6 +16,7 @@ struct StoreRun {
         var openings = 0
         var snapshots = 0
         var comparisons = 0
+        var verifications = 0
 
         static func + (left: Tally, right: Tally) -> Tally {
             Tally(
@@ -26,7 +27,8 @@ struct StoreRun {
                 tablesMerged: left.tablesMerged + right.tablesMerged,
                 openings: left.openings + right.openings,
                 snapshots: left.snapshots + right.snapshots,
-                comparisons: left.comparisons + right.comparisons)
+                comparisons: left.comparisons + right.comparisons,
+                verifications: left.verifications + right.verifications)
         }
     }
 
@@ -285,9 +287,17 @@ extension StoreRun {
                 store.disk.crash(seed: generator.next())
             }
         }
+        if generator.oneIn(10) { try verify("before an opening") }
         container = try store.open(stepped: isStepped)
         tally.openings += 1
         if generator.oneIn(3) { try check("after an opening") }
+    }
+
+    /// What a checkpoint says is what the journal says.
+    private mutating func verify(_ when: String) throws {
+        tally.verifications += 1
+        let findings = try store.verification().findings.filter { $0.severity == .damage }
+        if !findings.isEmpty { problems.append("\(when): \(findings)") }
     }
 
     /// The store, closed; everything is on the medium.
@@ -302,6 +312,7 @@ extension StoreRun {
     /// The end: the store as it is, the same without its checkpoint, and the model are one.
     mutating func checkRebuilt() async throws {
         let store = try await closed()
+        try verify("closed")
         for deletes in [false, true] {
             for damages in [false, true] where deletes || damages {
                 let copy = store.copy(seed: seed)

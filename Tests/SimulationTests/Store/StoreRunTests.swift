@@ -60,6 +60,7 @@ extension StoreRun.Tally {
                 ["tables gone after merges", "\(tablesMerged)"],
                 ["openings", "\(openings)"], ["snapshots held", "\(snapshots)"],
                 ["whole stores compared", "\(comparisons)"],
+                ["whole stores verified", "\(verifications)"],
             ])
     }
 }

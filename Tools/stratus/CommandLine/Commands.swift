@@ -239,7 +239,9 @@ extension Command {
         details: """
             Reads the whole store, its journal, its index and its assets, changes nothing, and \
             names each finding with its file, byte and kind, and of an asset with record and \
-            field. Damage of the index loses nothing: reindex heals it. Where the last write \
+            field. An index that is whole is compared with one made anew of the journal; what of \
+            that does not fit into memory lies in a temporary file in TMPDIR (default: /var/tmp). \
+            Damage of the index loses nothing: reindex heals it. Where the last write \
             before a crash is not whole, the severity of the finding is possibleLoss if the write \
             may have been acknowledged, and else tornTail, which is no damage. Beside a running \
             writer only what is durable is checked.

@@ -1,0 +1,143 @@
+internal import Synchronization
+
+/// A storage that is only read, with further files that are gone with the process: what has to be
+/// made of a store to check it, and does not fit into memory.
+///
+/// What is put lies one behind the other in a file without a name, in a directory for temporary
+/// files, which is not looked at before something is put. All other calls go to the storage below.
+package final class ScratchStorage: Storage {
+    private struct State {
+        var medium: Medium?
+        var files: [String: ScratchFile] = [:]
+        /// Where the next file begins, in bytes.
+        var end = 0
+    }
+
+    private let base: any Storage
+    private let directory: String
+    private let state = Mutex(State())
+
+    /// Adds to `base` files that lie in `directory` of its file system.
+    package init(over base: any Storage, in directory: String) {
+        self.base = base
+        self.directory = directory
+    }
+
+    package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
+        let names = try base.list()
+        let file = try state.withLock { state throws(StorageError) in
+            guard state.files[name] == nil, !names.contains(name) else {
+                throw StorageError(.exists, file: name)
+            }
+            let medium =
+                if let known = state.medium { known } else {
+                    try Medium(in: directory, on: fileSystem)
+                }
+            state.medium = medium
+            defer { state.end += bytes.count }
+            return ScratchFile(name, medium, at: state.end, length: bytes.count)
+        }
+        try file.append(bytes.span, at: 0)
+        state.withLock { $0.files[name] = file }
+    }
+
+    package func open(_ name: String) throws(StorageError) -> any StorageFile {
+        if let file = state.withLock({ $0.files[name] }) { return file }
+        return try base.open(name)
+    }
+
+    package func delete(_ name: String) throws(StorageError) -> Bool {
+        guard let file = state.withLock({ $0.files.removeValue(forKey: name) }) else {
+            return try base.delete(name)
+        }
+        // Where the file system cannot, the room is given back with the whole file.
+        try? file.release(0..<file.length)
+        return true
+    }
+
+    package func list() throws(StorageError) -> [String] {
+        try (base.list() + state.withLock { Array($0.files.keys) }).sorted()
+    }
+
+    package var place: String { base.place }
+    package var fileSystem: any FileSystem { base.fileSystem }
+
+    package func create(
+        _ name: String, length: Int
+    ) throws(StorageError) -> any StorageFile { try base.create(name, length: length) }
+
+    package func pin(_ name: String) throws(StorageError) -> any StoragePin { try base.pin(name) }
+    package func hasWriter() throws(StorageError) -> Bool { try base.hasWriter() }
+    package func writer() throws(StorageError) -> String? { try base.writer() }
+
+    package func fence(
+        holding names: [String], without absent: String
+    ) throws(StorageError) -> any StorageFence {
+        try base.fence(holding: names, without: absent)
+    }
+
+    package func close() { base.close() }
+    package func isDirectory(_ status: FileStatus) -> Bool { base.isDirectory(status) }
+    package func hasFile(_ status: FileStatus) throws(StorageError) -> Bool {
+        try base.hasFile(status)
+    }
+}
+
+/// The file without a name.
+private final class Medium: Sendable {
+    let file: OpenFile
+    private let unnamed: UnnamedFile
+
+    init(in directory: String, on system: any FileSystem) throws(StorageError) {
+        do {
+            unnamed = try UnnamedFile(in: OpenFolder(at: directory, on: system))
+            file = OpenFile(name: directory, unnamed.open)
+        } catch {
+            // It is no file of the store that is not found.
+            if error.code == .notFound {
+                throw StorageError(.inputOutput, file: directory, cause: error)
+            }
+            throw StorageError(error, file: directory)
+        }
+    }
+}
+
+private final class ScratchFile: StorageFile {
+    let name: String
+    let length: Int
+    private let medium: Medium
+    /// Where the file begins in the medium, in bytes.
+    private let start: Int
+
+    init(_ name: String, _ medium: Medium, at start: Int, length: Int) {
+        self.name = name
+        self.medium = medium
+        self.start = start
+        self.length = length
+    }
+
+    func append(
+        _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode
+    ) throws(StorageError) {
+        precondition(position + bytes.count <= length, "an append must fit the file")
+        try medium.file.write(bytes, at: start + position, mode)
+    }
+
+    func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
+        guard range.upperBound <= length else { throw StorageError(.truncated, file: name) }
+        return try medium.file.read(start + range.lowerBound..<start + range.upperBound, mode)
+    }
+
+    func release(_ range: Range<Int>) throws(StorageError) {
+        guard !range.isEmpty else { return }
+        try medium.file.call { system, descriptor throws(SystemError) in
+            try system.deallocate(
+                descriptor, start + range.lowerBound..<start + range.upperBound)
+        }
+    }
+
+    // Nothing of it outlives the process.
+    func reserve(_ range: Range<Int>) throws(StorageError) {}
+    func rewrite(_ range: Range<Int>) throws(StorageError) {}
+    func sync() throws(StorageError) {}
+}
