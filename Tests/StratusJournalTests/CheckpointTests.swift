@@ -120,6 +120,18 @@ struct CheckpointTests {
             #expect(again.report.discardedCheckpoint == nil)
             #expect(again.report.checkpoint == frozen.position.offset)
             #expect(again.recovered.map(\.number).prefix(3) == [1, 2, 3])
+            // Their files must be there all the same.
+            let manifest = again.manifest
+            again.kill()
+            if let empty = manifest.segments.first(where: \.isEmpty) {
+                store.disk.delete(store.path(empty))
+                var verifier = JournalVerifier(
+                    manifest,
+                    in: try LocalStorage(
+                        at: TestStore.directory, .reading, on: store.disk.process()))
+                try verifier.run { _, _ in nil }
+                #expect(verifier.findings.map(\.damage.kind) == [.missingFile])
+            }
         }
         #expect(emptySegments > 20)
     }

@@ -1,3 +1,4 @@
+import StratusBytes
 import StratusFiles
 import StratusJournal
 import Support
@@ -122,8 +123,7 @@ struct SegmentFileTests {
         case .missing: disk.delete(path)
         case .cut:
             disk.setLength(path, 12 << 10)
-            damage = JournalDamage(
-                .fileLength, file: segment.fileName, byte: 12 << 10, offset: segment.base)
+            damage = JournalDamage(.fileLength, file: segment.fileName, byte: 12 << 10)
         case .header:
             disk.flip(path, at: 100)
             damage.kind = .segmentHeader("checksum")
@@ -164,5 +164,36 @@ struct SegmentFileTests {
             path, at: place,
             with: frame.bytes(at: segment.base.advanced(byBytes: place), salt: segment.salt))
         #expect(try session.findings().map(\.damage.kind).contains(.trailer))
+        // Another frame in its place.
+        frame.kind = 192
+        disk.overwrite(
+            path, at: place,
+            with: frame.bytes(at: segment.base.advanced(byBytes: place), salt: segment.salt))
+        #expect(try session.findings().map(\.damage.kind).contains(.trailer))
+    }
+
+    @Test func `a flag of a newer version is no damage, also in a sealed segment`() throws {
+        let session = try session(commits: 9)
+        let segment = session.manifest.segments[0]
+        #expect(segment.state == .sealed)
+        let commit = try #require(session.outcomes.published.first)
+        session.kill()
+        let offset = JournalOffset(rawValue: commit.offsets[0])
+        let place = offset.bytes(since: segment.base)
+        let path = store.path(segment)
+        let bytes = disk.contents(path)
+        // The same frame, the only one of its commit, with another flag.
+        var frame = RawFrame()
+        frame.ordinal = bytes.span.uint32(at: place + 20)
+        frame.time = Int64(bitPattern: bytes.span.uint64(at: place + 24))
+        frame.zone = bytes.span.uint32(at: place + 40)
+        frame.kind = bytes[place + 44]
+        frame.flags = 1
+        frame.payload = Array(bytes[place + 48..<place + 48 + 3_000])
+        disk.overwrite(path, at: place, with: frame.bytes(at: offset, salt: segment.salt))
+        let damage = JournalDamage(
+            .frame(.newerFlags(1)), file: segment.fileName, byte: place, offset: offset)
+        #expect(damage.isNewer)
+        #expect(throws: JournalError(damage)) { _ = try store.open() }
     }
 }

@@ -235,6 +235,22 @@ import Testing
         #expect(try await hash(store.open(creating: false)) == before)
     }
 
+    @Test func `a zone whose entry has no whole header is damage with a place`() async throws {
+        let store = DiskStore()
+        let database = try store.open().privateDatabase(for: "alice")
+        let name = "a zone to be damaged"
+        try await database.save(RecordZone(zoneID: RecordZone.ID(zoneName: name)))
+        let path = try #require(store.disk.paths.first { $0.contains("journal-") })
+        let bytes = store.disk.contents(path)
+        let place = try #require(
+            bytes.indices.first { bytes[$0...].starts(with: Array(name.utf8)) })
+        // The last 48 bytes before the payload, in which little stands before the name.
+        store.disk.flip(path, at: place - 40)
+        let error = await failure { try await database.allRecordZones() }
+        #expect(error.place?.kind == "frame.header checksum")
+        #expect(error.place.map { path.hasSuffix($0.file) } == true)
+    }
+
     @Test func `a checkpoint of another version is thrown away`() async throws {
         let store = DiskStore()
         let container = try store.open()

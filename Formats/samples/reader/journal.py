@@ -309,7 +309,7 @@ class Journal:
 
         need(name in self.files, "file.missing")
         data = self.files[name]
-        need(len(data) == segment["length"], "file.length", len(data), segment["base"])
+        need(len(data) == segment["length"], "file.length", len(data))
         need(data[:8] == bytes.fromhex("8953544a0d0a1a0a"), "segment.magic")
         need(xxh3_64_intdigest(data[:4088]) == u(data, 4088, 8), "segment.checksum")
         if u(data, 10, 2) > VERSION:

@@ -127,15 +127,18 @@ struct StoreReading: Sendable {
         }
     }
 
-    /// The entry at `offset`, where it is still kept.
+    /// The entry at `offset`, which a caller may have made up, where one is kept there.
     func keptEntry(at offset: JournalOffset) throws(StoreError) -> JournalEntry? {
         if let entry = store.staged?.entry(at: offset) { return entry }
         guard offset < point else { return nil }
         do {
             return try view.entry(at: offset, mode)
         } catch {
-            if case .noEntry = error { return nil }
-            throw StoreError(error)
+            switch error {
+            case .noEntry: return nil
+            case .damaged(let damage) where damage.isNoFrame: return nil
+            default: throw StoreError(error)
+            }
         }
     }
 

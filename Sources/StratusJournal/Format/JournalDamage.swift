@@ -58,6 +58,14 @@ package struct JournalDamage: Error, Equatable, Sendable {
         }
     }
 
+    /// Whether no frame begins at the place, which is damage only where one should.
+    package var isNoFrame: Bool {
+        switch kind {
+        case .frame(.zero), .frame(.headerChecksum), .frame(.length): true
+        default: false
+        }
+    }
+
     package init(_ kind: Kind, file: String, byte: Int, offset: JournalOffset? = nil) {
         self.kind = kind
         self.file = file

@@ -32,7 +32,7 @@ package struct SegmentHeader: Equatable, Sendable {
     /// Drawn for each life of a file: frames of another one are not taken for frames of this.
     package var salt: UInt64
     package var epoch: UInt32
-    /// The segment before: where it begins and where it ended; equal offsets for the first one.
+    /// The segment before: where it begins and where it ended; both 0 for the first one.
     package var predecessorBase: JournalOffset
     package var predecessorEnd: JournalOffset
     /// The chain over all groups of the segments before.

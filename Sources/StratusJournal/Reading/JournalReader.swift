@@ -207,6 +207,8 @@ package struct JournalReader<Fold: JournalFold> {
             } catch let fault as GroupFault {
                 // The group in which a stated end lies need not be whole behind that end.
                 guard let part = fault.part, fault.damage.offset ?? .zero >= segment.end else {
+                    // What only a newer version can read need not be damaged.
+                    if fault.damage.isNewer { throw JournalError(fault.damage) }
                     throw refusal(fault.damage, in: segment)
                 }
                 last = part

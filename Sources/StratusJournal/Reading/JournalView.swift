@@ -117,10 +117,7 @@ package struct JournalView: Sendable {
                 offset: offset, header: header, segment: segment.base, place: range.lowerBound,
                 bytes: bytes)
         } catch {
-            throw .damaged(
-                JournalDamage(
-                    .frame(error), file: segment.listed.fileName,
-                    byte: offset.bytes(since: segment.base), offset: offset))
+            throw damaged(error, at: offset, in: segment)
         }
     }
 
@@ -170,7 +167,8 @@ package struct JournalView: Sendable {
         return entries
     }
 
-    /// The same where the length is not known.
+    /// The same where the length is not known. Where no whole header lies at `offset`, that is damage
+    /// of kind `frame`.
     package func entry(
         at offset: JournalOffset, _ mode: ReadMode = .blocking
     ) throws(JournalError) -> JournalEntry {
@@ -179,11 +177,23 @@ package struct JournalView: Sendable {
         let room = segment.end.bytes(since: offset)
         let length = min(FrameFormat.greatestHeaderLength, room)
         let bytes = try read(place..<place + length, of: segment, mode)
-        guard
-            let header = try? FrameHeader(
+        let header: FrameHeader
+        do {
+            header = try FrameHeader(
                 bytes.span, at: 0, end: room, offset: offset, salt: segment.listed.salt)
-        else { throw .noEntry(offset) }
+        } catch {
+            throw damaged(error, at: offset, in: segment)
+        }
         return try entry(at: offset, frameLength: header.frameLength, mode)
+    }
+
+    private func damaged(
+        _ fault: FrameFault, at offset: JournalOffset, in segment: Segment
+    ) -> JournalError {
+        .damaged(
+            JournalDamage(
+                .frame(fault), file: segment.listed.fileName,
+                byte: offset.bytes(since: segment.base), offset: offset))
     }
 
     private func read(

@@ -55,8 +55,7 @@ package final class SegmentFiles: Sendable {
             let file = try storage.open(name)
             guard file.length == segment.lengthInBytes else {
                 throw JournalError.damaged(
-                    JournalDamage(
-                        .fileLength, file: name, byte: file.length, offset: segment.base))
+                    JournalDamage(.fileLength, file: name, byte: file.length))
             }
             let header = try SegmentHeader(file.read(0..<SegmentHeader.length), file: name)
             guard header.belongs(to: segment, of: storeID) else {

@@ -31,6 +31,7 @@ package struct JournalVerifier {
     /// Behind the last frame that was taken, and the kind of that frame.
     private var chain: UInt64 = 0
     private var lastFrameKind: EntryKind?
+    private var lastGroup = JournalOffset.zero
     /// Whether a group begins at the checkpoint.
     private var hasReachedCheckpoint = false
 
@@ -48,8 +49,6 @@ package struct JournalVerifier {
             if let chain, chain != expected {
                 find(JournalDamage(.chain, file: segment.fileName, byte: 0))
             }
-            if segment.isEmpty { continue }
-            segmentCount += 1
             do {
                 chain = try verify(segment, check)
             } catch {
@@ -65,23 +64,14 @@ package struct JournalVerifier {
         }
     }
 
+    /// Returns the chain with which the next segment begins; nil where that is not known.
     private mutating func verify(
         _ segment: Manifest.Segment, _ check: Check
     ) throws(StorageError) -> UInt64? {
         let file = try storage.open(segment.fileName)
-        if file.length != segment.lengthInBytes {
-            find(JournalDamage(.fileLength, file: file.name, byte: file.length))
-        }
-        guard file.length >= SegmentHeader.length else { return nil }
-        let first = try file.read(0..<SegmentHeader.length)
-        do throws(JournalDamage) {
-            let header = try SegmentHeader(first, file: file.name)
-            guard header.belongs(to: segment, of: manifest.storeID) else {
-                throw JournalDamage(.segmentHeader("identity"), file: file.name, byte: 0)
-            }
-        } catch {
-            find(error)
-        }
+        guard try verifyHeader(of: file, segment) else { return nil }
+        if segment.isEmpty { return segment.chainAtEnd }
+        segmentCount += 1
         let end = segment.state == .active ? segment.limit : segment.end
         let limit = min(segment.limit, segment.base.advanced(byBytes: file.length & ~7))
         var reader = GroupReader(
@@ -92,6 +82,7 @@ package struct JournalVerifier {
         isWhole = true
         chain = segment.chainAtStart
         lastFrameKind = nil
+        lastGroup = segment.firstGroup
         while reader.position < end {
             do {
                 let group = try reader.next()
@@ -121,12 +112,35 @@ package struct JournalVerifier {
             }
         }
         if segment.state == .active { return nil }
+        if segment.state == .sealed, isWhole, lastFrameKind != .trailer {
+            findTrailer(lastGroup, in: segment)
+        }
         // A commit that is open at a stated end was given up there.
         if segment.state != .sealed { nextOrdinal = 0 }
         if isWhole, chain != segment.chainAtEnd {
             find(JournalDamage(.chain, file: file.name, byte: 0))
         }
         return segment.chainAtEnd
+    }
+
+    /// Checks length and header of a segment's file; returns whether there is more to read.
+    private mutating func verifyHeader(
+        of file: any StorageFile, _ segment: Manifest.Segment
+    ) throws(StorageError) -> Bool {
+        if file.length != segment.lengthInBytes || file.length < SegmentHeader.length {
+            find(JournalDamage(.fileLength, file: file.name, byte: file.length))
+        }
+        guard file.length >= SegmentHeader.length else { return false }
+        let first = try file.read(0..<SegmentHeader.length)
+        do throws(JournalDamage) {
+            let header = try SegmentHeader(first, file: file.name)
+            guard header.belongs(to: segment, of: manifest.storeID) else {
+                throw JournalDamage(.segmentHeader("identity"), file: file.name, byte: 0)
+            }
+        } catch {
+            find(error)
+        }
+        return true
     }
 
     /// What it means that the groups of a segment stop being whole at `place`; nil where the
@@ -170,6 +184,14 @@ package struct JournalVerifier {
         isBroken = true
     }
 
+    /// The trailer is wrong, or missing, of a segment whose last group begins at `group`.
+    private mutating func findTrailer(_ group: JournalOffset, in segment: Manifest.Segment) {
+        find(
+            JournalDamage(
+                .trailer, file: segment.fileName, byte: group.bytes(since: segment.base),
+                offset: group))
+    }
+
     private mutating func take(
         _ group: JournalGroup, in segment: Manifest.Segment, before end: JournalOffset,
         _ check: Check
@@ -179,6 +201,7 @@ package struct JournalVerifier {
         compareCheckpoint(at: group, in: segment)
         let entries = group.frames.prefix { $0.offset < end }
         lastFrameKind = entries.last?.kind ?? .group
+        lastGroup = group.offset
         chain = Chain.after(
             group.header.chain, payloadChecksums: Array(group.payloadChecksums[0...entries.count]))
         for entry in entries {
@@ -187,10 +210,7 @@ package struct JournalVerifier {
             }
             if let fault = check(entry, isBroken) { finding(fault) }
             if entry.kind == .trailer, isWhole, !holds(entry, in: group, of: segment) {
-                find(
-                    JournalDamage(
-                        .trailer, file: segment.fileName,
-                        byte: group.offset.bytes(since: segment.base), offset: group.offset))
+                findTrailer(group.offset, in: segment)
             }
             guard entry.kind.isEntry else { continue }
             entryCount += 1
