@@ -91,7 +91,7 @@ struct ReaderTests {
         #expect(throws: JournalError.historyChanged) { try reader.replace(other) }
     }
 
-    @Test func `an offset that no entry begins at gives none, in gaps neither`() throws {
+    @Test func `amid an entry there is no frame, and in gaps no entry`() throws {
         let session = try store.write([commit(1), commit(2)])
         session.kill()
         let again = try store.write([commit(3)])
@@ -101,9 +101,13 @@ struct ReaderTests {
             let entry = try view.entry(at: offset)
             #expect(entry.payload == ModelCommit(folded.number, folded.lengths).payload(0))
             #expect(entry.commitTime == folded.time)
-            #expect(throws: JournalError.noEntry(offset.advanced(byBytes: 8))) {
-                try view.entry(at: offset.advanced(byBytes: 8))
+            let amid = offset.advanced(byBytes: 8)
+            let error = #expect(throws: JournalError.self) { try view.entry(at: amid) }
+            guard case .damaged(let damage) = error else {
+                Issue.record("no damage but \(String(describing: error))")
+                continue
             }
+            #expect(damage.isNoFrame && damage.offset == amid)
         }
         let first = again.manifest.segments[0]
         let places = [.zero, first.base.advanced(byBytes: 4_000), first.end, first.limit]
