@@ -69,6 +69,26 @@ import Testing
         #expect((UInt64(0)..<1000).count { cache.block(2, $0) != nil } < 100)
     }
 
+    @Test func `what comes once drives nothing out, and what comes again does`() {
+        let cache = BlockCache(limit: 1 << 20)
+        func insert(_ file: UInt64, _ place: UInt64) {
+            cache.insert(
+                file, place, block(Int(place)).span, preferred: false, onlyRepeated: true)
+        }
+        // While there is room, everything is kept.
+        for place in UInt64(0)..<3000 { insert(1, place) }
+        let kept = (UInt64(0)..<3000).filter { cache.block(1, $0) != nil }
+        #expect(kept.count > 500)
+        for place in UInt64(0)..<3000 { insert(2, place) }
+        #expect(kept.allSatisfy { cache.block(1, $0) != nil })
+        #expect((UInt64(0)..<3000).allSatisfy { cache.block(2, $0) == nil })
+        for place in UInt64(3000)..<3100 {
+            insert(2, place)
+            insert(2, place)
+        }
+        #expect((UInt64(3000)..<3100).count { cache.block(2, $0) != nil } > 90)
+    }
+
     @Test func `what is asked for outlives what is not`() {
         let cache = BlockCache(limit: 1 << 20)
         for place in UInt64(0)..<3000 {

@@ -38,7 +38,7 @@ def description(data):
         t["greatest"] += t["least"]
         t["keyspaces"] = [tuple(c.varint() for _ in range(3)) for _ in range(c.varint())]
         need(32 < t["filter"] < t["directory"] < t["footer"] < t["length"] < 1 << 24)
-        need(t["footer"] - t["directory"] <= 1 << 16)
+        need(41 <= t["footer"] - t["directory"] <= 1 << 16)
         need(order(t["first"]) <= order(t["last"]))
         return t
 
@@ -120,7 +120,7 @@ class Table:
         place, e, blocks, above = 32, [], [], self.block(t["directory"], t["footer"])
         self.entries = e
         for x in above:
-            self.need(32 <= x["first"] and 8 < x["second"] <= 4096
+            self.need(32 <= x["first"] and 41 <= x["second"] <= 4096
                       and x["first"] + x["second"] <= t["filter"], "place", t["directory"])
         for x in above:
             self.need(x["first"] == place, "place", t["directory"])

@@ -33,12 +33,14 @@ struct CacheRing {
     private var refused: [UInt32] = []
 
     private static let livesOfPreferred: UInt8 = 4
+    private static let refusedPerSlot = 2
 
-    /// `limit` is for ring and slots, in bytes.
+    /// `limit` is for the ring, its slots and what is known of refused blocks, in bytes.
     init(limit: Int) {
         let slotBytes = limit / 16
         var count = 1
-        while count * 2 * MemoryLayout<Slot>.size <= slotBytes { count *= 2 }
+        let perSlot = MemoryLayout<Slot>.size + Self.refusedPerSlot * MemoryLayout<UInt32>.size
+        while count * 2 * perSlot <= slotBytes { count *= 2 }
         mostSlots = count
         capacity = min((limit - slotBytes) & ~7, 1 << 34)
         slots = [Slot](repeating: Slot(), count: min(16, mostSlots))
@@ -91,7 +93,9 @@ struct CacheRing {
 
     /// Whether the block was refused lately; if it was not, it is now.
     private mutating func isRepeated(_ name: BlockName) -> Bool {
-        if refused.isEmpty { refused = [UInt32](repeating: 0, count: mostSlots * 2) }
+        if refused.isEmpty {
+            refused = [UInt32](repeating: 0, count: mostSlots * Self.refusedPerSlot)
+        }
         let hash = name.hash
         let place = Int(truncatingIfNeeded: hash) & (refused.count - 1)
         let part = UInt32(truncatingIfNeeded: hash >> 32)

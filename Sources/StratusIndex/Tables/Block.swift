@@ -51,7 +51,7 @@ struct BlockLayout: Sendable {
     }
 
     init(_ bytes: Span<UInt8>) throws(Fault) {
-        guard bytes.count > Self.headLength + TableFormat.checksumLength else {
+        guard bytes.count >= TableFormat.leastBlock else {
             throw Fault(rule: .columns, byte: 0)
         }
         let head = bytes.uint64(at: 24)

@@ -256,7 +256,7 @@ extension Table {
     /// The range of the data block that the directory says at `number`.
     func target(_ value: IndexValue) throws(IndexError) -> Range<Int> {
         let (first, length) = (value.first, value.second)
-        guard first >= UInt64(dataPart.lowerBound), length > UInt64(TableFormat.checksumLength),
+        guard first >= UInt64(dataPart.lowerBound), length >= UInt64(TableFormat.leastBlock),
             length <= UInt64(TableFormat.blockLimit), first <= UInt64(dataPart.upperBound),
             length <= UInt64(dataPart.upperBound) - first
         else { throw damage(.place, at: directoryRange.lowerBound) }

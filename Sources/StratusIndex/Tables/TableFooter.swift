@@ -82,7 +82,7 @@ struct TableFooter: Equatable, Sendable {
         let parts = [TableFormat.headerLength, filterPlace, directoryPlace, footerPlace]
         guard zip(parts, parts.dropFirst()).allSatisfy({ $0 < $1 }),
             length < TableFormat.lengthLimit,
-            footerPlace - directoryPlace <= TableFormat.directoryLimit,
+            TableFormat.leastBlock...TableFormat.directoryLimit ~= footerPlace - directoryPlace,
             filterCells > 0, filterCells <= TableFormat.lengthLimit / KeyFilter.cellLength,
             KeyFilter.length(ofCells: filterCells) == directoryPlace - filterPlace,
             leastStamp <= greatestStamp, greatestStamp < IndexEntry.stampLimit,

@@ -15,6 +15,8 @@ enum TableFormat {
     static let blockLimit = 4 << 10
     /// Of the directory: so many entries of the greatest length fit.
     static let directoryLimit = 1 << 16
+    /// A block of entries has at least a head, a byte of keys and its checksum.
+    static let leastBlock = BlockLayout.headLength + 1 + checksumLength
     /// Key, length, stamp, two words and flags.
     static let longestEntry = IndexKey.limit + 1 + 7 + 8 + 8 + 1
     /// The entries of a table that is full: a block ends where one more does not fit.
