@@ -1,16 +1,5 @@
 internal import Synchronization
 
-/// A zone in which something changed.
-package struct ChangedZone: Sendable {
-    package var number: UInt32
-    package var database: UInt32
-
-    package init(number: UInt32, database: UInt32) {
-        self.number = number
-        self.database = database
-    }
-}
-
 /// The live feeds that wait for a change, by what they watch: a publication looks at those that it
 /// concerns and at no others.
 package final class ChangeWaiters: Sendable {

@@ -343,7 +343,7 @@ extension Record {
         guard let system, stored.visible == nil else { return nil }
         return Record(
             recordType: recordType, recordID: recordID, system: system, parent: storedParent,
-            stored: stored)
+            stored: stored, assets: assets)
     }
 }
 

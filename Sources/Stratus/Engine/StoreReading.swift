@@ -304,7 +304,7 @@ extension Record {
         damage: @autoclosure () -> StoreError, user: (UInt32) throws(StoreError) -> UserID?
     ) throws(StoreError) {
         let head: RecordHead
-        var fields: StoredFields
+        let fields: StoredFields
         let parent: String?
         let name: String?
         do throws(FormatError) {
@@ -319,7 +319,6 @@ extension Record {
                 name = try head.name(in: span)
             }
             fields = try StoredFields(bytes, at: cursor, end: range.upperBound, schema: schema)
-            if fields.hasAssets { fields.assets = assets }
         } catch {
             throw damage()
         }
@@ -336,7 +335,7 @@ extension Record {
                 creator: creator, modifier: modifier),
             parent: parent.map {
                 Reference(recordID: ID(recordName: $0, zoneID: zoneID))
-            }, stored: fields)
+            }, stored: fields, assets: fields.hasAssets ? assets : nil)
     }
 }
 

@@ -6,8 +6,6 @@ internal import StratusJournal
 /// How a caller names a call, and what the caller's device says with it: `Formats/README.md`,
 /// "Operations".
 struct OperationLabel: Sendable {
-    static let tokenLimit = 4096
-
     let id: String?
     let token: Data?
     let device: String
@@ -18,7 +16,7 @@ struct OperationLabel: Sendable {
         if let id, id.isEmpty || id.utf8.count > NameRules.limit {
             throw StoreError(.invalidArguments, "an operationID has 1 to 255 bytes")
         }
-        if let token, token.count > Self.tokenLimit {
+        if let token, token.count > ClientTokenEntry.tokenLimit {
             throw StoreError(.invalidArguments, "clientChangeTokenData has at most 4096 bytes")
         }
         self.id = id
@@ -254,7 +252,10 @@ extension OperationRequest {
         }
         guard let id, hasChanges else { return true }
         var length = 64 + id.utf8.count
-        for result in draft.results { length += OperationEntry.greatestLength(of: result) }
+        for result in draft.results {
+            let error: StoreError? = if case .failed(let error) = result { error } else { nil }
+            length += OperationEntry.greatestLength(reason: error?.reason.utf8.count)
+        }
         if draft.buffer.lengthInBytes + length > context.partLimit {
             guard context.isSerial else { return false }
             try draft.sendPart(of: batch, reading, sink)

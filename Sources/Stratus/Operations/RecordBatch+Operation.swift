@@ -45,8 +45,10 @@ extension RecordBatch {
         _ record: Record, _ saved: OperationEntry.Saved, _ operation: Version,
         _ reading: StoreReading
     ) throws(StoreError) -> Record {
-        let version = Version(
-            incarnation: operation.incarnation, offset: try saved.offset(from: operation, reading))
+        guard let offset = saved.offset(from: operation.offset) else {
+            throw reading.damaged(at: operation.offset)
+        }
+        let version = Version(incarnation: operation.incarnation, offset: offset)
         let name = record.recordID.recordName
         if let kept = try entry(named: name, version, reading) {
             var users = UserNames(reading)

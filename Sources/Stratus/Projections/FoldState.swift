@@ -25,3 +25,14 @@ struct UnpublishedChanges: Sendable {
     /// The length of the assets that records have ceased to name, in bytes.
     var freedAssetBytes = 0
 }
+
+/// A zone in which something changed.
+package struct ChangedZone: Sendable {
+    package var number: UInt32
+    package var database: UInt32
+
+    package init(number: UInt32, database: UInt32) {
+        self.number = number
+        self.database = database
+    }
+}

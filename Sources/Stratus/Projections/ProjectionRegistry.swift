@@ -3,18 +3,6 @@ internal import StratusJournal
 
 /// The projections of a store, found by the kinds of entries and the keyspaces that they declare.
 package struct ProjectionRegistry: Sendable {
-    /// Those of every store. A new kind of state is a folder with its projection, and a line here.
-    package static let store = ProjectionRegistry([
-        RecordProjection.self,
-        LinkProjection.self,
-        AssetProjection.self,
-        ZoneProjection.self,
-        UserProjection.self,
-        SchemaProjection.self,
-        MarkProjection.self,
-        ActivityProjection.self,
-        OperationProjection.self,
-    ])
 
     package let projections: [any Projection.Type]
     /// By the number of a kind.

@@ -48,7 +48,7 @@ extension Record {
         system.map {
             Record(
                 recordType: recordType, recordID: recordID, system: $0, parent: storedParent,
-                stored: stored)
+                stored: stored, assets: assets)
         }
     }
 

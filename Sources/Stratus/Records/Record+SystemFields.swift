@@ -57,7 +57,7 @@ extension Record {
             self.init(
                 recordType: fields.type, recordID: fields.recordID, system: fields.system,
                 parent: fields.system == nil ? nil : fields.parent,
-                stored: fields.system == nil ? .none : none)
+                stored: fields.system == nil ? .none : none, assets: nil)
             if fields.system == nil, let parent = fields.parent { self.parent = parent }
         } catch {
             var refusal = StoreError(.invalidArguments, "the system fields are damaged")

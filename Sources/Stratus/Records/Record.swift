@@ -47,10 +47,12 @@ public struct Record: Sendable {
         let version: UInt64?
         let parent: Reference?
         let stored: StoredFields
+        /// Where the bytes of its assets are read.
+        let assets: AssetStore?
 
         init(
             recordID: ID, recordType: String, system: System?, version: UInt64? = nil,
-            parent: Reference?, stored: StoredFields
+            parent: Reference?, stored: StoredFields, assets: AssetStore?
         ) {
             self.recordID = recordID
             self.recordType = recordType
@@ -58,6 +60,7 @@ public struct Record: Sendable {
             self.version = system?.version ?? version
             self.parent = parent
             self.stored = stored
+            self.assets = assets
         }
 
         /// What was stored in a field.
@@ -65,7 +68,7 @@ public struct Record: Sendable {
             guard let number = stored.schema.number(key), let field = stored.field(number) else {
                 return nil
             }
-            let value = stored.value(field, in: recordID.zoneID)
+            let value = stored.value(field, in: recordID.zoneID, assets: assets)
             return field.kind.element == .asset
                 ? value.mappingAssets { $0.found(in: key, of: recordID) } : value
         }
@@ -85,7 +88,8 @@ public struct Record: Sendable {
     /// A new record with a random name in the default zone, unless an identity is given.
     public init(recordType: String, recordID: ID = ID(recordName: UUID().uuidString)) {
         origin = Origin(
-            recordID: recordID, recordType: recordType, system: nil, parent: nil, stored: .none)
+            recordID: recordID, recordType: recordType, system: nil, parent: nil, stored: .none,
+            assets: nil)
     }
 
     /// A record of which no more is known than its change tag, to be edited and saved; without a
@@ -94,18 +98,18 @@ public struct Record: Sendable {
         origin = Origin(
             recordID: recordID, recordType: recordType, system: nil,
             version: recordChangeTag.map { Version(changeTag: $0).rawValue }, parent: nil,
-            stored: .none)
+            stored: .none, assets: nil)
     }
 
     private init(_ origin: Origin) { self.origin = origin }
 
     init(
         recordType: String, recordID: ID, system: System?, parent: Reference?,
-        stored: StoredFields
+        stored: StoredFields, assets: AssetStore?
     ) {
         origin = Origin(
             recordID: recordID, recordType: recordType, system: system, parent: parent,
-            stored: stored)
+            stored: stored, assets: assets)
     }
 
     /// The record's identity, which never changes.
@@ -125,6 +129,7 @@ public struct Record: Sendable {
     var system: System? { origin.system }
     var version: UInt64? { origin.version }
     var stored: StoredFields { origin.stored }
+    var assets: AssetStore? { origin.assets }
     var storedParent: Reference? { origin.parent }
 
     /// The value of a field; nil where there is none. Assigning nil removes the field at the next
@@ -211,7 +216,7 @@ public struct Record: Sendable {
         var record = Record(
             Origin(
                 recordID: id, recordType: recordType, system: system, parent: parent,
-                stored: stored))
+                stored: stored, assets: assets))
         record.edits = edits
         return record
     }
@@ -224,7 +229,7 @@ public struct Record: Sendable {
         var record = Record(
             Origin(
                 recordID: recordID, recordType: recordType, system: system, version: version,
-                parent: storedParent, stored: fields))
+                parent: storedParent, stored: fields, assets: assets))
         record.parentEdit = parentEdit
         record.edits = edits
         return record

@@ -52,7 +52,9 @@ struct MoveBatch: RecordedTransaction {
             guard case .saved(let saved) = outcome else {
                 throw reading.damaged(at: version.offset)
             }
-            let offset = try saved.offset(from: version, reading)
+            guard let offset = saved.offset(from: version.offset) else {
+                throw reading.damaged(at: version.offset)
+            }
             guard let entry = try reading.keptEntry(at: offset), entry.kind == .record,
                 try entry.isRecord(named: ids[index].recordName)
             else {

@@ -72,7 +72,7 @@ extension StoreReading {
             system: Record.System(
                 version: known.version(in: identity).rawValue, created: known.created,
                 modified: known.created, creator: user, modifier: user),
-            parent: nil, stored: .none)
+            parent: nil, stored: .none, assets: nil)
     }
 }
 

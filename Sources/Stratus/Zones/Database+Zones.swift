@@ -55,14 +55,14 @@ extension Database {
 extension DatabaseSnapshot {
     /// The zone `id`, with what it can do.
     public func recordZone(for id: RecordZone.ID) throws(StoreError) -> RecordZone {
-        RecordZone(zoneID: id, capabilities: try usedZone(id, reading)?.capabilities ?? [])
+        RecordZone(zoneID: id, try usedZone(id, reading)?.capabilities ?? [])
     }
 
     /// All zones of this database, the default zone first, the others sorted by name.
     public func allRecordZones() throws(StoreError) -> [RecordZone] {
         var zones: [RecordZone] = []
         for (id, place) in try livingZones(reading) where !id.isDefault {
-            zones.append(RecordZone(zoneID: id, capabilities: place.capabilities))
+            zones.append(RecordZone(zoneID: id, place.capabilities))
         }
         zones.sort { $0.zoneID.zoneName < $1.zoneID.zoneName }
         return [RecordZone(zoneID: .default)] + zones

@@ -52,13 +52,8 @@ public struct RecordZone: Hashable, Sendable {
     /// The zone `zoneName` of the current user.
     public init(zoneName: String) { zoneID = ID(zoneName: zoneName) }
 
-    init(zoneID: ID, capabilities: Capabilities) {
+    init(zoneID: ID, _ capabilities: ZoneCapabilities) {
         self.zoneID = zoneID
-        self.capabilities = capabilities
+        self.capabilities = Capabilities(rawValue: capabilities.rawValue)
     }
-}
-
-extension RecordZone.Capabilities {
-    /// All, which a zone has that a user made.
-    static let custom: Self = [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
 }

@@ -18,17 +18,13 @@ struct OperationEntry: Equatable, Sendable {
         var created: Int64
         var creator: Hash128
 
-        /// Where it lies, told from the version of the entry of the operation.
-        func offset(
-            from operation: Version, _ reading: StoreReading
-        ) throws(StoreError) -> JournalOffset {
+        /// Where it lies, told from where the entry of the operation does; nil where that cannot be.
+        func offset(from operation: JournalOffset) -> JournalOffset? {
             switch place {
-            case .at(let offset): return offset
+            case .at(let offset): offset
             case .before(let units):
-                guard units <= operation.offset.rawValue else {
-                    throw reading.damaged(at: operation.offset)
-                }
-                return JournalOffset(rawValue: operation.offset.rawValue - units)
+                units <= operation.rawValue
+                    ? JournalOffset(rawValue: operation.rawValue - units) : nil
             }
         }
     }
@@ -106,10 +102,10 @@ struct OperationEntry: Equatable, Sendable {
         }
     }
 
-    /// More than what the outcome of an item takes.
-    static func greatestLength(of result: ItemResult) -> Int {
-        if case .failed(let error) = result { return 32 + min(error.reason.utf8.count, 4096) }
-        return 48
+    /// More than what the outcome of an item takes that was done, or that failed for a reason of so
+    /// many bytes.
+    static func greatestLength(reason: Int? = nil) -> Int {
+        reason.map { 32 + min($0, reasonLimit) } ?? 48
     }
 
     init(caller: Hash128, id: String, request: Hash128, outcomes: [Outcome]) {
@@ -184,6 +180,8 @@ struct ClientTokenEntry: Equatable, Sendable {
     var device: String
     var token: [UInt8]
 
+    static let tokenLimit = 4096
+
     init(caller: Hash128, device: String, token: some Collection<UInt8>) {
         self.caller = caller
         self.device = device
@@ -204,7 +202,7 @@ struct ClientTokenEntry: Equatable, Sendable {
         var cursor = ByteCursor()
         caller = try cursor.hash(bytes)
         device = try cursor.text(bytes, upTo: NameRules.limit)
-        guard cursor.remaining(bytes) <= OperationLabel.tokenLimit else {
+        guard cursor.remaining(bytes) <= Self.tokenLimit else {
             throw .value("length")
         }
         token = bytes.array(in: cursor.position..<bytes.count)

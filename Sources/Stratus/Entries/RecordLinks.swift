@@ -74,6 +74,13 @@ struct MoveOrigin: Equatable, Sendable {
     var version: Version
 }
 
+/// What a reference says of its target: as of ``Reference/Action``.
+enum ReferenceAction: UInt8 {
+    case none = 0
+    case deleteSelf = 1
+    case validate = 2
+}
+
 /// The references among the fields of an entry.
 enum ReferenceFields {
     /// Gives `body` field and place of the target's name of each that has the action deleteSelf;
@@ -99,7 +106,7 @@ enum ReferenceFields {
     /// each in the list that it is.
     static func forEach(
         _ bytes: Span<UInt8>, in range: Range<Int>, _ kind: FieldKind,
-        _ body: (Reference.Action, Range<Int>) -> Void
+        _ body: (ReferenceAction, Range<Int>) -> Void
     ) throws(FormatError) {
         try ValueFormat.forEachElement(bytes, in: range, kind) { place throws(FormatError) in
             let (action, target) = try read(bytes, in: place)
@@ -110,70 +117,14 @@ enum ReferenceFields {
     /// The action of the reference that fills `range`, and where the target's name lies.
     static func read(
         _ bytes: Span<UInt8>, in range: Range<Int>
-    ) throws(FormatError) -> (action: Reference.Action, target: Range<Int>) {
+    ) throws(FormatError) -> (action: ReferenceAction, target: Range<Int>) {
         guard !range.isEmpty else { throw .truncated }
-        guard let action = Reference.Action(rawValue: bytes.uint8(at: range.lowerBound)) else {
+        guard let action = ReferenceAction(rawValue: bytes.uint8(at: range.lowerBound)) else {
             throw .value("action")
         }
         let target = range.lowerBound + 1..<range.upperBound
         guard 1...NameRules.limit ~= target.count else { throw .value("target") }
         guard bytes.isText(in: target) else { throw .text }
         return (action, target)
-    }
-}
-
-extension JournalEntry {
-    /// The head of the record that the entry holds, and where its fields begin.
-    func recordHead() throws(StoreError) -> (head: RecordHead, fields: ByteCursor) {
-        do throws(FormatError) {
-            var cursor = ByteCursor(at: payloadRange.lowerBound)
-            let head = try RecordHead(
-                bytes.span.extracting(0..<payloadRange.upperBound), &cursor)
-            return (head, cursor)
-        } catch {
-            throw StoreError.damaged(self)
-        }
-    }
-
-    /// The name of the record that the entry holds; nil where it cannot be read.
-    var recordName: String? {
-        withPayload { bytes in
-            var cursor = ByteCursor()
-            return try? RecordHead(bytes, &cursor).name(in: bytes)
-        }
-    }
-
-    /// The tombstone of the record that the entry holds, which has all of its links. The values of
-    /// the fields need not make sense, so that a damaged record can be deleted.
-    func tombstone(
-        by user: UInt32, now: Int64, _ schema: Schema
-    ) throws(StoreError) -> Tombstone {
-        let (head, fields) = try recordHead()
-        guard schema.name(head.type) != nil else { throw StoreError.damaged(self) }
-        let span = bytes.span.extracting(0..<payloadRange.upperBound)
-        do throws(FormatError) {
-            var tombstone = Tombstone(
-                type: head.type, name: try head.name(in: span), previous: version, deleter: user,
-                deleted: max(now, head.modified + 1))
-            tombstone.replacedLength = payloadRange.count
-            tombstone.assetBytes = head.assetBytes
-            tombstone.parent = try head.parent(in: span)
-            if head.hasCascadeLinks { tombstone.cascadeLinks = try cascadeLinks(from: fields) }
-            return tombstone
-        } catch {
-            throw StoreError.damaged(self)
-        }
-    }
-
-    /// The cascade links of the record that the entry holds, whose fields begin at `fields`.
-    func cascadeLinks(from fields: ByteCursor) throws(FormatError) -> [CascadeLink] {
-        let span = bytes.span.extracting(0..<payloadRange.upperBound)
-        var links: [CascadeLink] = []
-        try ReferenceFields.forEachCascadeLink(span, at: fields) { field, place in
-            if let target = span.text(in: place) {
-                links.append(CascadeLink(field: field, target: target))
-            }
-        }
-        return CascadeLink.list(links)
     }
 }

@@ -2,8 +2,8 @@ internal import FoundationEssentials
 internal import StratusAssets
 internal import StratusBytes
 
-/// How values lie in an entry: `Formats/Record.md`, "Values".
-enum ValueFormat {
+// How values are read and written: `Formats/Record.md`, "Values".
+extension ValueFormat {
     /// Why a value cannot be a field's.
     enum Refusal: Error {
         case nestedList
@@ -84,54 +84,6 @@ enum ValueFormat {
         writer.double(location.timestamp.timeIntervalSinceReferenceDate)
     }
 
-    /// Gives `body` where the value lies that fills `range` or, of a list, each of its elements.
-    static func forEachElement(
-        _ bytes: Span<UInt8>, in range: Range<Int>, _ kind: FieldKind,
-        _ body: (Range<Int>) throws(FormatError) -> Void
-    ) throws(FormatError) {
-        guard kind.isList else { return try body(range) }
-        let part = bytes.extracting(0..<range.upperBound)
-        var cursor = ByteCursor(at: range.lowerBound)
-        let count = try cursor.count(part, upTo: range.count)
-        guard kind.element != nil || count == 0 else { throw .value("count") }
-        for _ in 0..<count {
-            let length = try cursor.count(part, upTo: cursor.remaining(part))
-            try body(try cursor.range(part, count: length))
-        }
-        try cursor.end(part)
-    }
-
-    /// Fails exactly where ``value(_:in:kind:zone:assets:)`` does, and makes no value.
-    static func check(
-        _ bytes: Span<UInt8>, in range: Range<Int>, _ kind: FieldKind
-    ) throws(FormatError) {
-        try forEachElement(bytes, in: range, kind) { place throws(FormatError) in
-            guard let element = kind.element else { throw .value("field kind") }
-            try check(bytes, in: place, element)
-        }
-    }
-
-    private static func check(
-        _ bytes: Span<UInt8>, in range: Range<Int>, _ kind: ValueKind
-    ) throws(FormatError) {
-        switch kind {
-        case .bytes: return
-        case .string: guard bytes.isText(in: range) else { throw .text }
-        case .double, .date: guard range.count == 8 else { throw .value("length") }
-        case .location: guard range.count == 64 else { throw .value("length") }
-        case .reference: _ = try ReferenceFields.read(bytes, in: range)
-        case .int64, .asset:
-            let part = bytes.extracting(0..<range.upperBound)
-            var cursor = ByteCursor(at: range.lowerBound)
-            if kind == .asset {
-                _ = try AssetContent(part, &cursor)
-            } else {
-                _ = try cursor.signedVarint(part)
-            }
-            try cursor.end(part)
-        }
-    }
-
     /// Reads the value of `kind` that fills `range`.
     static func value(
         _ bytes: [UInt8], in range: Range<Int>, kind: FieldKind, zone: RecordZone.ID,
@@ -171,7 +123,10 @@ enum ValueFormat {
         case .location:
             result = .location(try location(part, &cursor))
         case .reference:
-            let (action, target) = try ReferenceFields.read(part, in: range)
+            let (code, target) = try ReferenceFields.read(part, in: range)
+            guard let action = Reference.Action(rawValue: code.rawValue) else {
+                throw .value("action")
+            }
             cursor.position = target.lowerBound
             let name = try cursor.text(part, count: target.count)
             result = .reference(
@@ -195,5 +150,17 @@ enum ValueFormat {
         location.speed = try cursor.double(bytes)
         location.timestamp = Date(timeIntervalSinceReferenceDate: try cursor.double(bytes))
         return location
+    }
+}
+
+extension StoredFields {
+    /// Decodes a value, which was checked before.
+    func value(_ field: Field, in zone: RecordZone.ID, assets: AssetStore?) -> RecordValue {
+        do throws(FormatError) {
+            return try ValueFormat.value(
+                bytes, in: field.range, kind: field.kind, zone: zone, assets: assets)
+        } catch {
+            preconditionFailure("a value that was checked cannot be decoded: \(error)")
+        }
     }
 }

@@ -5,7 +5,7 @@ internal import StratusJournal
 struct ZonePlace: Equatable, Sendable {
     var number: UInt32
     var database: UInt32
-    var capabilities: RecordZone.Capabilities
+    var capabilities: ZoneCapabilities
     var state: ZoneState
     var incarnation: UInt16
     var offset: JournalOffset
@@ -26,19 +26,10 @@ struct ZonePlace: Equatable, Sendable {
         self.state = state
         number = UInt32(truncatingIfNeeded: value.first)
         database = UInt32(truncatingIfNeeded: value.first >> 32)
-        capabilities = RecordZone.Capabilities(
+        capabilities = ZoneCapabilities(
             rawValue: UInt8(truncatingIfNeeded: value.second >> 8))
         incarnation = UInt16(truncatingIfNeeded: value.second >> 16)
         offset = JournalOffset(rawValue: value.stamp)
-    }
-
-    /// What a reading found of a zone; nil where it found nothing.
-    static func decoded(_ value: IndexValue?) throws(StoreError) -> ZonePlace? {
-        guard let value else { return nil }
-        guard let place = ZonePlace(value) else {
-            throw StoreError(.damaged(JournalDamage(.above("index.zone"), file: "", byte: 0)))
-        }
-        return place
     }
 
     var value: IndexValue {

@@ -8,13 +8,22 @@ enum ZoneState: UInt8, Sendable {
     case purged = 3
 }
 
+/// What a zone can do: CloudKit's bits, as of ``RecordZone/Capabilities-swift.struct``.
+struct ZoneCapabilities: OptionSet, Sendable {
+    let rawValue: UInt8
+
+    static let fetchChanges = ZoneCapabilities(rawValue: 1)
+    /// All, which a zone has that a user made.
+    static let custom = ZoneCapabilities(rawValue: 15)
+}
+
 /// The entry of a zone: `Formats/Record.md`, "Zone".
 struct ZoneEntry: Equatable, Sendable {
     /// Never used again, also when a zone of the same name is made anew.
     var number: UInt32
     var database: UInt32
     var state: ZoneState
-    var capabilities: RecordZone.Capabilities
+    var capabilities: ZoneCapabilities
     var incarnation: UInt16
     var name: String
 
@@ -29,7 +38,7 @@ struct ZoneEntry: Equatable, Sendable {
 
     init(
         number: UInt32, database: UInt32, state: ZoneState,
-        capabilities: RecordZone.Capabilities, incarnation: UInt16, name: String
+        capabilities: ZoneCapabilities, incarnation: UInt16, name: String
     ) {
         self.number = number
         self.database = database
@@ -54,7 +63,7 @@ struct ZoneEntry: Equatable, Sendable {
             throw .value("state")
         }
         self.state = state
-        capabilities = RecordZone.Capabilities(rawValue: try cursor.uint8(bytes))
+        capabilities = ZoneCapabilities(rawValue: try cursor.uint8(bytes))
         incarnation = try cursor.uint16(bytes)
         name = try cursor.text(bytes, upTo: 255)
         guard number > 0, number < 1 << 31, database < 1 << 31, !name.isEmpty,

@@ -1,0 +1,14 @@
+extension ProjectionRegistry {
+    /// Those of every store. A new kind of state is a folder with its projection, and a line here.
+    package static let store = ProjectionRegistry([
+        RecordProjection.self,
+        LinkProjection.self,
+        AssetProjection.self,
+        ZoneProjection.self,
+        UserProjection.self,
+        SchemaProjection.self,
+        MarkProjection.self,
+        ActivityProjection.self,
+        OperationProjection.self,
+    ])
+}

@@ -1,0 +1,58 @@
+internal import StratusBytes
+internal import StratusJournal
+
+extension JournalEntry {
+    /// The head of the record that the entry holds, and where its fields begin.
+    func recordHead() throws(StoreError) -> (head: RecordHead, fields: ByteCursor) {
+        do throws(FormatError) {
+            var cursor = ByteCursor(at: payloadRange.lowerBound)
+            let head = try RecordHead(
+                bytes.span.extracting(0..<payloadRange.upperBound), &cursor)
+            return (head, cursor)
+        } catch {
+            throw StoreError.damaged(self)
+        }
+    }
+
+    /// The name of the record that the entry holds; nil where it cannot be read.
+    var recordName: String? {
+        withPayload { bytes in
+            var cursor = ByteCursor()
+            return try? RecordHead(bytes, &cursor).name(in: bytes)
+        }
+    }
+
+    /// The tombstone of the record that the entry holds, which has all of its links. The values of
+    /// the fields need not make sense, so that a damaged record can be deleted.
+    func tombstone(
+        by user: UInt32, now: Int64, _ schema: Schema
+    ) throws(StoreError) -> Tombstone {
+        let (head, fields) = try recordHead()
+        guard schema.name(head.type) != nil else { throw StoreError.damaged(self) }
+        let span = bytes.span.extracting(0..<payloadRange.upperBound)
+        do throws(FormatError) {
+            var tombstone = Tombstone(
+                type: head.type, name: try head.name(in: span), previous: version, deleter: user,
+                deleted: max(now, head.modified + 1))
+            tombstone.replacedLength = payloadRange.count
+            tombstone.assetBytes = head.assetBytes
+            tombstone.parent = try head.parent(in: span)
+            if head.hasCascadeLinks { tombstone.cascadeLinks = try cascadeLinks(from: fields) }
+            return tombstone
+        } catch {
+            throw StoreError.damaged(self)
+        }
+    }
+
+    /// The cascade links of the record that the entry holds, whose fields begin at `fields`.
+    func cascadeLinks(from fields: ByteCursor) throws(FormatError) -> [CascadeLink] {
+        let span = bytes.span.extracting(0..<payloadRange.upperBound)
+        var links: [CascadeLink] = []
+        try ReferenceFields.forEachCascadeLink(span, at: fields) { field, place in
+            if let target = span.text(in: place) {
+                links.append(CascadeLink(field: field, target: target))
+            }
+        }
+        return CascadeLink.list(links)
+    }
+}

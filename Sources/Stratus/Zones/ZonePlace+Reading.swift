@@ -1,0 +1,13 @@
+internal import StratusIndex
+internal import StratusJournal
+
+extension ZonePlace {
+    /// What a reading found of a zone; nil where it found nothing.
+    static func decoded(_ value: IndexValue?) throws(StoreError) -> ZonePlace? {
+        guard let value else { return nil }
+        guard let place = ZonePlace(value) else {
+            throw StoreError(.damaged(JournalDamage(.above("index.zone"), file: "", byte: 0)))
+        }
+        return place
+    }
+}
