@@ -101,9 +101,9 @@ struct TableFixture {
 
     @Test func `entries take few bytes`() throws {
         let records = try TableFixture((0..<20_000).map { TableFixture.record($0) })
-        #expect(records.index.statistics.runs[0].bytes <= 26 * 20_000)
+        #expect(records.index.statistics.runs[0].bytes <= 21 * 20_000)
         let feed = try TableFixture((0..<20_000).map { TableFixture.feed(512 + $0 * 40) })
-        #expect(feed.index.statistics.runs[0].bytes <= 14 * 20_000)
+        #expect(feed.index.statistics.runs[0].bytes <= 8 * 20_000)
     }
 
     @Test func `filters answer for nearly all keys that are not there, and let all others pass`()
