@@ -35,7 +35,7 @@ import Testing
         #expect(
             damaged.results.hasPrefix(
                 "chunks-0000000000000001, byte 64: chunk.checksum; record "))
-        #expect(damaged.results.contains(" of zone files, field asset\n1 findings"))
+        #expect(damaged.results.contains(" of zone files, field asset\n1 finding in "))
         let json = try await place.run("verify @/store", json: true)
         #expect(json.results.contains(#""zone":"files","field":"asset","severity":"damage"}"#))
     }
@@ -47,7 +47,8 @@ import Testing
         let damaged = try await place.run("verify @/store")
         #expect(damaged.code == .differences)
         #expect(
-            damaged.results.contains("index.checksum; 'stratus reindex STORE' heals it\n1 findings")
+            damaged.results.contains(
+                "index.checksum; 'stratus reindex STORE' heals it\n1 finding in ")
         )
         #expect(damaged.results.contains("chunks of assets"))
     }

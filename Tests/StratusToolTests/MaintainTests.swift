@@ -83,7 +83,8 @@ import Testing
         #expect(damaged.code == .differences)
         #expect(
             damaged.results.hasPrefix(
-                "\(name), byte 32: index.checksum; 'stratus reindex STORE' heals it\n1 findings"))
+                "\(name), byte 32: index.checksum; 'stratus reindex STORE' heals it\n1 finding in ")
+        )
         let json = try await place.run("verify @/store", json: true)
         #expect(json.results.contains(#""hint":"'stratus reindex STORE' heals it""#))
         let reindex = try await place.run("reindex @/store")

@@ -50,7 +50,7 @@ enum Verify {
     private static func found(_ result: StoreVerification) -> String {
         if result.findings.isEmpty { return "no damage" }
         return isWhole(result)
-            ? "no damage, but a torn tail," : "\(result.findings.count) findings"
+            ? "no damage, but a torn tail," : Quantities.count(result.findings.count, "finding")
     }
 
     /// A write that was cut off and never acknowledged takes nothing away.
