@@ -58,16 +58,4 @@ import Testing
             over: try LocalStorage(at: "store", .reading, on: disk.process()), in: "none")
         #expect(fails(.inputOutput, "none") { try lost.put("a", [1]) })
     }
-
-    private func fails(
-        _ kind: StorageError.Kind, _ file: String, _ body: () throws -> Void
-    ) -> Bool {
-        do {
-            try body()
-            return false
-        } catch {
-            let error = error as? StorageError
-            return error?.kind == kind && error?.file == file
-        }
-    }
 }

@@ -307,17 +307,17 @@ extension StorageConformanceTests {
     private func pattern(_ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: 1 &+ $0 &* 7 &+ $0 / 256) }
     }
+}
 
-    /// Whether `body` fails with an error of that kind which names that file.
-    private func fails(
-        _ kind: StorageError.Kind, _ file: String, _ body: () throws -> Void
-    ) -> Bool {
-        do {
-            try body()
-            return false
-        } catch {
-            let error = error as? StorageError
-            return error?.kind == kind && error?.file == file
-        }
+/// Whether `body` fails with an error of that kind which names that file.
+func fails(
+    _ kind: StorageError.Kind, _ file: String, _ body: () throws -> Void
+) -> Bool {
+    do {
+        try body()
+        return false
+    } catch {
+        let error = error as? StorageError
+        return error?.kind == kind && error?.file == file
     }
 }

@@ -251,13 +251,19 @@ import Testing
         #expect(error.place.map { path.hasSuffix($0.file) } == true)
     }
 
-    @Test func `a checkpoint of another version is thrown away`() async throws {
+    /// A closed store of which all lies before its checkpoint, and its hash.
+    private func checkpointed() async throws -> (store: DiskStore, hash: ContentHash) {
         let store = DiskStore()
         let container = try store.open()
         _ = try await fill(container, 100)
         try await container.checkpoint()
-        let before = try await hash(container)
+        let hash = try await hash(container)
         try await container.close()
+        return (store, hash)
+    }
+
+    @Test func `a checkpoint of another version is thrown away`() async throws {
+        let (store, before) = try await checkpointed()
         try store.editManifest { manifest in
             var checkpoint = try #require(manifest.checkpoint)
             #expect(checkpoint.state[0] == 1)
@@ -271,12 +277,7 @@ import Testing
     }
 
     @Test func `a checkpoint of no use is named, and costs only time`() async throws {
-        let store = DiskStore()
-        let container = try store.open()
-        _ = try await fill(container, 100)
-        try await container.checkpoint()
-        let before = try await hash(container)
-        try await container.close()
+        let (store, before) = try await checkpointed()
         let manifest = try #require(store.disk.paths.last { $0.contains("manifest-") })
         store.disk.flip(manifest, at: store.disk.contents(manifest).count - 20)
         #expect(try findings(store).map(\.kind) == ["checkpoint.checksum"])

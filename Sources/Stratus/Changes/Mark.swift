@@ -1,5 +1,4 @@
 public import FoundationEssentials
-internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
 

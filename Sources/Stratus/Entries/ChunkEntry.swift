@@ -1,7 +1,5 @@
 internal import StratusAssets
 internal import StratusBytes
-internal import StratusIndex
-internal import StratusJournal
 
 /// Chunks and where they lie: the payload of an entry of kind `chunks` (`Formats/Record.md`,
 /// "Chunks").

@@ -1,6 +1,4 @@
-internal import StratusAssets
 internal import StratusBytes
-internal import StratusJournal
 
 /// The fields of a record as they lie in its entry, all checked, decoded one at a time.
 struct StoredFields: Sendable {

@@ -134,10 +134,6 @@ struct BlockLayout: Sendable {
         return try self.key(number, bytes) == key
     }
 
-    func position(_ number: Int, _ bytes: Span<UInt8>) throws(Fault) -> IndexPosition {
-        IndexPosition(try key(number, bytes), stamp: try stamp(number, bytes))
-    }
-
     func entry(_ number: Int, _ bytes: Span<UInt8>) throws(Fault) -> IndexEntry {
         IndexEntry(
             key: try key(number, bytes), value: try value(number, bytes),

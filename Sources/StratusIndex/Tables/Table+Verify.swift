@@ -9,11 +9,13 @@ extension Table {
     /// difference is damage of the part where it lies.
     func verify() throws(IndexError) {
         let file = try checkedFile()
+        let directory = try block(try checkedBlock(directoryRange, of: file), at: directoryRange)
+        let ranges = try dataBlocks(directory)
+        var blocks: [Block] = []
         var builder = TableBuilder(number: info.number)
         var last: IndexPosition?
         var place = dataPart.lowerBound
-        let blocks = try dataBlocks(file)
-        for range in blocks {
+        for range in ranges {
             guard range.lowerBound == place else {
                 throw damage(.place, at: directoryRange.lowerBound)
             }
@@ -29,6 +31,7 @@ extension Table {
                 last = entry.position
                 guard builder.append(entry) else { throw damage(.entry, at: place) }
             }
+            blocks.append(block)
             place = range.upperBound
         }
         guard place == dataPart.upperBound else {
@@ -36,18 +39,16 @@ extension Table {
         }
         let filter = try checkedFilter(of: file)
         let (found, bytes) = builder.finish(storeID: store.storeID)
-        for range in blocks {
-            let own = try checkedBlock(range, of: file)
+        func check(
+            _ own: [UInt8], in range: Range<Int>, _ rule: IndexDamage.Rule
+        ) throws(IndexError) {
             guard bytes.count >= range.upperBound, own[...] == bytes[range] else {
-                throw damage(.entry, at: range.lowerBound)
+                throw damage(rule, at: range.lowerBound)
             }
         }
-        guard bytes.count >= filterPart.upperBound, filter[...] == bytes[filterPart] else {
-            throw damage(.filter, at: filterPart.lowerBound)
-        }
-        guard bytes.count >= directoryRange.upperBound,
-            try checkedBlock(directoryRange, of: file)[...] == bytes[directoryRange]
-        else { throw damage(.place, at: directoryRange.lowerBound) }
+        for (range, block) in zip(ranges, blocks) { try check(block.bytes, in: range, .entry) }
+        try check(filter, in: filterPart, .filter)
+        try check(directory.bytes, in: directoryRange, .place)
         guard found.first == info.first, found.last == info.last else {
             throw damage(.order, at: dataPart.lowerBound)
         }
@@ -56,8 +57,8 @@ extension Table {
         }
     }
 
-    private func dataBlocks(_ file: any StorageFile) throws(IndexError) -> [Range<Int>] {
-        let directory = try block(try checkedBlock(directoryRange, of: file), at: directoryRange)
+    /// Where the data blocks lie, in their order.
+    private func dataBlocks(_ directory: Block) throws(IndexError) -> [Range<Int>] {
         var ranges: [Range<Int>] = []
         for number in 0..<directory.count {
             let value: IndexValue

@@ -207,8 +207,6 @@ package struct JournalReader<Fold: JournalFold> {
             } catch let fault as GroupFault {
                 // The group in which a stated end lies need not be whole behind that end.
                 guard let part = fault.part, fault.damage.offset ?? .zero >= segment.end else {
-                    // What only a newer version can read need not be damaged.
-                    if fault.damage.isNewer { throw JournalError(fault.damage) }
                     throw refusal(fault.damage, in: segment)
                 }
                 last = part
@@ -307,11 +305,13 @@ package struct JournalReader<Fold: JournalFold> {
             in: segment)
     }
 
-    /// Of what a clean close ended, the manifest says that it was durable.
+    /// Of what a clean close ended, the manifest says that it was durable. What only a newer version
+    /// can read need not be damaged.
     private func refusal(
         _ damage: JournalDamage, in segment: Manifest.Segment
     ) -> JournalError {
-        .refused(
+        if damage.isNewer { return JournalError(damage) }
+        return .refused(
             segment.state == .closed ? .damageBeforeManifestEnd : .damageInSealedSegment, damage)
     }
 
