@@ -123,14 +123,16 @@ public final class Container: Sendable {
         profile: Profile = .unlimited, environment: Environment? = nil,
         deduplication: Deduplication = .perUser, memoryLimit: Int
     ) async throws(StoreError) -> Container {
-        let threads = IOThreads(count: threadCount)
-        return try await threads.run {
-            let storage = try LocalStorage(at: path, .writing(creating: creating), on: system)
-            return try Container(
-                writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
-                creating: creating, durability: durability, profile: profile,
-                environment: environment, deduplication: deduplication,
-                options: JournalOptions(), driver: .thread)
+        try await answering { () async throws(EngineError) -> Container in
+            let threads = IOThreads(count: threadCount)
+            return try await threads.run {
+                let storage = try LocalStorage(at: path, .writing(creating: creating), on: system)
+                return try Container(
+                    writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
+                    creating: creating, durability: durability, profile: profile,
+                    environment: environment, deduplication: deduplication,
+                    options: JournalOptions(), driver: .thread)
+            }
         }
     }
 
@@ -151,12 +153,14 @@ public final class Container: Sendable {
         at path: String, on system: any FileSystem, profile: Profile = .unlimited,
         memoryLimit: Int
     ) async throws(StoreError) -> Container {
-        let threads = IOThreads(count: threadCount)
-        return try await threads.run {
-            let storage = try LocalStorage(at: path, .reading, on: system)
-            return try Container(
-                reading: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
-                profile: profile)
+        try await answering { () async throws(EngineError) -> Container in
+            let threads = IOThreads(count: threadCount)
+            return try await threads.run {
+                let storage = try LocalStorage(at: path, .reading, on: system)
+                return try Container(
+                    reading: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
+                    profile: profile)
+            }
         }
     }
 
@@ -298,8 +302,10 @@ public final class Container: Sendable {
     /// whether anything is new.
     @discardableResult
     public nonisolated(nonsending) func refresh() async throws(StoreError) -> Bool {
-        guard case .reading(let follower) = access else { return false }
-        return try await threads.run { try follower.refresh() }
+        try await answering { () async throws(EngineError) -> Bool in
+            guard case .reading(let follower) = access else { return false }
+            return try await threads.run { try follower.refresh() }
+        }
     }
 
     /// Commits what was submitted, and gives up the store. Changes are refused afterwards, with
@@ -310,7 +316,8 @@ public final class Container: Sendable {
     /// this has returned; what was before is collected some day.
     public nonisolated(nonsending) func close() async throws(StoreError) {
         defer { published.end() }
-        if case .writing(let engine) = access { try await engine.close() }
+        guard case .writing(let engine) = access else { return }
+        try await answering { () async throws(EngineError) in try await engine.close() }
     }
 
     /// Of a container that is stepped by its caller: shows everything that is durable to readers in
@@ -341,9 +348,9 @@ public final class Container: Sendable {
 
     var state: StoreState { published.current }
 
-    func engine() throws(StoreError) -> Engine {
+    func engine() throws(EngineError) -> Engine {
         guard case .writing(let engine) = access else {
-            throw StoreError(.permissionFailure, "the store was opened for reading only")
+            throw .refused(.permissionFailure, "the store was opened for reading only")
         }
         return engine
     }

@@ -68,7 +68,7 @@ final class AssetReceipts: Sendable {
     /// that record. A claim ends with ``end(_:of:isSaved:)``.
     fileprivate func claim(
         _ receipt: String, for record: Record.ID, of uploader: Uploader
-    ) throws(StoreError) -> AssetContent {
+    ) throws(EngineError) -> AssetContent {
         let given = state.withLock { state -> Given? in
             guard var given = state.given[uploader]?[receipt] else {
                 return state.used[receipt].flatMap { $0.uploader == uploader ? $0 : nil }
@@ -78,8 +78,8 @@ final class AssetReceipts: Sendable {
             state.given[uploader]?[receipt] = given
             return given
         }
-        guard let given else { throw .noReceipt }
-        guard given.record == record else { throw .usedReceipt }
+        guard let given else { throw .refused(.noReceipt) }
+        guard given.record == record else { throw .refused(.usedReceipt) }
         return given.content
     }
 
@@ -104,25 +104,27 @@ extension Database {
     package nonisolated(nonsending) func store(
         _ asset: Asset
     ) async throws(StoreError) -> (asset: Asset, receipt: String) {
-        try admit([])
-        var record = Record(recordType: "Asset")
-        record["asset"] = .asset(asset)
-        let call = try await upload([.save(record, SaveRule(.ifServerRecordUnchanged))])
-        guard case .save(let uploaded, _)? = call.items.first, let sealed = call.assets,
-            let stored = uploaded["asset"]?.assetValue
-        else { throw StoreError.assetGone }
-        switch stored.source {
-        case .failed(let error): throw error
-        case .stored(let asset):
-            if !sealed.rows.isEmpty {
-                _ = try await container.engine().commit(ChunkCommit(rows: sealed.rows))
+        try await answering { () async throws(EngineError) -> (asset: Asset, receipt: String) in
+            try admit([])
+            var record = Record(recordType: "Asset")
+            record["asset"] = .asset(asset)
+            let call = try await upload([.save(record, SaveRule(.ifServerRecordUnchanged))])
+            guard case .save(let uploaded, _)? = call.items.first, let sealed = call.assets,
+                let stored = uploaded["asset"]?.assetValue
+            else { throw .refused(.assetGone) }
+            switch stored.source {
+            case .failed(let error): throw .refused(error)
+            case .stored(let asset):
+                if !sealed.rows.isEmpty {
+                    _ = try await container.engine().commit(ChunkCommit(rows: sealed.rows))
+                }
+                let receipts = container.foundation.assets.receipts
+                let uploader = AssetReceipts.Uploader(scope: scope, caller: try writer())
+                let receipt = receipts.add(asset.content, uploader)
+                // Until here the chunks are held, and from here on by the receipt.
+                return withExtendedLifetime(sealed) { (stored, receipt) }
+            case .file, .data, .stream, .request: throw .refused(.assetGone)
             }
-            let receipts = container.foundation.assets.receipts
-            let uploader = AssetReceipts.Uploader(scope: scope, caller: try writer())
-            let receipt = receipts.add(asset.content, uploader)
-            // Until here the chunks are held, and from here on by the receipt.
-            return withExtendedLifetime(sealed) { (stored, receipt) }
-        case .file, .data, .stream, .request: throw StoreError.assetGone
         }
     }
 
@@ -130,7 +132,7 @@ extension Database {
     /// a receipt that cannot be claimed is left to fail with the reason.
     func claimingReceipts(
         of items: [RecordItem]
-    ) throws(StoreError) -> (items: [RecordItem], claims: ReceiptClaims) {
+    ) throws(EngineError) -> (items: [RecordItem], claims: ReceiptClaims) {
         guard items.contains(where: \.namesReceipts) else {
             return (items, ReceiptClaims())
         }
@@ -145,12 +147,12 @@ extension Database {
                 guard let value = edit.value, value.hasAssets else { continue }
                 record[edit.key] = value.mappingAssets { asset in
                     guard case .receipt(let receipt)? = asset.request else { return asset }
-                    do throws(StoreError) {
+                    do throws(EngineError) {
                         let content = try store.receipts.claim(receipt, for: id, of: uploader)
                         claims.taken.append((receipt, index))
                         return Asset(content, in: store)
                     } catch {
-                        return Asset(.failed(error))
+                        return Asset(.failed(StoreError(error)))
                     }
                 }
             }

@@ -60,13 +60,13 @@ final class AssetStore: Sendable {
     }
 
     /// The segments, which are looked at only when the first asset is.
-    func chunks(_ mode: ReadMode = .blocking) throws(StoreError) -> ChunkStore {
+    func chunks(_ mode: ReadMode = .blocking) throws(EngineError) -> ChunkStore {
         if let chunks = state.withLock({ $0.chunks }) { return chunks }
-        if mode == .resident { throw .notResident }
-        return try opening.withLock { _ throws(StoreError) in try openChunks() }
+        if mode == .resident { throw .wouldBlock }
+        return try opening.withLock { _ throws(EngineError) in try openChunks() }
     }
 
-    private func openChunks() throws(StoreError) -> ChunkStore {
+    private func openChunks() throws(EngineError) -> ChunkStore {
         let (known, identity, randomness, segmentLength) = state.withLock {
             ($0.chunks, $0.identity, $0.randomness, $0.segmentLength)
         }
@@ -94,12 +94,12 @@ final class AssetStore: Sendable {
         chunks?.close()
     }
 
-    func checkThatItIsOpen() throws(StoreError) {
+    func checkThatItIsOpen() throws(EngineError) {
         if state.withLock({ $0.isClosed }) { throw .closed }
     }
 
     /// The newest state.
-    func reading() throws(StoreError) -> StoreReading {
+    func reading() throws(EngineError) -> StoreReading {
         guard let published = state.withLock({ $0.published }) else { throw .closed }
         return StoreReading(published.current, .blocking)
     }
@@ -109,12 +109,12 @@ final class AssetStore: Sendable {
 
     /// Whether a reader may have pinned a generation of the manifest before the newest: such a
     /// reader can see chunks that were reclaimed since.
-    func hasOldReaders() throws(StoreError) -> Bool {
+    func hasOldReaders() throws(EngineError) -> Bool {
         do {
             let names = try storage.list()
             return names.count { Manifest.generation(ofFile: $0) != nil } > 1
         } catch {
-            throw StoreError(error)
+            throw EngineError(error)
         }
     }
 
@@ -131,13 +131,13 @@ final class AssetStore: Sendable {
     }
 
     /// Runs `body`; fails where another collection is under way.
-    func collecting<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
+    func collecting<Value>(_ body: () throws(EngineError) -> Value) throws(EngineError) -> Value {
         let isFirst = state.withLock { state in
             defer { state.isCollecting = true }
             return !state.isCollecting
         }
         guard isFirst else {
-            throw StoreError(.serviceUnavailable, "another collection is under way")
+            throw .refused(.serviceUnavailable, "another collection is under way")
         }
         defer { state.withLock { $0.isCollecting = false } }
         return try body()
@@ -147,7 +147,7 @@ final class AssetStore: Sendable {
     /// is held here. The chunks of such a state are kept for it.
     func place(
         of address: ChunkAddress, _ mode: ReadMode = .blocking
-    ) throws(StoreError) -> ChunkLocation? {
+    ) throws(EngineError) -> ChunkLocation? {
         guard let published = state.withLock({ $0.published }) else { throw .closed }
         for state in published.readable {
             let value = try StoreReading(state, mode).value(.chunk(address))
@@ -159,7 +159,7 @@ final class AssetStore: Sendable {
     /// The bytes of a chunk, verified; nil where the store has none of that address.
     func read(
         _ address: ChunkAddress, _ mode: ReadMode = .blocking
-    ) throws(StoreError) -> ArraySlice<UInt8>? {
+    ) throws(EngineError) -> ArraySlice<UInt8>? {
         let chunks = try chunks(mode)
         var last: ChunkLocation?
         while let place = try place(of: address, mode) {
@@ -168,12 +168,11 @@ final class AssetStore: Sendable {
             } catch .storage(let error) where error.kind == .notFound {
                 // It may have been moved since its place was looked up, but not without end.
                 guard place != last else {
-                    throw StoreError(
-                        .damaged(ChunkDamage(.missing, file: place.file, byte: 0)))
+                    throw .chunk(.damaged(ChunkDamage(.missing, file: place.file, byte: 0)))
                 }
                 last = place
             } catch {
-                throw StoreError(error)
+                throw EngineError(error)
             }
         }
         return nil
@@ -182,15 +181,15 @@ final class AssetStore: Sendable {
     /// That a chunk is whole and is not what an asset says of it.
     func misfit(
         _ address: ChunkAddress, _ mode: ReadMode
-    ) throws(StoreError) -> StoreError {
-        guard let place = try place(of: address, mode) else { return .assetGone }
-        return StoreError(.damaged(ChunkDamage(.list, file: place.file, byte: place.byte)))
+    ) throws(EngineError) -> EngineError {
+        guard let place = try place(of: address, mode) else { return .refused(.assetGone) }
+        return .chunk(.damaged(ChunkDamage(.list, file: place.file, byte: place.byte)))
     }
 
     /// The domain in which the assets of a user in a database are the same.
     func domain(
         _ scope: DatabaseScope, _ caller: UserID, _ deduplication: Container.Deduplication
-    ) throws(StoreError) -> ChunkDomain {
+    ) throws(EngineError) -> ChunkDomain {
         guard let identity = state.withLock({ $0.identity }) else { throw .closed }
         var writer = ByteWriter(capacity: 40)
         switch (deduplication, scope) {
@@ -235,11 +234,11 @@ extension Container {
 /// What `body` returns, its errors as those of the store.
 func translated<Value>(
     _ body: () throws(ChunkError) -> Value
-) throws(StoreError) -> Value {
+) throws(EngineError) -> Value {
     do throws(ChunkError) {
         return try body()
     } catch {
-        throw StoreError(error)
+        throw EngineError(error)
     }
 }
 
@@ -258,7 +257,7 @@ extension StoreError {
             place = Place(
                 file: damage.file, byte: damage.byte, kind: damage.kind.identifier)
         case .refused: self.init(.internalError, "the index gave no answer")
-        case .closed: self = .closed
+        case .closed: self.init(JournalError.closed)
         }
     }
 }

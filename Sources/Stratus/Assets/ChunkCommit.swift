@@ -9,7 +9,7 @@ struct ChunkCommit: Transaction {
 
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) throws(StoreError) -> Draft? {
+    ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         try draft.buffer.add(rows, limit: context.payloadLimit)
         return draft
@@ -18,7 +18,7 @@ struct ChunkCommit: Transaction {
 
 extension CommitBuffer {
     /// Adds the places of chunks, in as many entries as it takes.
-    mutating func add(_ rows: [ChunkEntry.Row], limit: Int) throws(StoreError) {
+    mutating func add(_ rows: [ChunkEntry.Row], limit: Int) throws(EngineError) {
         let most = max(1, (limit - 64) / ChunkEntry.rowLimit)
         for start in stride(from: 0, to: rows.count, by: most) {
             let part = rows[start..<min(rows.count, start + most)]

@@ -17,12 +17,14 @@ extension Container {
     public nonisolated(nonsending) func collectAssets(
         dryRun: Bool = false
     ) async throws(StoreError) -> CollectionReport {
-        let engine = try engine()
-        let assets = foundation.assets
-        return try await assets.uploads.run {
-            try assets.collecting { () throws(StoreError) in
-                var collector = AssetCollector(assets, engine, deadShare: 8, isDryRun: dryRun)
-                return try collector.run()
+        try await answering { () async throws(EngineError) -> CollectionReport in
+            let engine = try engine()
+            let assets = foundation.assets
+            return try await assets.uploads.run {
+                try assets.collecting { () throws(EngineError) in
+                    var collector = AssetCollector(assets, engine, deadShare: 8, isDryRun: dryRun)
+                    return try collector.run()
+                }
             }
         }
     }
@@ -35,7 +37,7 @@ extension AssetStore {
         try? uploads.submit { [self] in
             // A failure is dropped: the next collection tries again, and one that a caller starts
             // reports it.
-            _ = try? collecting { () throws(StoreError) in
+            _ = try? collecting { () throws(EngineError) in
                 var collector = AssetCollector(self, engine, deadShare: 2)
                 return try collector.run()
             }

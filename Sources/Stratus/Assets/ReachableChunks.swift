@@ -20,7 +20,7 @@ struct ReachableChunks {
     init(
         _ range: ClosedRange<UInt64>, _ reading: StoreReading, _ published: PublishedState,
         _ store: AssetStore
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         self.range = range
         self.store = store
         end = reading.head
@@ -28,7 +28,7 @@ struct ReachableChunks {
         // Asked for after the state: who begins to hold one later holds this one or a newer.
         let points = published.points
         var found: [Int: EntryLocation] = [:]
-        func read(_ chunks: inout ReachableChunks) throws(StoreError) {
+        func read(_ chunks: inout ReachableChunks) throws(EngineError) {
             let batch = found.values.sorted { $0.offset < $1.offset }
             found.removeAll(keepingCapacity: true)
             for entry in try reading.entries(batch) { try chunks.add(entry, reading) }
@@ -36,7 +36,7 @@ struct ReachableChunks {
         let held = points.listed.map { JournalOffset(rawValue: $0 + 1) }.filter { $0 < end }
         for point in held + [end] {
             try reading.looking(from: point).forEachRecordWithAssets {
-                _, _, place throws(StoreError) in
+                _, _, place throws(EngineError) in
                 found[Int(place.offset.rawValue)] = place
                 if found.count == 1024 { try read(&self) }
             }
@@ -48,7 +48,7 @@ struct ReachableChunks {
     func mayContain(_ address: ChunkAddress) -> Bool { chunks.contains(address.low.low) }
 
     /// Adds the chunks of every version of a record that was written since.
-    mutating func addNewVersions() throws(StoreError) {
+    mutating func addNewVersions() throws(EngineError) {
         // Before the records: a receipt is used up by one that is there already.
         try addReceipts()
         let reading = try store.reading()
@@ -67,29 +67,29 @@ struct ReachableChunks {
                 open.removeAll(keepingCapacity: true)
             }
         } catch {
-            throw StoreError(translating: error)
+            throw EngineError(translating: error)
         }
         end = reading.head
     }
 
-    private mutating func addReceipts() throws(StoreError) {
+    private mutating func addReceipts() throws(EngineError) {
         for content in store.receipts.held { try add(content) }
     }
 
     private mutating func add(
         _ entry: JournalEntry, _ reading: StoreReading
-    ) throws(StoreError) {
-        try reading.forEachAsset(of: entry) { _, content throws(StoreError) in try add(content) }
+    ) throws(EngineError) {
+        try reading.forEachAsset(of: entry) { _, content throws(EngineError) in try add(content) }
     }
 
-    private mutating func add(_ content: AssetContent) throws(StoreError) {
+    private mutating func add(_ content: AssetContent) throws(EngineError) {
         var cursor = ExtentCursor(content)
         while let step = cursor.next(once: &lists) {
             if range.contains(step.address.high.high) { chunks.insert(step.address.low.low) }
             guard step.isList else { continue }
             // Where it is not known what is named, nothing is taken back.
             guard let bytes = try store.read(step.address), cursor.enter(step, bytes.span) else {
-                throw StoreError.damagedList
+                throw .refused(.damagedList)
             }
         }
     }
@@ -101,7 +101,7 @@ struct ReclaimedChunksCommit: Transaction {
 
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) throws(StoreError) -> Draft? {
+    ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         var addresses: [ChunkAddress] = []
         for row in rows where try draft.finds(row, reading) {
@@ -125,7 +125,7 @@ struct MovedChunksCommit: Transaction {
 
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) throws(StoreError) -> Draft? {
+    ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         var rows: [ChunkEntry.Row] = []
         for (old, new) in moved where try draft.finds(old, reading) {
@@ -140,7 +140,7 @@ extension Draft {
     /// Whether a chunk is still where it was; the commit relies on the answer.
     fileprivate mutating func finds(
         _ row: ChunkEntry.Row, _ reading: StoreReading
-    ) throws(StoreError) -> Bool {
+    ) throws(EngineError) -> Bool {
         let key = IndexKey.chunk(row.address)
         readSet.append(key)
         return try reading.value(key).flatMap { ChunkLocation($0) } == row.place

@@ -41,7 +41,7 @@ final class CommitQueue: Sendable {
     init(limit: Int) { self.limit = limit }
 
     /// Waits until there is room. Fails where the container is closed or the task cancelled.
-    nonisolated(nonsending) func admit() async throws(StoreError) {
+    nonisolated(nonsending) func admit() async throws(EngineError) {
         let isOpen = state.withLock { state -> Bool? in
             if state.isClosed { return false }
             guard state.admitted < limit else { return nil }
@@ -52,7 +52,7 @@ final class CommitQueue: Sendable {
         if let isOpen { isAdmitted = isOpen } else { isAdmitted = await wait() }
         guard isAdmitted else {
             if Task.isCancelled {
-                throw StoreError(.operationCancelled, "cancelled before it was committed")
+                throw .cancelled
             }
             throw .closed
         }

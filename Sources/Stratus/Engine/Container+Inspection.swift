@@ -75,15 +75,19 @@ extension Container {
     package func user(
         number: UInt32
     ) throws(StoreError) -> (recordName: String, hostName: String?) {
-        guard let user = try reading.waiting.userEntry(number) else {
-            throw StoreError(.internalError, "the index does not name user \(number)")
+        try answering { () throws(EngineError) -> (recordName: String, hostName: String?) in
+            guard let user = try reading.waiting.userEntry(number) else {
+                throw .refused(.internalError, "the index does not name user \(number)")
+            }
+            return (UserID(bits: user.bits).recordName, user.hostName.isEmpty ? nil : user.hostName)
         }
-        return (UserID(bits: user.bits).recordName, user.hostName.isEmpty ? nil : user.hostName)
     }
 
     /// Whether `user` ever wrote to the store.
     package func hasUser(_ user: String) throws(StoreError) -> Bool {
-        try reading.waiting.known(userID(user)) != nil
+        try answering { () throws(EngineError) in
+            try reading.waiting.known(userID(user)) != nil
+        }
     }
 
     /// The database with that number, for messages: `public` or the owner's user record name.
@@ -105,28 +109,23 @@ extension Database {
     public nonisolated(nonsending) func recordCount(
         inZoneWith id: RecordZone.ID
     ) async throws(StoreError) -> Int {
-        try await read { snapshot throws(StoreError) in try snapshot.recordCount(inZoneWith: id) }
+        try await read { view throws(EngineError) in try view.usage(ofZoneWith: id).recordCount }
     }
 
     /// The token of a zone that has seen everything up to the save of `record`.
     public nonisolated(nonsending) func zoneToken(
         after record: Record
     ) async throws(StoreError) -> ChangeToken {
-        try await read { snapshot throws(StoreError) in try snapshot.zoneToken(after: record) }
+        try await read { view throws(EngineError) in try view.zoneToken(after: record) }
     }
 }
 
-extension DatabaseSnapshot {
-    /// How many records a zone has.
-    public func recordCount(inZoneWith id: RecordZone.ID) throws(StoreError) -> Int {
-        try usage(ofZoneWith: id).recordCount
-    }
-
+extension DatabaseView {
     /// The token of a zone that has seen everything up to the save of `record`.
-    public func zoneToken(after record: Record) throws(StoreError) -> ChangeToken {
+    func zoneToken(after record: Record) throws(EngineError) -> ChangeToken {
         let reading = try reading
         guard let system = record.system else {
-            throw StoreError(.invalidArguments, "the record was never saved")
+            throw .refused(.invalidArguments, "the record was never saved")
         }
         return ChangeToken(
             zone: try zone(record.recordID.zoneID, reading), at: Version(rawValue: system.version),

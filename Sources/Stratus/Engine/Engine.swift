@@ -52,8 +52,8 @@ final class Engine: Sendable {
 
     private enum ClosingState {
         case open
-        case closing([CheckedContinuation<Result<Void, StoreError>, Never>])
-        case closed(Result<Void, StoreError>)
+        case closing([CheckedContinuation<Result<Void, EngineError>, Never>])
+        case closed(Result<Void, EngineError>)
     }
 
     /// The most unfinished commits at a time.
@@ -62,7 +62,7 @@ final class Engine: Sendable {
     init(
         _ opened: consuming Journal.Opened<StoreFold>, _ foundation: StoreFoundation,
         _ checkpoint: StoreCheckpoint?, durability: Durability, driver: EngineDriver
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         threads = foundation.threads
         let writer = opened.writer
         let identity = StoreIdentity(writer.manifest)
@@ -93,14 +93,14 @@ final class Engine: Sendable {
         do {
             try Thread.start { [self] in run() }
         } catch {
-            throw StoreError(error)
+            throw EngineError(error)
         }
     }
 
     /// Prepares and commits a transaction, and returns what became of each item and the record it is.
     nonisolated(nonsending) func commit(
         _ transaction: any Transaction
-    ) async throws(StoreError) -> Committed {
+    ) async throws(EngineError) -> Committed {
         try await queue.admit()
         defer { queue.release() }
         let context = context
@@ -124,7 +124,7 @@ final class Engine: Sendable {
 
     /// The same on the calling thread, which waits: for the disk, and where another thread commits,
     /// for that one. Where none does, it commits by itself and no other thread is woken.
-    func commitBlocking(_ transaction: any Transaction) throws(StoreError) -> Committed {
+    func commitBlocking(_ transaction: any Transaction) throws(EngineError) -> Committed {
         let reading = StoreReading(published.current, .blocking)
         let commit = try pending(transaction, transaction.prepare(reading, context))
         if let draft = commit.draft, draft.buffer.isEmpty {
@@ -152,7 +152,7 @@ final class Engine: Sendable {
 
     private func pending(
         _ transaction: any Transaction, _ preparation: Preparation
-    ) throws(StoreError) -> PendingCommit {
+    ) throws(EngineError) -> PendingCommit {
         switch preparation {
         case .draft(let draft): return PendingCommit(transaction, draft)
         case .needsSerial: return PendingCommit(transaction, nil)
@@ -163,7 +163,7 @@ final class Engine: Sendable {
 
     private func committed(
         _ commit: PendingCommit, _ outcome: PendingCommit.Outcome
-    ) throws(StoreError) -> Committed {
+    ) throws(EngineError) -> Committed {
         let placed = try outcome.get()
         guard let draft = placed.draft ?? commit.draft else {
             preconditionFailure("the committer prepares what its caller cannot")
@@ -199,11 +199,11 @@ final class Engine: Sendable {
 
     /// Commits what was submitted, states where the journal ends, and gives up the store. Called
     /// again, it says the same.
-    nonisolated(nonsending) func close() async throws(StoreError) {
+    nonisolated(nonsending) func close() async throws(EngineError) {
         queue.close()
         if driver == .caller { finishClosing() }
         let result = await withCheckedContinuation { continuation in
-            let known = whenClosed.withLock { state -> Result<Void, StoreError>? in
+            let known = whenClosed.withLock { state -> Result<Void, EngineError>? in
                 switch state {
                 case .open: state = .closing([continuation])
                 case .closing(let others): state = .closing(others + [continuation])
@@ -218,13 +218,13 @@ final class Engine: Sendable {
 
     /// Runs `body` between commits, where the maintainer may be asked for more than its steps.
     nonisolated(nonsending) func runExclusively(
-        _ body: @escaping @Sendable (IndexMaintainer) throws(StoreError) -> Void
-    ) async throws(StoreError) {
+        _ body: @escaping @Sendable (IndexMaintainer) throws(EngineError) -> Void
+    ) async throws(EngineError) {
         if driver == .caller { return try body(maintainer) }
-        let result: Result<Void, StoreError> = await withCheckedContinuation { continuation in
+        let result: Result<Void, EngineError> = await withCheckedContinuation { continuation in
             let isTaken = queue.submit(exclusive: { [maintainer] in
                 continuation.resume(
-                    returning: Result { () throws(StoreError) in try body(maintainer) })
+                    returning: Result { () throws(EngineError) in try body(maintainer) })
             })
             if !isTaken { continuation.resume(returning: .failure(.closed)) }
         }
@@ -233,12 +233,12 @@ final class Engine: Sendable {
 
     /// The same on the calling thread, which waits.
     func runExclusivelyAndWait<Value: Sendable>(
-        _ body: @escaping @Sendable (IndexMaintainer) throws(StoreError) -> Value
-    ) throws(StoreError) -> Value {
+        _ body: @escaping @Sendable (IndexMaintainer) throws(EngineError) -> Value
+    ) throws(EngineError) -> Value {
         if driver == .caller { return try body(maintainer) }
-        let outcome = Outcome<Result<Value, StoreError>>()
+        let outcome = Outcome<Result<Value, EngineError>>()
         let isTaken = queue.submit(exclusive: { [maintainer] in
-            outcome.finish(Result { () throws(StoreError) in try body(maintainer) })
+            outcome.finish(Result { () throws(EngineError) in try body(maintainer) })
         })
         guard isTaken else { throw .closed }
         return try outcome.wait().get()
@@ -292,11 +292,11 @@ final class Engine: Sendable {
         // Before the journal is closed: then another process may open the store for writing.
         assets.close()
         maintainer.close()
-        var result: Result<Void, StoreError> = .success(())
+        var result: Result<Void, EngineError> = .success(())
         do {
             try committer.close()
         } catch {
-            result = .failure(StoreError(error))
+            result = .failure(EngineError(error))
         }
         let waiting = whenClosed.withLock { state in
             defer { if case .closed = state {} else { state = .closed(result) } }

@@ -56,7 +56,7 @@ struct FieldEncoder {
     /// of the record's type.
     mutating func prepare(
         _ record: Record, _ rule: SaveRule, over stored: StoredFields?
-    ) throws(StoreError) -> UInt32 {
+    ) throws(EngineError) -> UInt32 {
         let type = try number(ofType: record.recordType)
         sent = record.sent(rule.policy, isInsert: stored == nil)
         fields.removeAll(keepingCapacity: true)
@@ -89,7 +89,7 @@ struct FieldEncoder {
         if let limit = batch.limits?.profile.bytesPerRecord,
             fields.reduce(0, { $1.kind.element == .asset ? $0 : $0 + $1.length }) > limit
         {
-            throw StoreError(
+            throw .refused(
                 .limitExceeded, "the record is larger than the maximum of \(limit) bytes")
         }
         return type
@@ -138,7 +138,7 @@ struct FieldEncoder {
 
     /// How many bytes the assets of the record have together; nil where there are none. `bytes` are
     /// those of the version that is replaced.
-    func assetBytes(from bytes: [UInt8]) throws(StoreError) -> Int? {
+    func assetBytes(from bytes: [UInt8]) throws(EngineError) -> Int? {
         var total: Int?
         for field in fields where field.kind.element == .asset {
             let (bytes, range) =
@@ -150,16 +150,16 @@ struct FieldEncoder {
                 let length = try AssetFields.length(bytes.span, in: range, field.kind)
                 total = (total ?? 0) + length
             } catch {
-                throw StoreError(.internalError, "an asset of the record cannot be read")
+                throw .refused(.internalError, "an asset of the record cannot be read")
             }
             guard total ?? 0 < AssetContent.lengthLimit else {
-                throw StoreError(.limitExceeded, "the assets of the record are too long")
+                throw .refused(.limitExceeded, "the assets of the record are too long")
             }
         }
         return total
     }
 
-    private mutating func number(ofType name: String) throws(StoreError) -> UInt32 {
+    private mutating func number(ofType name: String) throws(EngineError) -> UInt32 {
         if let type, type.name == name { return type.number }
         let number = try numbers.type(name) ?? 0
         type = (name, number)
@@ -169,7 +169,7 @@ struct FieldEncoder {
     /// The number of the field that was sent as the `index`th, which may hold a value of `kind`.
     private mutating func number(
         at index: Int, _ type: UInt32, _ kind: FieldKind
-    ) throws(StoreError) -> UInt32? {
+    ) throws(EngineError) -> UInt32? {
         let key = sent[index].key
         if index < shape.count, shape[index].type == type, shape[index].kind == kind,
             shape[index].key == key

@@ -26,7 +26,7 @@ final class IndexMaintainer: Sendable {
         var hasFailed = false
         var isClosing = false
         /// Why the last try came to nothing.
-        var failure: StoreError?
+        var failure: EngineError?
     }
 
     private let committer: Committer<StoreParticipant>
@@ -121,15 +121,15 @@ final class IndexMaintainer: Sendable {
     var checkpoint: JournalOffset? { inForce.withLock { $0 } }
 
     /// Writes a checkpoint of everything that was committed; it is in force when this returns.
-    func writeCheckpoint() throws(StoreError) {
+    func writeCheckpoint() throws(EngineError) {
         try checkpoint(ifLonger: 0)
         // Generations that readers had pinned may go by now, too.
         committer.release(released.take())
     }
 
-    private func checkpoint(ifLonger least: Int) throws(StoreError) {
+    private func checkpoint(ifLonger least: Int) throws(EngineError) {
         finish(.writing)
-        let isDue = try stepping { state throws(StoreError) in
+        let isDue = try stepping { state throws(EngineError) in
             try begin(trying: &state)
             if let stretch = stretch(since: state.checkpoint), stretch <= least { return false }
             freeze(&state)
@@ -142,9 +142,9 @@ final class IndexMaintainer: Sendable {
     }
 
     /// Merges all runs into one, so that no version is left that no reader needs.
-    func mergeAll() throws(StoreError) {
+    func mergeAll() throws(EngineError) {
         finish(.everything)
-        try stepping { state throws(StoreError) in
+        try stepping { state throws(EngineError) in
             try begin(trying: &state)
             guard let job = withIndex({ $0.fullMergeJob() }) else { return }
             state.merging = RunningJob(job, on: threads, due, wakeUp)
@@ -154,8 +154,8 @@ final class IndexMaintainer: Sendable {
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    private func begin(trying state: inout State) throws(StoreError) {
-        if let failure = committer.failure { throw StoreError(failure) }
+    private func begin(trying state: inout State) throws(EngineError) {
+        if let failure = committer.failure { throw EngineError(failure) }
         // What failed once may succeed now, when it is asked for.
         state.hasFailed = false
         state.retrySize = 0
@@ -223,7 +223,7 @@ final class IndexMaintainer: Sendable {
         guard let coming = state.coming else {
             // Of a store without commits there is nothing to spare an opening.
             if committer.withStage({ $0.writer.manifest.segments.isEmpty }) { return }
-            state.failure = StoreError(.quotaExceeded, "the journal has no room to go on")
+            state.failure = .noRoom
             return
         }
         (state.isBehind, state.retrySize) = (false, 0)
@@ -272,7 +272,7 @@ final class IndexMaintainer: Sendable {
             // Everything is still in memory and in the journal. Where the disk is full the
             // memtable grows by another share before it is tried again.
             state.retrySize = (withIndex { $0.activeBytes } ?? 0) + budget.memtable
-            state.failure = StoreError(JournalError(error))
+            state.failure = EngineError(error)
             state.coming = nil
             return false
         }
@@ -289,7 +289,7 @@ final class IndexMaintainer: Sendable {
             try committer.take(manifest)
             inForce.withLock { $0 = checkpoint.position.offset }
         } catch {
-            state.failure = StoreError(error)
+            state.failure = EngineError(error)
             // The next one may succeed; the one in force still holds.
             if case .storage = error { return }
             state.hasFailed = true

@@ -30,7 +30,7 @@ struct NumberAssignment {
     }
 
     /// Of a user that the host gave as `name`. Nil where there is none; so are the others.
-    mutating func user(_ user: UserID, name: String = "") throws(StoreError) -> UInt32? {
+    mutating func user(_ user: UserID, name: String = "") throws(EngineError) -> UInt32? {
         if let number = try reading.user(user) { return number }
         if let new = newUsers.first(where: { $0.bits == user.bits }) { return new.number }
         guard context.isSerial else {
@@ -46,7 +46,7 @@ struct NumberAssignment {
     /// The numbers of the caller and of the database.
     mutating func caller(
         _ caller: UserID, name: String, in scope: DatabaseScope
-    ) throws(StoreError) -> (user: UInt32?, database: UInt32?) {
+    ) throws(EngineError) -> (user: UInt32?, database: UInt32?) {
         let number = try user(caller, name: name)
         guard case .private(let owner) = scope else { return (number, 0) }
         return (number, owner == caller ? number : try user(owner))
@@ -55,16 +55,16 @@ struct NumberAssignment {
     /// The zone, which must be there; the default zone is made when it is first needed.
     mutating func zone(
         _ id: RecordZone.ID, in database: UInt32?, _ draft: inout Draft
-    ) throws(StoreError) -> ZonePlace? {
+    ) throws(EngineError) -> ZonePlace? {
         if let database {
             let key = IndexKey.zone(database, reading.hash(id.zoneName))
             let value = try reading.value(key)
             draft.readSet.append(key)
             let place = try ZonePlace.decoded(value)
             if let place, place.isAlive { return place }
-            if !id.isDefault { throw StoreError.noZone(id, place) }
+            if !id.isDefault { throw .refused(.noZone(id, place)) }
         }
-        guard id.isDefault else { throw StoreError.zoneNotFound(id) }
+        guard id.isDefault else { throw .refused(.zoneNotFound(id)) }
         guard context.isSerial, let database else {
             isIncomplete = true
             return nil
@@ -76,31 +76,31 @@ struct NumberAssignment {
         return ZonePlace(zone, at: .zero)
     }
 
-    mutating func type(_ name: String) throws(StoreError) -> UInt32? {
+    mutating func type(_ name: String) throws(EngineError) -> UInt32? {
         let known = reading.schema.number(name)
         // Users are in every schema.
         if environment == .production, name != Record.userRecordType,
             known.map(reading.schema.mayBeType) != true
         {
-            guard NameRules.isTypeName(name) else { throw StoreError.badName }
-            throw StoreError(
+            guard NameRules.isTypeName(name) else { throw .refused(.badName) }
+            throw .refused(
                 .invalidArguments, "cannot create new type '\(name)' in production schema")
         }
         if let known { return known }
         return try number(of: name)
     }
 
-    mutating func field(_ name: String) throws(StoreError) -> UInt32? {
+    mutating func field(_ name: String) throws(EngineError) -> UInt32? {
         if environment == .production, reading.schema.number(name) == nil {
-            guard NameRules.isTypeName(name) else { throw StoreError.badName }
-            throw StoreError.frozen(name)
+            guard NameRules.isTypeName(name) else { throw .refused(.badName) }
+            throw .refused(.frozen(name))
         }
         return try number(of: name)
     }
 
-    private mutating func number(of name: String) throws(StoreError) -> UInt32? {
+    private mutating func number(of name: String) throws(EngineError) -> UInt32? {
         if let number = reading.schema.number(name) ?? newNumbers[name] { return number }
-        guard NameRules.isTypeName(name) else { throw StoreError.badName }
+        guard NameRules.isTypeName(name) else { throw .refused(.badName) }
         guard context.isSerial else {
             isIncomplete = true
             return nil
@@ -112,7 +112,7 @@ struct NumberAssignment {
             reading.schema.lengthInBytes + newLength
                 <= min(context.payloadLimit, Schema.lengthLimit)
         else {
-            throw StoreError(
+            throw .refused(
                 .limitExceeded, "a store has at most 65,536 names of types and fields, of 8 MiB")
         }
         addition.names.append(name)
@@ -121,17 +121,17 @@ struct NumberAssignment {
     }
 
     /// The number of a field that is to be removed, where it ever had one.
-    func known(_ field: String) throws(StoreError) -> UInt32? {
-        guard NameRules.isTypeName(field) else { throw StoreError.badName }
-        if NameRules.isReserved(field) { throw StoreError.reservedName }
+    func known(_ field: String) throws(EngineError) -> UInt32? {
+        guard NameRules.isTypeName(field) else { throw .refused(.badName) }
+        if NameRules.isReserved(field) { throw .refused(.reservedName) }
         return reading.schema.number(field)
     }
 
     /// Checks what a save says of type and fields, and assigns nothing.
     func check(
         _ record: Record, _ policy: SavePolicy, isInsert: Bool, of batch: RecordBatch
-    ) throws(StoreError) {
-        guard NameRules.isTypeName(record.recordType) else { throw StoreError.badName }
+    ) throws(EngineError) {
+        guard NameRules.isTypeName(record.recordType) else { throw .refused(.badName) }
         for edit in record.edits.all { _ = try known(edit.key) }
         var numbers = self
         try numbers.assign(record, policy, isInsert: isInsert, of: batch)
@@ -140,21 +140,21 @@ struct NumberAssignment {
     /// Makes sure that a field may hold a value of `kind`: the first save fixes it.
     mutating func fix(
         _ kind: FieldKind, of column: Schema.Column, _ name: String
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         let known = reading.schema.kind(of: column) ?? newColumns[column]
         if let known {
             let isEmptyOfKnown =
                 kind.element == nil && known.isList && kind.isEncrypted == known.isEncrypted
             guard kind == known || isEmptyOfKnown else {
-                throw StoreError(
+                throw .refused(
                     .invalidArguments,
                     "invalid attempt to set value type \(kind.name) for field '\(name)', "
                         + "defined to be: \(known.name)")
             }
             return
         }
-        if NameRules.isReserved(name) { throw StoreError.reservedName }
-        if environment == .production { throw StoreError.frozen(name) }
+        if NameRules.isReserved(name) { throw .refused(.reservedName) }
+        if environment == .production { throw .refused(.frozen(name)) }
         // An empty list does not say what its elements are.
         if kind.element == nil { return }
         guard context.isSerial else {
@@ -162,7 +162,7 @@ struct NumberAssignment {
             return
         }
         guard reading.schema.columns.count + newColumns.count < Schema.columnLimit else {
-            throw StoreError(.limitExceeded, "a store has at most 1,048,576 fields of types")
+            throw .refused(.limitExceeded, "a store has at most 1,048,576 fields of types")
         }
         addition.columns.append((column, kind))
         newColumns[column] = kind
@@ -171,9 +171,9 @@ struct NumberAssignment {
     /// Assigns all that a save needs, or nothing where it cannot be done.
     mutating func assign(
         _ record: Record, _ policy: SavePolicy, isInsert: Bool, of batch: RecordBatch
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         let before = (addition, newLength, newColumns)
-        do throws(StoreError) {
+        do throws(EngineError) {
             let type = try type(record.recordType)
             let sent = record.sent(policy, isInsert: isInsert)
             for edit in sent.sorted(by: { $0.key < $1.key }) {
@@ -190,7 +190,7 @@ struct NumberAssignment {
     }
 
     /// Writes what was assigned since the last call, and makes `draft` know the names.
-    mutating func write(to draft: inout Draft) throws(StoreError) {
+    mutating func write(to draft: inout Draft) throws(EngineError) {
         for user in newUsers { try draft.buffer.add(.user) { user.write(to: &$0) } }
         if let newZone {
             try draft.buffer.add(.zone, zone: newZone.number) { newZone.write(to: &$0) }

@@ -5,7 +5,7 @@ internal import Synchronization
 /// A commit that the committer has not finished, and the caller that waits for it.
 final class PendingCommit: Sendable {
     /// The last word: where the commit lies, or why there is nothing.
-    typealias Outcome = Result<Placed, StoreError>
+    typealias Outcome = Result<Placed, EngineError>
 
     struct Placed: Sendable {
         /// What the committer prepared, or nil where it took what the caller had.
@@ -18,7 +18,7 @@ final class PendingCommit: Sendable {
         case waiting
         case taken
         case staged(Placed)
-        case refused(StoreError)
+        case refused(EngineError)
         case done
     }
 
@@ -96,7 +96,7 @@ final class PendingCommit: Sendable {
         state.withLock { $0.phase = .staged(placed) }
     }
 
-    func refused(_ error: StoreError) { state.withLock { $0.phase = .refused(error) } }
+    func refused(_ error: EngineError) { state.withLock { $0.phase = .refused(error) } }
 
     /// Nothing has been written yet, and nothing will be. Once the committer has begun, the commit
     /// goes its way, so that what the caller is told is always what is true.
@@ -107,7 +107,7 @@ final class PendingCommit: Sendable {
             return true
         }
         if isCancelled {
-            tell(.failure(StoreError(.operationCancelled, "cancelled before it was committed")))
+            tell(.failure(.cancelled))
         }
     }
 
@@ -122,7 +122,7 @@ final class PendingCommit: Sendable {
         // Also what wrote nothing may have been decided by what others had staged before it in
         // the group that failed.
         case .refused where failure != nil, .staged where failure != nil, .waiting, .taken:
-            tell(.failure(StoreError(committing: failure ?? .closed)))
+            tell(.failure(.committing(failure ?? .closed)))
         case .refused(let error): tell(.failure(error))
         case .staged(let placed): tell(.success(placed))
         }
@@ -137,19 +137,6 @@ final class PendingCommit: Sendable {
         case .task(let continuation): continuation.resume(returning: outcome)
         case .thread(let wakeUp): wakeUp.signal()
         case nil: break
-        }
-    }
-}
-
-extension StoreError {
-    /// Why a commit failed. After a failed sync it is open whether it is on the medium.
-    init(committing error: JournalError) {
-        self.init(error)
-        guard case .poisoned = error else { return }
-        code = .serverResponseLost
-        if cause == .poisoned {
-            reason =
-                "a sync failed: whether the change is kept shows when the store is opened again"
         }
     }
 }

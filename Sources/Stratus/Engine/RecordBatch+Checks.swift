@@ -10,7 +10,7 @@ extension RecordBatch {
     func validate(
         _ item: Item, at index: Int, in zone: UInt32, _ reading: StoreReading,
         _ parents: inout ParentCheck, _ draft: inout Draft
-    ) throws(StoreError) -> (plan: ItemPlan?, failure: StoreError?) {
+    ) throws(EngineError) -> (plan: ItemPlan?, failure: StoreError?) {
         let key = IndexKey.record(zone, reading.hash(item.recordID.recordName))
         let last = try reading.value(key).map { EntryLocation($0) }
         draft.readSet.append(key)
@@ -61,18 +61,18 @@ extension RecordBatch {
     /// Whether the caller may change the record that is there.
     private func checkCreator(
         of entry: JournalEntry, _ reading: StoreReading
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         // In a private database nothing depends on the creator, which then is not read.
         guard scope == .public else { return }
         guard let creator = try reading.user(entry.recordHead().head.creator) else {
-            throw StoreError.damaged(entry)
+            throw .damaged(entry)
         }
         try Permission.check(.change(creator: creator), by: principal, in: scope)
     }
 
-    private func checkNames(of record: Record, isUsers: Bool) throws(StoreError) {
+    private func checkNames(of record: Record, isUsers: Bool) throws(EngineError) {
         guard isUsers || NameRules.isItemName(record.recordID.recordName) else {
-            throw StoreError(
+            throw .refused(
                 .invalidArguments,
                 "a record name is 1 to 255 ASCII characters and does not begin with _")
         }
@@ -80,7 +80,7 @@ extension RecordBatch {
             guard isInside(parent.recordID.zoneID), parent.action == .none,
                 NameRules.isItemName(parent.recordID.recordName)
             else {
-                throw StoreError(
+                throw .refused(
                     .invalidArguments,
                     "a parent is a reference without action to a record of the same zone")
             }
@@ -89,15 +89,15 @@ extension RecordBatch {
 
     private func checkType(
         of record: Record, over entry: JournalEntry, _ reading: StoreReading
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         guard try entry.isRecord(named: record.recordID.recordName) else {
-            throw StoreError.hashCollision
+            throw .refused(.hashCollision)
         }
         guard let type = try reading.schema.name(entry.recordHead().head.type) else {
-            throw StoreError.damaged(entry)
+            throw .damaged(entry)
         }
         guard type == record.recordType else {
-            throw StoreError(
+            throw .refused(
                 .invalidArguments, "a record of this name has another record type")
         }
     }
@@ -111,7 +111,7 @@ extension RecordBatch {
 
     private func tagFailure(
         of record: Record, _ rule: SaveRule, _ place: EntryLocation?, _ reading: StoreReading
-    ) throws(StoreError) -> StoreError? {
+    ) throws(EngineError) -> StoreError? {
         guard let place else {
             return isTagged(record, rule) ? StoreError.taggedRecordNotFound : nil
         }
@@ -140,7 +140,7 @@ extension RecordBatch {
     /// Of a deletion, which has a tag or none.
     private func tagFailure(
         of id: Record.ID, _ tag: String?, _ place: EntryLocation?, _ reading: StoreReading
-    ) throws(StoreError) -> StoreError? {
+    ) throws(EngineError) -> StoreError? {
         guard let tag else { return nil }
         guard let place else { return StoreError.taggedRecordNotFound }
         if Version(changeTag: tag) == place.version { return nil }
@@ -156,7 +156,7 @@ extension RecordBatch {
     /// fields, the version that the tag names, as long as it is kept.
     func conflict(
         _ error: StoreError, of item: Item, _ place: EntryLocation?, _ reading: StoreReading
-    ) throws(StoreError) -> StoreError {
+    ) throws(EngineError) -> StoreError {
         let id = Record.ID(recordName: item.recordID.recordName, zoneID: zoneID)
         var error = error
         let base: Version?

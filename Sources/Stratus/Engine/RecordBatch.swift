@@ -35,13 +35,13 @@ struct RecordBatch: RecordedTransaction {
     /// Checks and encodes the items; nil where that needs a serial context.
     func draftItems(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) throws(StoreError) -> Draft? {
+    ) throws(EngineError) -> Draft? {
         var (reading, context) = (reading, context)
         var failed: [Int: StoreError] = [:]
         while true {
             var hasParts = false
             let attempt = try attempt(reading, context, without: failed) {
-                step throws(StoreError) in
+                step throws(EngineError) in
                 hasParts = true
                 return try sink(step)
             }
@@ -62,7 +62,7 @@ struct RecordBatch: RecordedTransaction {
     private func attempt(
         _ reading: StoreReading, _ context: PreparationContext, without failed: [Int: StoreError],
         sink: PartSink
-    ) throws(StoreError) -> Attempt {
+    ) throws(EngineError) -> Attempt {
         var draft = Draft(reading)
         // Surely longer than a part: checking it here as well would be lost work.
         guard context.isSerial || items.count <= context.partLimit / 128 else {
@@ -97,8 +97,8 @@ struct RecordBatch: RecordedTransaction {
             numbers: numbers)
         var hasParts = false
         var late: [Int: StoreError] = [:]
-        do throws(StoreError) {
-            late = try encode(&encoder, parents, &draft) { step throws(StoreError) in
+        do throws(EngineError) {
+            late = try encode(&encoder, parents, &draft) { step throws(EngineError) in
                 hasParts = true
                 return isDiscarded
                     ? StagedPart(start: reading.head, reading: reading) : try sink(step)
@@ -106,7 +106,7 @@ struct RecordBatch: RecordedTransaction {
         } catch {
             if error.wouldBlock { throw error }
             for index in draft.results.indices where !draft.results[index].hasFailed {
-                draft.results[index] = .failed(error.with(items[index].recordID))
+                draft.results[index] = .failed(StoreError(error).with(items[index].recordID))
             }
         }
         if encoder.needsSerial { return .needsSerial }
@@ -129,7 +129,7 @@ struct RecordBatch: RecordedTransaction {
         without failed: [Int: StoreError], _ parents: inout ParentCheck,
         _ numbers: inout NumberAssignment,
         _ draft: inout Draft
-    ) throws(StoreError) -> [Int: StoreError] {
+    ) throws(EngineError) -> [Int: StoreError] {
         draft.results = [ItemResult](repeating: .unchanged, count: items.count)
         draft.readSet.reserveCapacity(items.count + 1)
         var failures: [Int: StoreError] = [:]
@@ -139,10 +139,10 @@ struct RecordBatch: RecordedTransaction {
                 draft.results[index] = .failed(error.with(item.recordID))
                 continue
             }
-            do throws(StoreError) {
+            do throws(EngineError) {
                 let (plan, failure) = try validate(
                     item, at: index, in: zone.number, reading, &parents, &draft)
-                if let failure, !isAtomic { throw failure }
+                if let failure, !isAtomic { throw .refused(failure) }
                 failures[index] = failure?.with(item.recordID)
                 if context.isSerial, case .save(let record, let rule) = item, failure == nil {
                     let isInsert = if case .insert = plan { true } else { false }
@@ -151,7 +151,7 @@ struct RecordBatch: RecordedTransaction {
                 draft.results[index] = plan.map { .planned($0) } ?? .unchanged
             } catch {
                 if error.wouldBlock { throw error }
-                draft.results[index] = .failed(error.with(item.recordID))
+                draft.results[index] = .failed(StoreError(error).with(item.recordID))
             }
         }
         return failures
@@ -161,7 +161,7 @@ struct RecordBatch: RecordedTransaction {
     /// caller's own task; nil for one that is as it was, or gone.
     func outcomes(
         of committed: borrowing Committed, _ reading: StoreReading
-    ) throws(StoreError) -> [Result<Record?, StoreError>] {
+    ) throws(EngineError) -> [Result<Record?, StoreError>] {
         var outcomes: [Result<Record?, StoreError>] = []
         outcomes.reserveCapacity(items.count)
         for index in items.indices {

@@ -27,7 +27,7 @@ struct RecordEncoder {
     init(
         reading: StoreReading, context: PreparationContext, zone: ZonePlace, user: UInt32,
         batch: RecordBatch, numbers: NumberAssignment
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         self.reading = reading
         self.context = context
         self.zone = zone
@@ -43,7 +43,7 @@ struct RecordEncoder {
     /// Adds the entries of all items that have a plan; those that cannot be encoded fail.
     mutating func encode(
         _ draft: inout Draft, sink: PartSink
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         let items = batch.items
         // What a record usually takes, so that the buffer seldom grows.
         draft.buffer = CommitBuffer(capacity: min(items.count * 448, context.partLimit))
@@ -53,14 +53,15 @@ struct RecordEncoder {
         }
         for index in items.indices {
             guard case .planned(let plan) = draft.results[index] else { continue }
-            do throws(StoreError) {
+            do throws(EngineError) {
                 let place = try encode(index, plan, &draft)
                 draft.results[index] = .staged(place: place)
                 self.items = self.items.lowerBound..<index + 1
             } catch {
                 if error.wouldBlock { throw error }
-                failures[index] = error.with(items[index].recordID)
-                draft.results[index] = .failed(error.with(items[index].recordID))
+                let failure = StoreError(error).with(items[index].recordID)
+                failures[index] = failure
+                draft.results[index] = .failed(failure)
             }
             if needsSerial { return }
             try flushIfFull(&draft, sink)
@@ -71,7 +72,7 @@ struct RecordEncoder {
     /// Adds the tombstones of records that go along with what the items delete.
     mutating func encode(
         cascade: [EntryLocation], _ draft: inout Draft, sink: PartSink
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         for place in cascade.sorted(by: { $0.offset < $1.offset }) {
             let tombstone = try reading.entry(place).tombstone(
                 by: user, now: context.now / 1000, reading.schema)
@@ -94,7 +95,7 @@ struct RecordEncoder {
     /// Sends all that was encoded through the sink, though nothing follows yet.
     mutating func flush(
         _ draft: inout Draft, sink: PartSink
-    ) throws(StoreError) -> StoreReading {
+    ) throws(EngineError) -> StoreReading {
         if fullPart == nil { fullPart = (draft.buffer, items) }
         draft.buffer = CommitBuffer()
         return try emitFullPart(&draft, sink) ?? reading
@@ -102,7 +103,7 @@ struct RecordEncoder {
 
     private mutating func flushIfFull(
         _ draft: inout Draft, _ sink: PartSink
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         if fullPart != nil, !draft.buffer.isEmpty {
             _ = try emitFullPart(&draft, sink)
             if needsSerial { return }
@@ -116,7 +117,7 @@ struct RecordEncoder {
 
     private mutating func emitFullPart(
         _ draft: inout Draft, _ sink: PartSink
-    ) throws(StoreError) -> StoreReading? {
+    ) throws(EngineError) -> StoreReading? {
         guard let (buffer, items) = fullPart.take() else { return nil }
         guard context.isSerial else {
             isTooLong = true
@@ -129,7 +130,7 @@ struct RecordEncoder {
 
     private mutating func encode(
         _ index: Int, _ plan: ItemPlan, _ draft: inout Draft
-    ) throws(StoreError) -> Int {
+    ) throws(EngineError) -> Int {
         let place = draft.buffer.count
         switch (batch.items[index], plan) {
         case (.save(let record, let rule), .insert(let previous)):
@@ -168,14 +169,14 @@ struct RecordEncoder {
 
     private func entry(
         _ place: EntryLocation, _ held: JournalEntry?
-    ) throws(StoreError) -> JournalEntry {
+    ) throws(EngineError) -> JournalEntry {
         if let held { return held }
         return try reading.entry(place)
     }
 
     private func decode(
         _ entry: JournalEntry
-    ) throws(StoreError) -> (RecordHead, ByteCursor, StoredFields) {
+    ) throws(EngineError) -> (RecordHead, ByteCursor, StoredFields) {
         let (head, cursor) = try entry.recordHead()
         return (head, cursor, try reading.fields(of: entry, head, at: cursor))
     }
@@ -184,14 +185,14 @@ struct RecordEncoder {
         _ head: RecordHead, of index: Int, _ record: Record, parent: String?,
         over former: PreviousVersion?,
         to draft: inout Draft
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         let bytes = former?.entry.bytes ?? []
         let (cascadeLinks, validated): ([CascadeLink], [String])
         do {
             (cascadeLinks, validated) = try fields.references(from: bytes)
         } catch {
-            throw former.map { StoreError.damaged($0.entry) }
-                ?? StoreError(.internalError, "a reference cannot be read")
+            throw former.map { .damaged($0.entry) }
+                ?? .refused(.internalError, "a reference cannot be read")
         }
         var change = LinkChange(hasCascadeLinks: !cascadeLinks.isEmpty)
         let formerParent = try former?.parent
@@ -236,7 +237,7 @@ struct RecordEncoder {
     private func append(
         _ kind: EntryKind, upTo allowed: Int = .max, to draft: inout Draft,
         payload: (inout ByteWriter) -> Void
-    ) throws(StoreError) -> Int {
+    ) throws(EngineError) -> Int {
         var length = 0
         let room = context.payloadLimit
         do {
@@ -249,8 +250,8 @@ struct RecordEncoder {
                 length = writer.count - start
             }
         } catch {
-            if let quota, length <= room { throw quota.error }
-            throw StoreError(JournalError.entryTooLong)
+            if let quota, length <= room { throw .refused(quota.error) }
+            throw EngineError(JournalError.entryTooLong)
         }
         return length
     }
@@ -263,23 +264,23 @@ private struct PreviousVersion {
     let fields: ByteCursor
 
     var parent: String? {
-        get throws(StoreError) {
+        get throws(EngineError) {
             guard head.parent != nil else { return nil }
             do throws(FormatError) {
                 return try head.parent(in: entry.bytes.span)
             } catch {
-                throw StoreError.damaged(entry)
+                throw .damaged(entry)
             }
         }
     }
 
     var cascadeLinks: [CascadeLink] {
-        get throws(StoreError) {
+        get throws(EngineError) {
             guard head.hasCascadeLinks else { return [] }
             do throws(FormatError) {
                 return try entry.cascadeLinks(from: fields)
             } catch {
-                throw StoreError.damaged(entry)
+                throw .damaged(entry)
             }
         }
     }
@@ -291,7 +292,7 @@ extension Draft {
     mutating func resolve(
         _ items: Range<Int>, of batch: RecordBatch, in buffer: CommitBuffer,
         from start: JournalOffset, _ reading: StoreReading
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         for index in items {
             guard case .staged(let place) = results[index] else { continue }
             let record = try record(
@@ -304,7 +305,7 @@ extension Draft {
     func record(
         _ index: Int, at place: Int, of batch: RecordBatch, in buffer: CommitBuffer,
         from start: JournalOffset, _ reading: StoreReading
-    ) throws(StoreError) -> Record? {
+    ) throws(EngineError) -> Record? {
         guard case .save(let record, _) = batch.items[index], let bytes = buffer.payload(at: place)
         else { return nil }
         var id = record.recordID
@@ -317,12 +318,12 @@ extension Draft {
     func record(
         _ payload: [UInt8], of offset: JournalOffset, as id: Record.ID, by caller: UserID,
         _ reading: StoreReading
-    ) throws(StoreError) -> Record {
+    ) throws(EngineError) -> Record {
         let version = Version(incarnation: zone?.incarnation ?? 0, offset: offset)
         return try Record(
             payload, 0..<payload.count, version: version, as: id, schema: schema,
             assets: reading.assets, damage: reading.damaged(at: offset)
-        ) { number throws(StoreError) in
+        ) { number throws(EngineError) in
             number == user ? caller : try reading.user(number)
         }
     }
@@ -349,19 +350,19 @@ extension Record {
 
 extension RecordBatch {
     /// The kind of a value that a field of this zone may hold.
-    func kind(of edit: FieldEdits.Edit, _ value: RecordValue) throws(StoreError) -> FieldKind {
+    func kind(of edit: FieldEdits.Edit, _ value: RecordValue) throws(EngineError) -> FieldKind {
         guard value.everyReference({ isInside($0.recordID.zoneID) }) else {
-            throw StoreError(.invalidArguments, "a reference points into its own zone only")
+            throw .refused(.invalidArguments, "a reference points into its own zone only")
         }
         let kind: FieldKind
         do {
             kind = try ValueFormat.kind(of: value)
         } catch {
-            throw StoreError(
+            throw .refused(
                 .invalidArguments, "a list holds values of one kind, and no list")
         }
         guard value.everyReference({ NameRules.isTargetName($0.recordID.recordName) }) else {
-            throw StoreError(
+            throw .refused(
                 .invalidArguments, "the target of a reference has a name of 1 to 255 bytes")
         }
         for asset in value.assets { try check(asset) }
@@ -369,21 +370,21 @@ extension RecordBatch {
     }
 
     /// Whether the bytes of an asset are in the store, and stay there until this is committed.
-    private func check(_ asset: Asset) throws(StoreError) {
+    private func check(_ asset: Asset) throws(EngineError) {
         switch asset.source {
-        case .failed(let error): throw error
+        case .failed(let error): throw .refused(error)
         case .stored(let stored):
-            guard assets?.covers(stored.content) == true else { throw StoreError.assetGone }
-        case .file, .data, .stream, .request: throw StoreError.assetGone
+            guard assets?.covers(stored.content) == true else { throw .refused(.assetGone) }
+        case .file, .data, .stream, .request: throw .refused(.assetGone)
         }
     }
 
-    private func encrypted(_ kind: FieldKind) throws(StoreError) -> FieldKind {
+    private func encrypted(_ kind: FieldKind) throws(EngineError) -> FieldKind {
         guard scope != .public else {
-            throw StoreError(.invalidArguments, "the public database has no encrypted fields")
+            throw .refused(.invalidArguments, "the public database has no encrypted fields")
         }
         guard let flagged = kind.encrypted else {
-            throw StoreError(.invalidArguments, "references and assets cannot be encrypted")
+            throw .refused(.invalidArguments, "references and assets cannot be encrypted")
         }
         return flagged
     }

@@ -11,9 +11,11 @@ struct SkippedDamage: Sendable {
 
     /// Takes the error of the entry at `place`; throws it where it is another, or none may be left
     /// out.
-    mutating func take(_ error: StoreError, at place: EntryLocation) throws(StoreError) {
-        guard isAllowed, error.cause == .damaged else { throw error }
-        var error = error
+    mutating func take(
+        _ failure: EngineError, at place: EntryLocation
+    ) throws(EngineError) {
+        guard isAllowed, failure.isDamage else { throw failure }
+        var error = StoreError(failure)
         if error.place?.offset == nil { error.place?.offset = place.offset.rawValue }
         errors.append(error)
     }
@@ -23,19 +25,19 @@ extension StoreReading {
     /// What `body` makes of the entries at `places`, without those that are skipped.
     func readable<Value>(
         _ places: [EntryLocation], _ skipped: inout SkippedDamage,
-        _ body: (EntryLocation, JournalEntry) throws(StoreError) -> Value
-    ) throws(StoreError) -> [Value] {
+        _ body: (EntryLocation, JournalEntry) throws(EngineError) -> Value
+    ) throws(EngineError) -> [Value] {
         var entries: [JournalEntry]?
-        do throws(StoreError) {
+        do throws(EngineError) {
             entries = try self.entries(places)
         } catch {
             // Read one by one, they say which of them is damaged.
-            guard skipped.isAllowed, error.cause == .damaged else { throw error }
+            guard skipped.isAllowed, error.isDamage else { throw error }
         }
         var values: [Value] = []
         values.reserveCapacity(places.count)
         for (index, place) in places.enumerated() {
-            do throws(StoreError) {
+            do throws(EngineError) {
                 let entry = if let entries { entries[index] } else { try self.entry(place) }
                 values.append(try body(place, entry))
             } catch {
@@ -48,9 +50,9 @@ extension StoreReading {
     /// The records at `places`, whatever their names, without those that are skipped.
     func records(
         _ places: [EntryLocation], in zoneID: RecordZone.ID, _ skipped: inout SkippedDamage
-    ) throws(StoreError) -> [Record] {
+    ) throws(EngineError) -> [Record] {
         var users = UserNames(self)
-        return try readable(places, &skipped) { _, entry throws(StoreError) in
+        return try readable(places, &skipped) { _, entry throws(EngineError) in
             try record(entry, in: zoneID, &users)
         }
     }

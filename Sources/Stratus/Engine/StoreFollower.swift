@@ -8,7 +8,7 @@ final class StoreFollower: Sendable {
         var reader: JournalReader<StoreFold>
         /// Keeps the writer from deleting what this generation names.
         var pin: any StoragePin
-        var failure: StoreError?
+        var failure: EngineError?
     }
 
     let report: StratusJournal.RecoveryReport
@@ -36,7 +36,7 @@ final class StoreFollower: Sendable {
                 try Self.read(&state, foundation)
                 if state.reader.report.end == before { try Self.renew(&state, foundation) }
             } catch {
-                state.failure = StoreError(translating: error)
+                state.failure = EngineError(translating: error)
                 throw error
             }
             published.publish(state.current(foundation))

@@ -49,7 +49,7 @@ struct StoreParticipant: CommitParticipant {
             payloadLimit: stage.writer.payloadLimit,
             partLimit: stage.partLimit, staged: stage.fold.staged)
         let preparation = commit.transaction.prepare(reading, context) {
-            step throws(StoreError) in
+            step throws(EngineError) in
             do throws(JournalError) {
                 var start = stage.head
                 switch step {
@@ -60,7 +60,7 @@ struct StoreParticipant: CommitParticipant {
                 return StagedPart(start: start, reading: stage.reading)
             } catch {
                 failure = error
-                throw StoreError(error)
+                throw EngineError(error)
             }
         }
         if let failure { throw failure }

@@ -65,26 +65,26 @@ struct StoreReading: Sendable {
     var userCount: UInt32 { store.fold.userCount }
     var lastTime: Int64 { store.fold.lastTime }
 
-    func value(_ key: IndexKey) throws(StoreError) -> IndexValue? {
+    func value(_ key: IndexKey) throws(EngineError) -> IndexValue? {
         do throws(IndexError) {
             return try store.fold.index.value(of: key, at: lookingFrom, mode)
         } catch {
-            throw StoreError(JournalError(error))
+            throw EngineError(JournalError(error))
         }
     }
 
     /// Gives `body` the entries of `range` in order, until it returns false.
     func scan(
         _ range: Range<IndexKey>,
-        _ body: (IndexKey, IndexValue) throws(StoreError) -> Bool
-    ) throws(StoreError) {
+        _ body: (IndexKey, IndexValue) throws(EngineError) -> Bool
+    ) throws(EngineError) {
         var cursor = store.fold.index.cursor(range, at: lookingFrom, mode)
         while true {
             let next: (key: IndexKey, value: IndexValue)?
             do throws(IndexError) {
                 next = try cursor.next()
             } catch {
-                throw StoreError(JournalError(error))
+                throw EngineError(JournalError(error))
             }
             guard let next, try body(next.key, next.value) else { return }
         }
@@ -95,11 +95,11 @@ struct StoreReading: Sendable {
 
     func hash(_ name: String) -> Hash128 { Hash128(name, seed: identity.secret) }
 
-    func user(_ user: UserID) throws(StoreError) -> UInt32? {
+    func user(_ user: UserID) throws(EngineError) -> UInt32? {
         try value(.user(user.bits)).map { UInt32(truncatingIfNeeded: $0.first) }
     }
 
-    func user(_ number: UInt32) throws(StoreError) -> UserID? {
+    func user(_ number: UInt32) throws(EngineError) -> UserID? {
         try value(.userNumber(number)).map {
             UserID(bits: Hash128(high: $0.first, low: $0.second))
         }
@@ -107,28 +107,28 @@ struct StoreReading: Sendable {
 
     /// The number of a database: 0 for the public one, the owner's number for a private one; nil
     /// where the owner has never written.
-    func database(_ scope: DatabaseScope) throws(StoreError) -> UInt32? {
+    func database(_ scope: DatabaseScope) throws(EngineError) -> UInt32? {
         switch scope {
         case .public: 0
         case .private(let owner): try user(owner)
         }
     }
 
-    func zone(_ number: UInt32) throws(StoreError) -> ZonePlace? {
+    func zone(_ number: UInt32) throws(EngineError) -> ZonePlace? {
         try ZonePlace.decoded(value(.zoneNumber(number)))
     }
 
-    func entry(_ place: EntryLocation) throws(StoreError) -> JournalEntry {
+    func entry(_ place: EntryLocation) throws(EngineError) -> JournalEntry {
         if let entry = store.staged?.entry(at: place.offset) { return entry }
         do {
             return try view.entry(at: place.offset, frameLength: place.frameLength, mode)
         } catch {
-            throw StoreError(error)
+            throw EngineError(error)
         }
     }
 
     /// The entry at `offset`, which a caller may have made up, where one is kept there.
-    func keptEntry(at offset: JournalOffset) throws(StoreError) -> JournalEntry? {
+    func keptEntry(at offset: JournalOffset) throws(EngineError) -> JournalEntry? {
         if let entry = store.staged?.entry(at: offset) { return entry }
         guard offset < point else { return nil }
         do {
@@ -137,13 +137,13 @@ struct StoreReading: Sendable {
             switch error {
             case .noEntry: return nil
             case .damaged(let damage) where damage.isNoFrame: return nil
-            default: throw StoreError(error)
+            default: throw EngineError(error)
             }
         }
     }
 
     /// The entries at `places`, read in the order in which they lie, given in that of `places`.
-    func entries(_ places: [EntryLocation]) throws(StoreError) -> [JournalEntry] {
+    func entries(_ places: [EntryLocation]) throws(EngineError) -> [JournalEntry] {
         if let staged = store.staged, places.contains(where: { $0.offset > staged.base }) {
             var entries: [JournalEntry] = []
             for place in places { entries.append(try entry(place)) }
@@ -157,7 +157,7 @@ struct StoreReading: Sendable {
             entries = try view.entries(
                 at: sorted.map { ($0.offset, $0.frameLength) }, mode)
         } catch {
-            throw StoreError(error)
+            throw EngineError(error)
         }
         if isInOrder { return entries }
         var given = entries
@@ -168,90 +168,90 @@ struct StoreReading: Sendable {
     /// The record that the entry holds. Damage names the record where its name can be read.
     func record(
         _ entry: JournalEntry, in zoneID: RecordZone.ID, _ users: inout UserNames
-    ) throws(StoreError) -> Record {
-        guard entry.kind == .record else { throw StoreError.damaged(entry) }
-        do throws(StoreError) {
+    ) throws(EngineError) -> Record {
+        guard entry.kind == .record else { throw .damaged(entry) }
+        do throws(EngineError) {
             return try Record(
                 entry.bytes, entry.payloadRange, version: entry.version, expected: nil, in: zoneID,
                 schema: schema, assets: assets, damage: .damaged(entry)
-            ) { number throws(StoreError) in try users.user(number) }
+            ) { number throws(EngineError) in try users.user(number) }
         } catch {
-            guard error.cause == .damaged, let name = entry.recordName else { throw error }
+            guard error.isDamage, let name = entry.recordName else { throw error }
             throw error.with(Record.ID(recordName: name, zoneID: zoneID))
         }
     }
 
     /// What the entry of a user says; nil where there is no user of that number.
-    func userEntry(_ number: UInt32) throws(StoreError) -> UserEntry? {
+    func userEntry(_ number: UInt32) throws(EngineError) -> UserEntry? {
         guard let value = try value(.userNumber(number)) else { return nil }
         return try payload(at: JournalOffset(rawValue: value.stamp)) { try UserEntry($0) }
     }
 
-    func zoneEntry(_ place: ZonePlace) throws(StoreError) -> ZoneEntry {
+    func zoneEntry(_ place: ZonePlace) throws(EngineError) -> ZoneEntry {
         try payload(at: place.offset) { try ZoneEntry($0) }
     }
 
     /// The payload of the entry at `offset`; that it cannot be decoded is damage there.
     private func payload<Payload>(
         at offset: JournalOffset, _ decode: (Span<UInt8>) throws -> Payload
-    ) throws(StoreError) -> Payload {
+    ) throws(EngineError) -> Payload {
         let entry: JournalEntry
         do {
             entry = try store.staged?.entry(at: offset) ?? view.entry(at: offset, mode)
         } catch {
-            throw StoreError(translating: error)
+            throw EngineError(translating: error)
         }
         guard let payload = entry.withPayload({ try? decode($0) }) else {
-            throw StoreError.damaged(entry)
+            throw .damaged(entry)
         }
         return payload
     }
 
     /// The record at `place`, which was found by its name. Damage names the record.
-    func record(_ place: EntryLocation, as id: Record.ID) throws(StoreError) -> Record {
-        do throws(StoreError) {
+    func record(_ place: EntryLocation, as id: Record.ID) throws(EngineError) -> Record {
+        do throws(EngineError) {
             let entry = try entry(place)
-            guard entry.kind == .record else { throw StoreError.damaged(entry) }
+            guard entry.kind == .record else { throw .damaged(entry) }
             return try Record(
                 entry.bytes, entry.payloadRange, version: entry.version, as: id, schema: schema,
                 assets: assets, damage: .damaged(entry)
-            ) { number throws(StoreError) in try user(number) }
+            ) { number throws(EngineError) in try user(number) }
         } catch {
-            throw error.wouldBlock ? error : error.with(id)
+            throw error.with(id)
         }
     }
 
     /// The fields of a record whose entry is to be repeated in part: all that it names is known.
     func fields(
         of entry: JournalEntry, _ head: RecordHead, at cursor: ByteCursor
-    ) throws(StoreError) -> StoredFields {
+    ) throws(EngineError) -> StoredFields {
         let numbers = store.fold.numbers
         guard numbers.hasUser(head.creator), numbers.hasUser(head.modifier),
             numbers.schema.name(head.type) != nil
-        else { throw StoreError.damaged(entry) }
+        else { throw .damaged(entry) }
         do throws(FormatError) {
             return try StoredFields(
                 entry.bytes, at: cursor, end: entry.payloadRange.upperBound, schema: schema)
         } catch {
-            throw StoreError.damaged(entry)
+            throw .damaged(entry)
         }
     }
 
     /// The error of bytes at `offset` whose checksums hold and that make no sense.
-    func damaged(at offset: JournalOffset) -> StoreError {
-        StoreError(.damaged(view.damage(.payload("content"), at: offset)))
+    func damaged(at offset: JournalOffset) -> EngineError {
+        .journal(.damaged(view.damage(.payload("content"), at: offset)))
     }
 }
 
 extension JournalEntry {
     /// Whether the entry holds the record of that name. The index knows only a hash of it.
-    func isRecord(named name: String) throws(StoreError) -> Bool {
+    func isRecord(named name: String) throws(EngineError) -> Bool {
         let answer = withPayload { bytes -> Bool? in
             var cursor = ByteCursor()
             guard let head = try? RecordHead(bytes, &cursor) else { return nil }
             return bytes.equals(name, in: head.name)
         }
-        guard let answer else { throw StoreError.damaged(self) }
+        guard let answer else { throw .damaged(self) }
         return answer
     }
 }
@@ -288,9 +288,9 @@ extension Record {
     /// The record `recordID`, whose payload lies at `range` of `bytes`.
     init(
         _ bytes: [UInt8], _ range: Range<Int>, version: Version, as recordID: ID, schema: Schema,
-        assets: AssetStore?, damage: @autoclosure () -> StoreError,
-        user: (UInt32) throws(StoreError) -> UserID?
-    ) throws(StoreError) {
+        assets: AssetStore?, damage: @autoclosure () -> EngineError,
+        user: (UInt32) throws(EngineError) -> UserID?
+    ) throws(EngineError) {
         try self.init(
             bytes, range, version: version, expected: recordID, in: recordID.zoneID,
             schema: schema, assets: assets, damage: damage(), user: user)
@@ -301,8 +301,8 @@ extension Record {
     init(
         _ bytes: [UInt8], _ range: Range<Int>, version: Version, expected: ID?,
         in zoneID: RecordZone.ID, schema: Schema, assets: AssetStore?,
-        damage: @autoclosure () -> StoreError, user: (UInt32) throws(StoreError) -> UserID?
-    ) throws(StoreError) {
+        damage: @autoclosure () -> EngineError, user: (UInt32) throws(EngineError) -> UserID?
+    ) throws(EngineError) {
         let head: RecordHead
         let fields: StoredFields
         let parent: String?
@@ -322,7 +322,7 @@ extension Record {
         } catch {
             throw damage()
         }
-        guard let name else { throw StoreError.hashCollision }
+        guard let name else { throw .refused(.hashCollision) }
         let modifier = try user(head.modifier)
         let creator = head.creator == head.modifier ? modifier : try user(head.creator)
         guard let type = schema.name(head.type), let modifier, let creator else {
@@ -345,18 +345,18 @@ extension StoreError {
         .internalError, "two record names have the same hash")
 }
 
-extension StoreError {
+extension EngineError {
     /// An entry whose checksum holds and whose payload cannot be decoded.
-    static func damaged(_ entry: JournalEntry) -> StoreError {
+    static func damaged(_ entry: JournalEntry) -> EngineError {
         var numbers = NumberCheck()
         do throws(FormatError) {
             try entry.withPayload { payload throws(FormatError) in
                 try ProjectionRegistry.store.validate(payload, of: entry, &numbers)
             }
         } catch {
-            return StoreError(JournalError(entry.damage(JournalDamage.Kind(error))))
+            return .journal(JournalError(entry.damage(JournalDamage.Kind(error))))
         }
-        return StoreError(.damaged(entry.damage(.payload("content"))))
+        return .journal(.damaged(entry.damage(.payload("content"))))
     }
 }
 
@@ -367,7 +367,7 @@ struct UserNames {
 
     init(_ reading: StoreReading) { self.reading = reading }
 
-    mutating func user(_ number: UInt32) throws(StoreError) -> UserID? {
+    mutating func user(_ number: UInt32) throws(EngineError) -> UserID? {
         if let last, last.number == number { return last.user }
         let user = try reading.user(number)
         last = (number, user)

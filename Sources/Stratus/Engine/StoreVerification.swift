@@ -50,19 +50,23 @@ package struct StoreVerification: Sendable {
     package nonisolated(nonsending) init(
         at path: String, progress: @escaping Container.ReadingProgress = { _, _ in }
     ) async throws(StoreError) {
-        self = try await IOThreads(count: 1).run {
-            try StoreVerification(LocalStorage(at: path, .reading), progress: progress)
+        try await answering { () async throws(EngineError) in
+            self = try await IOThreads(count: 1).run {
+                try StoreVerification(LocalStorage(at: path, .reading), progress: progress)
+            }
         }
     }
 
     /// Reads the store that a container has open, which goes on meanwhile, with a quarter of its
     /// memory besides.
     package nonisolated(nonsending) init(of container: Container) async throws(StoreError) {
-        let foundation = container.foundation
-        self = try await container.threads.run {
-            try StoreVerification(
-                foundation.storage, foundation.registry,
-                memoryLimit: foundation.budget.limit / 4)
+        try await answering { () async throws(EngineError) in
+            let foundation = container.foundation
+            self = try await container.threads.run {
+                try StoreVerification(
+                    foundation.storage, foundation.registry,
+                    memoryLimit: foundation.budget.limit / 4)
+            }
         }
     }
 

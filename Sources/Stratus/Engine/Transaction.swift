@@ -68,11 +68,11 @@ extension CommitBuffer {
     mutating func add(
         _ kind: EntryKind, zone: UInt32 = 0, incarnation: UInt16 = 0,
         limit: Int = FrameFormat.payloadLimit, payload: (inout ByteWriter) -> Void
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         do {
             try append(kind, zone: zone, incarnation: incarnation, limit: limit, payload: payload)
         } catch {
-            throw StoreError(JournalError.entryTooLong)
+            throw EngineError(JournalError.entryTooLong)
         }
     }
 
@@ -80,7 +80,7 @@ extension CommitBuffer {
     mutating func add(
         _ kind: EntryKind, in zone: ZonePlace, limit: Int = FrameFormat.payloadLimit,
         payload: (inout ByteWriter) -> Void
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         try add(
             kind, zone: zone.number, incarnation: zone.incarnation, limit: limit,
             payload: payload)
@@ -131,7 +131,7 @@ struct StagedPart {
     var reading: StoreReading
 }
 
-typealias PartSink = (PartStep) throws(StoreError) -> StagedPart
+typealias PartSink = (PartStep) throws(EngineError) -> StagedPart
 
 /// What came of preparing a transaction.
 enum Preparation: Sendable {
@@ -141,7 +141,7 @@ enum Preparation: Sendable {
     case wouldBlock
     /// Numbers must be assigned, or parts written: no other commit may come between.
     case needsSerial
-    case refused(StoreError)
+    case refused(EngineError)
 }
 
 /// Something that becomes one commit: checked once, against a state, knowing nothing of others
@@ -152,7 +152,7 @@ protocol Transaction: Sendable {
     /// assigned or parts written.
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) throws(StoreError) -> Draft?
+    ) throws(EngineError) -> Draft?
 }
 
 extension Transaction {
@@ -161,11 +161,11 @@ extension Transaction {
     /// does it again, and nothing can come in between.
     func prepare(
         _ reading: StoreReading, _ context: PreparationContext,
-        sink: PartSink = { _ throws(StoreError) in
+        sink: PartSink = { _ throws(EngineError) in
             preconditionFailure("only the committer writes parts")
         }
     ) -> Preparation {
-        do throws(StoreError) {
+        do throws(EngineError) {
             guard let draft = try draft(reading, context, sink: sink) else { return .needsSerial }
             return .draft(draft)
         } catch {

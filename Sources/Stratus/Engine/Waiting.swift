@@ -1,36 +1,27 @@
-package import StratusFiles
+internal import StratusFiles
 
 // Work that waits for the disk, off the cooperative pool.
 
 extension IOThreads {
     /// Runs `body` on one of the threads.
-    package nonisolated(nonsending) func run<Value: Sendable>(
+    nonisolated(nonsending) func run<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
-    ) async throws(StoreError) -> Value {
-        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            do throws(SystemError) {
-                try submit {
-                    do {
-                        continuation.resume(returning: .success(try body()))
-                    } catch {
-                        continuation.resume(returning: .failure(StoreError(translating: error)))
-                    }
-                }
-            } catch {
-                continuation.resume(returning: .failure(StoreError(error)))
-            }
+    ) async throws(EngineError) -> Value {
+        do {
+            return try await outcome(of: body).get()
+        } catch {
+            throw EngineError(translating: error)
         }
-        return try result.get()
     }
 }
 
 extension Container {
     /// Asks the newest state as ``Database`` does: first without waiting.
     nonisolated(nonsending) func read<Answer: Sendable>(
-        _ body: @escaping @Sendable (StoreReading) throws(StoreError) -> Answer
-    ) async throws(StoreError) -> Answer {
+        _ body: @escaping @Sendable (StoreReading) throws(EngineError) -> Answer
+    ) async throws(EngineError) -> Answer {
         let reading = reading
-        do throws(StoreError) {
+        do throws(EngineError) {
             return try body(reading)
         } catch {
             guard error.wouldBlock else { throw error }

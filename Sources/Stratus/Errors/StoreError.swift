@@ -70,7 +70,6 @@ public struct StoreError: Error, Sendable, Equatable {
         var serverRecord: Record?
         var ancestorRecord: Record?
         var partialErrors: [Item: StoreError] = [:]
-        var wouldBlock = false
     }
 
     private var box: Box
@@ -140,12 +139,6 @@ public struct StoreError: Error, Sendable, Equatable {
     public var partialErrors: [Item: StoreError] {
         get { content.partialErrors }
         set { content.partialErrors = newValue }
-    }
-    /// The answer must be read from disk, and the call may not wait for that: it is to be repeated
-    /// on a thread that may. No caller of the library ever sees it.
-    var wouldBlock: Bool {
-        get { content.wouldBlock }
-        set { content.wouldBlock = newValue }
     }
 }
 

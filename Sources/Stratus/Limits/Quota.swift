@@ -35,7 +35,7 @@ struct QuotaRoom: Sendable {
     init?(
         _ scope: DatabaseScope, _ database: UInt32, _ limits: Limits?, _ reading: StoreReading,
         _ context: PreparationContext
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         guard let limit = limits?.profile.quota(of: scope) else { return nil }
         charge = QuotaCharge(database: database, limit: limit)
         let used = Usage(try reading.value(.usage(database))).bytes

@@ -40,9 +40,11 @@ extension Usage {
 extension Container {
     /// What the private database of `user` takes.
     public nonisolated(nonsending) func usage(of user: String) async throws(StoreError) -> Usage {
-        let owner = userID(user)
-        return try await read { reading throws(StoreError) in
-            try reading.usage(of: .private(owner: owner))
+        try await answering { () async throws(EngineError) -> Usage in
+            let owner = userID(user)
+            return try await read { reading throws(EngineError) in
+                try reading.usage(of: .private(owner: owner))
+            }
         }
     }
 }
@@ -50,7 +52,7 @@ extension Container {
 extension Database {
     /// What the database takes.
     public nonisolated(nonsending) func usage() async throws(StoreError) -> Usage {
-        try await read { snapshot throws(StoreError) in try snapshot.usage() }
+        try await read { view throws(EngineError) in try view.usage() }
     }
 
     /// What a zone takes.
@@ -59,16 +61,16 @@ extension Database {
     public nonisolated(nonsending) func usage(
         ofZoneWith id: RecordZone.ID
     ) async throws(StoreError) -> Usage {
-        try await read { snapshot throws(StoreError) in try snapshot.usage(ofZoneWith: id) }
+        try await read { view throws(EngineError) in try view.usage(ofZoneWith: id) }
     }
 }
 
-extension DatabaseSnapshot {
+extension DatabaseView {
     /// What the database takes.
-    public func usage() throws(StoreError) -> Usage { try reading.usage(of: scope) }
+    func usage() throws(EngineError) -> Usage { try reading.usage(of: scope) }
 
     /// What a zone takes.
-    public func usage(ofZoneWith id: RecordZone.ID) throws(StoreError) -> Usage {
+    func usage(ofZoneWith id: RecordZone.ID) throws(EngineError) -> Usage {
         let reading = try reading
         guard let zone = try usedZone(id, reading) else { return Usage() }
         return Usage(try reading.value(.activity(zone.number)))
@@ -76,7 +78,7 @@ extension DatabaseSnapshot {
 }
 
 extension StoreReading {
-    fileprivate func usage(of scope: DatabaseScope) throws(StoreError) -> Usage {
+    fileprivate func usage(of scope: DatabaseScope) throws(EngineError) -> Usage {
         guard let database = try database(scope) else { return Usage() }
         return Usage(try value(.usage(database)))
     }

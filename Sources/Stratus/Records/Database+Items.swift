@@ -18,22 +18,24 @@ extension Database {
         let options = RecordCall.Options(
             policy: policy, isAtomic: atomically, operationID: operationID,
             clientChangeTokenData: clientChangeTokenData)
-        return try await run(RecordCall(items, options, of: self), progress)
+        return try await answering { () async throws(EngineError) -> RecordCall.Outcomes in
+            try await run(RecordCall(items, options, of: self), progress)
+        }
     }
 
     /// Takes the steps of a call, as a task.
     nonisolated(nonsending) func run(
         _ call: RecordCall, _ progress: UploadProgress?
-    ) async throws(StoreError) -> [Result<Record?, StoreError>] {
+    ) async throws(EngineError) -> RecordCall.Outcomes {
         var call = call
-        var outcomes: [Result<Record?, StoreError>] = []
+        var outcomes: RecordCall.Outcomes = []
         defer { call.end(outcomes) }
         while true {
             switch try call.step() {
             case .find(let items): call.found(try await findingHeldAssets(items))
             case .upload(let items): call.take(try await upload(items, progress))
             case .commit(let batch):
-                do throws(StoreError) {
+                do throws(EngineError) {
                     call.take(try await commit(batch))
                 } catch {
                     try call.fail(error)
@@ -46,16 +48,16 @@ extension Database {
     }
 
     /// Takes the steps of a call on the calling thread, which waits.
-    func runAndWait(_ call: RecordCall) throws(StoreError) -> [Result<Record?, StoreError>] {
+    func runAndWait(_ call: RecordCall) throws(EngineError) -> RecordCall.Outcomes {
         var call = call
-        var outcomes: [Result<Record?, StoreError>] = []
+        var outcomes: RecordCall.Outcomes = []
         defer { call.end(outcomes) }
         while true {
             switch try call.step() {
             case .find(let items): call.found(try findingHeldAssetsAndWait(items))
             case .upload(let items): call.take(try uploadAndWait(items))
             case .commit(let batch):
-                do throws(StoreError) {
+                do throws(EngineError) {
                     call.take(try commitAndWait(batch))
                 } catch {
                     try call.fail(error)
@@ -69,13 +71,13 @@ extension Database {
 
     private nonisolated(nonsending) func commit(
         _ batch: RecordBatch
-    ) async throws(StoreError) -> [Result<Record?, StoreError>] {
+    ) async throws(EngineError) -> RecordCall.Outcomes {
         try batch.limits?.enter(scope, batch.zoneID)
         defer { batch.limits?.leave(scope, batch.zoneID) }
         let committed = try await container.engine().commit(batch)
         // As Container.read, but on this hot path nothing is allocated for waiting.
         let reading = container.reading
-        do throws(StoreError) {
+        do throws(EngineError) {
             return try batch.outcomes(of: committed, reading)
         } catch {
             guard error.wouldBlock else { throw error }
@@ -87,7 +89,7 @@ extension Database {
 
     private func commitAndWait(
         _ batch: RecordBatch
-    ) throws(StoreError) -> [Result<Record?, StoreError>] {
+    ) throws(EngineError) -> RecordCall.Outcomes {
         try batch.limits?.enter(scope, batch.zoneID)
         defer { batch.limits?.leave(scope, batch.zoneID) }
         let committed = try container.engine().commitBlocking(batch)
@@ -106,10 +108,10 @@ struct CallByZone {
 
     private(set) var zones: [Zone] = []
     /// In the order of the call.
-    private(set) var results: [Result<Record?, StoreError>]
+    private(set) var results: RecordCall.Outcomes
 
     /// Fails where a record is named twice.
-    init(_ items: [RecordItem], of database: Database) throws(StoreError) {
+    init(_ items: [RecordItem], of database: Database) throws(EngineError) {
         results = Array(repeating: .success(nil), count: items.count)
         guard let first = items.first?.recordID.zoneID else { return }
         if items.allSatisfy({ $0.recordID.zoneID == first }) {
@@ -140,7 +142,7 @@ struct CallByZone {
 
     private static func checkThatNoneIsTwice(
         _ items: [RecordBatch.Item]
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         // Sorting fast hashes is cheaper than a set of names; only equal ones are looked at.
         let hashes = items.enumerated().map {
             (hash: Checksum.xxh3($1.recordID.recordName), place: $0)
@@ -150,14 +152,15 @@ struct CallByZone {
             for other in hashes.dropFirst(index + 1) {
                 guard other.hash == entry.hash else { break }
                 guard items[other.place].recordID.recordName != id.recordName else {
-                    throw StoreError(.invalidArguments, "a record is named twice in one call")
-                        .with(id)
+                    throw .refused(
+                        StoreError(.invalidArguments, "a record is named twice in one call")
+                            .with(id))
                 }
             }
         }
     }
 
-    mutating func put(_ outcomes: [Result<Record?, StoreError>], ofZone number: Int) {
+    mutating func put(_ outcomes: RecordCall.Outcomes, ofZone number: Int) {
         let zone = zones[number]
         for (index, outcome) in outcomes.enumerated() {
             // A save that changed nothing leaves the record that was given.

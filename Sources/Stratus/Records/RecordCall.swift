@@ -10,12 +10,15 @@ internal import FoundationEssentials
 /// 4. What lies in one zone is one commit, which prepares itself.
 /// 5. Outcomes, in the order of the items.
 struct RecordCall: Sendable {
+    /// For each item the record as it is now, nil where it is gone, or why nothing was done.
+    typealias Outcomes = [Result<Record?, StoreError>]
+
     enum Step: Sendable {
         /// Find the assets that are named by their checksums.
         case find([RecordItem])
         case upload([RecordItem])
         case commit(RecordBatch)
-        case done([Result<Record?, StoreError>])
+        case done(Outcomes)
     }
 
     /// What the caller says of the call besides what is to be changed.
@@ -45,12 +48,12 @@ struct RecordCall: Sendable {
     /// How many of the zones are done.
     private var count = 0
     /// Of the one record.
-    private var outcomes: [Result<Record?, StoreError>] = []
+    private var outcomes: Outcomes = []
 
     /// Admits and checks the call.
     init(
         _ items: [RecordItem], _ options: Options, of database: Database
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         try database.admit(items)
         self.database = database
         self.items = items
@@ -66,14 +69,14 @@ struct RecordCall: Sendable {
     /// A call that saves one record.
     init(
         saving record: Record, _ policy: SavePolicy, _ operationID: String?, in database: Database
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         try self.init(
             [.save(record, SaveRule(policy))],
             Options(policy: policy, operationID: operationID, isSingle: true), of: database)
     }
 
     /// What is to be done now; its driver ends it by ``found(_:)``, ``take(_:)`` or ``fail(_:)``.
-    mutating func step() throws(StoreError) -> Step {
+    mutating func step() throws(EngineError) -> Step {
         switch phase {
         case .finding:
             phase = .uploading
@@ -96,7 +99,7 @@ struct RecordCall: Sendable {
             fallthrough
         case .committing:
             while count < zones?.zones.count ?? 1 {
-                do throws(StoreError) {
+                do throws(EngineError) {
                     return .commit(try batch())
                 } catch {
                     try fail(error)
@@ -111,22 +114,23 @@ struct RecordCall: Sendable {
     mutating func take(_ uploaded: UploadedCall) { self.uploaded = uploaded }
 
     /// What became of the items of a commit.
-    mutating func take(_ results: [Result<Record?, StoreError>]) {
+    mutating func take(_ results: Outcomes) {
         if zones == nil { outcomes = results } else { zones?.put(results, ofZone: count) }
         count += 1
     }
 
     /// A commit failed: the call goes on with the next zone, unless all of it failed.
-    mutating func fail(_ error: StoreError) throws(StoreError) {
-        guard zones != nil, error != .reusedOperationID else { throw error }
+    mutating func fail(_ failure: EngineError) throws(EngineError) {
+        let error = StoreError(failure)
+        guard zones != nil, error != .reusedOperationID else { throw failure }
         zones?.fail(zone: count, error)
         count += 1
     }
 
     /// The call has ended with these outcomes, or with none.
-    func end(_ outcomes: [Result<Record?, StoreError>]) { claims.end(outcomes) }
+    func end(_ outcomes: Outcomes) { claims.end(outcomes) }
 
-    private func batch() throws(StoreError) -> RecordBatch {
+    private func batch() throws(EngineError) -> RecordBatch {
         let items = zones?.zones[count].items ?? uploaded.items
         return try database.batch(
             items, in: zones?.zones[count].id ?? items[0].recordID.zoneID,

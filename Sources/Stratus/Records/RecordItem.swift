@@ -45,13 +45,13 @@ extension StoreReading {
     /// that it is this record, in this zone or in one that it was moved from.
     func record(
         at version: Version, of place: EntryLocation, as id: Record.ID
-    ) throws(StoreError) -> Record? {
+    ) throws(EngineError) -> Record? {
         let current = try entry(place)
         let entry: JournalEntry
         do {
             entry = try view.entry(at: version.offset, mode)
         } catch {
-            let error = StoreError(error)
+            let error = EngineError(error)
             if error.wouldBlock { throw error }
             return nil
         }
@@ -62,7 +62,7 @@ extension StoreReading {
         return try Record(
             entry.bytes, entry.payloadRange, version: entry.version, as: id, schema: schema,
             assets: assets, damage: .damaged(entry)
-        ) { number throws(StoreError) in try user(number) }
+        ) { number throws(EngineError) in try user(number) }
     }
 
     /// Whether `former`, of the same name in another zone, is what `current` was before it was
@@ -70,7 +70,7 @@ extension StoreReading {
     /// zones of its database.
     private func wasMoved(
         _ former: JournalEntry, to current: JournalEntry
-    ) throws(StoreError) -> Bool {
+    ) throws(EngineError) -> Bool {
         let first = try former.recordHead().head
         let last = try current.recordHead().head
         // What bore the name before is another record.

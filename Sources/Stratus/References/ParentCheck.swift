@@ -30,7 +30,7 @@ struct ParentCheck {
     mutating func failure(
         of record: Record, at item: Int, _ rule: SaveRule, isInsert: Bool,
         _ draft: inout Draft
-    ) throws(StoreError) -> StoreError? {
+    ) throws(EngineError) -> StoreError? {
         guard let parent = record.parent?.recordID,
             batch.sendsParent(of: record, rule, isInsert: isInsert),
             parent.recordName != lastFound
@@ -49,7 +49,7 @@ struct ParentCheck {
 
     /// The saves that fail since their parents were to be saved and failed, after all that is wrong
     /// with them alone. Each error says why its parent failed, and where all of it began.
-    func failures(after draft: Draft) throws(StoreError) -> [Int: StoreError] {
+    func failures(after draft: Draft) throws(EngineError) -> [Int: StoreError] {
         var failures: [Int: StoreError] = [:]
         for start in dependents.keys.sorted() {
             guard case .failed(let error) = draft.results[start] else { continue }
@@ -71,18 +71,18 @@ struct ParentCheck {
     /// What is wrong with type and fields of a save that was not encoded yet.
     private func contentFailure(
         of item: Int, _ result: ItemResult
-    ) throws(StoreError) -> StoreError? {
+    ) throws(EngineError) -> StoreError? {
         guard case .save(let record, let rule) = batch.items[item],
             case .planned(let plan) = result
         else { return nil }
         let isInsert = if case .insert = plan { true } else { false }
-        do throws(StoreError) {
+        do throws(EngineError) {
             try NumberAssignment(reading, .readOnly).check(
                 record, rule.policy, isInsert: isInsert, of: batch)
             return nil
         } catch {
             if error.wouldBlock { throw error }
-            return error
+            return StoreError(error)
         }
     }
 }

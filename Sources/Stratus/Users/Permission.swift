@@ -49,8 +49,8 @@ enum Permission {
     /// Throws what ``refusal(of:by:in:)`` returns.
     static func check(
         _ action: Action, by principal: Principal, in scope: DatabaseScope
-    ) throws(StoreError) {
-        if let refusal = refusal(of: action, by: principal, in: scope) { throw refusal }
+    ) throws(EngineError) {
+        if let refusal = refusal(of: action, by: principal, in: scope) { throw .refused(refusal) }
     }
 }
 

@@ -3,10 +3,10 @@ internal import StratusJournal
 
 extension ZonePlace {
     /// What a reading found of a zone; nil where it found nothing.
-    static func decoded(_ value: IndexValue?) throws(StoreError) -> ZonePlace? {
+    static func decoded(_ value: IndexValue?) throws(EngineError) -> ZonePlace? {
         guard let value else { return nil }
         guard let place = ZonePlace(value) else {
-            throw StoreError(.damaged(JournalDamage(.above("index.zone"), file: "", byte: 0)))
+            throw .journal(.damaged(JournalDamage(.above("index.zone"), file: "", byte: 0)))
         }
         return place
     }

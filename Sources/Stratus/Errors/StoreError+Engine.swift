@@ -1,9 +1,22 @@
 internal import StratusFiles
 package import StratusJournal
 
-// The errors of the layers below, translated once.
+// The errors of the layers below, translated at the doors of the library.
 
 extension StoreError {
+    init(_ error: EngineError) {
+        switch error {
+        case .journal(let error): self.init(error)
+        case .chunk(let error): self.init(error)
+        case .system(let error): self.init(error)
+        case .cancelled: self.init(.operationCancelled, "cancelled before it was committed")
+        case .committing(let error): self.init(committing: error)
+        case .noRoom: self.init(.quotaExceeded, "the journal has no room to go on")
+        case .other(let error): self.init(translating: error)
+        case .wouldBlock: self.init(.internalError, "not in memory")
+        }
+    }
+
     package init(_ error: JournalError) {
         switch error {
         case .noStore:
@@ -44,13 +57,16 @@ extension StoreError {
         }
     }
 
-    static let closed = StoreError(JournalError.closed)
-
-    static let notResident = {
-        var error = StoreError(.internalError, "not in memory")
-        error.wouldBlock = true
-        return error
-    }()
+    /// Why a commit failed. After a failed sync it is open whether it is on the medium.
+    init(committing error: JournalError) {
+        self.init(error)
+        guard case .poisoned = error else { return }
+        code = .serverResponseLost
+        if cause == .poisoned {
+            reason =
+                "a sync failed: whether the change is kept shows when the store is opened again"
+        }
+    }
 
     init(_ error: StorageError) {
         let call = error.cause.map { " (\($0))" } ?? ""
@@ -88,9 +104,7 @@ extension StoreError {
                 added while it was open; open it again
                 """)
             cause = .fencedOut(error.file)
-        case .notResident:
-            self = .notResident
-        case .exists, .syncFailed, .inputOutput:
+        case .exists, .syncFailed, .inputOutput, .notResident:
             self.init(.internalError, "the file system failed")
             cause = .inputOutput("\(error.file)\(call)")
         }
@@ -117,6 +131,7 @@ extension StoreError {
     package init(translating error: any Error) {
         switch error {
         case let error as StoreError: self = error
+        case let error as EngineError: self.init(error)
         case let error as JournalError: self.init(error)
         case let error as StorageError: self.init(error)
         case let damage as JournalDamage: self.init(JournalError(damage))
@@ -130,5 +145,44 @@ extension StoreError.Place {
         self.init(
             file: damage.file, byte: damage.byte, offset: damage.offset?.rawValue,
             kind: damage.kind.identifier)
+    }
+}
+
+extension EngineError {
+    /// What stands on the engine refuses with `error`.
+    static func refused(_ error: StoreError) -> EngineError { .other(error) }
+
+    static func refused(_ code: StoreError.Code, _ reason: String) -> EngineError {
+        .other(StoreError(code, reason))
+    }
+
+    /// Whether bytes of the store are not what was written.
+    var isDamage: Bool { !wouldBlock && StoreError(self).cause == .damaged }
+
+    /// The same of a record.
+    func with(_ recordID: Record.ID) -> EngineError {
+        wouldBlock ? self : .refused(StoreError(self).with(recordID))
+    }
+}
+
+/// What `body` returns; its errors are those that callers of the library see.
+func answering<Value>(
+    _ body: () throws(EngineError) -> Value
+) throws(StoreError) -> Value {
+    do throws(EngineError) {
+        return try body()
+    } catch {
+        throw StoreError(error)
+    }
+}
+
+/// The same of what suspends.
+nonisolated(nonsending) func answering<Value>(
+    _ body: nonisolated(nonsending) () async throws(EngineError) -> Value
+) async throws(StoreError) -> Value {
+    do throws(EngineError) {
+        return try await body()
+    } catch {
+        throw StoreError(error)
     }
 }
