@@ -1,6 +1,7 @@
 internal import StratusFiles
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 // The index on disk: what it takes, and what can be done about it.
 

@@ -1,6 +1,7 @@
 internal import StratusAssets
 package import StratusFiles
 package import StratusJournal
+package import StratusEngine
 
 /// An open store: a public database, and a private one for each user.
 ///
@@ -62,6 +63,7 @@ public final class Container: Sendable {
     /// Nil where nothing is limited.
     let limits: Limits?
     let deduplication: Deduplication
+    let receipts: AssetReceipts
     /// What never changes of the store.
     let identity: StoreIdentity
     /// What a save may bring: said once, when the store is made.
@@ -77,10 +79,12 @@ public final class Container: Sendable {
 
     private init(
         _ access: Access, _ report: StratusJournal.RecoveryReport, _ foundation: StoreFoundation,
-        _ limits: Limits?, _ identity: StoreIdentity, _ deduplication: Deduplication = .perUser
+        _ limits: Limits?, _ identity: StoreIdentity, _ deduplication: Deduplication = .perUser,
+        _ receipts: AssetReceipts = AssetReceipts()
     ) {
         self.identity = identity
         self.deduplication = deduplication
+        self.receipts = receipts
         self.access = access
         self.foundation = foundation
         self.limits = limits
@@ -226,15 +230,17 @@ public final class Container: Sendable {
                 resumed = fold.map { StoreCheckpoint($0.state, at: checkpoint.position) }
                 return fold
             }
+            let (assets, receipts) = (foundation.assets, AssetReceipts())
             let engine = try Engine(
                 opened, foundation, opened.writer.manifest.checkpoint == nil ? nil : resumed,
-                durability: StratusJournal.Durability(durability), driver: driver)
+                durability: StratusJournal.Durability(durability), driver: driver
+            ) { assets.collectIfDue(receipts, $0) }
             if !opened.report.wasClean { try? ChunkStore.releaseUnused(in: storage) }
             foundation.assets.attach(
                 engine.published, StoreIdentity(opened.writer.manifest), options)
             self.init(
                 .writing(engine), opened.report, foundation, Limits(profile, options.clock),
-                StoreIdentity(opened.writer.manifest), deduplication)
+                StoreIdentity(opened.writer.manifest), deduplication, receipts)
         } catch {
             storage.close()
             throw error

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import StratusEngine
 
 // Saving on a thread of one's own.
 

@@ -2,6 +2,7 @@ public import FoundationEssentials
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// One database of a container, as one user sees it: a value, made anew at no cost.
 public struct Database: Sendable {

@@ -1,3 +1,5 @@
+internal import StratusEngine
+
 /// One database at one moment, as one user sees it.
 ///
 /// Answers come at once from memory or, where a record is not there, after the calling thread has

@@ -1,5 +1,6 @@
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// What one user can read of one database, in one state of the store.
 struct DatabaseView: Sendable {

@@ -1,5 +1,6 @@
 internal import StratusFiles
 internal import StratusJournal
+internal import StratusEngine
 
 /// The whole store at one moment: all that is read from it is of that state, whatever is written
 /// meanwhile.

@@ -4,6 +4,7 @@ import StratusFiles
 import StratusJournal
 import Support
 import Testing
+import StratusEngine
 
 /// A segment with nothing beside it.
 @Suite struct SegmentAloneTests {

@@ -1,6 +1,7 @@
 internal import StratusAssets
 internal import StratusBytes
 internal import StratusFiles
+internal import StratusEngine
 
 extension Asset {
     /// Gives `take` the bytes in `range`, some slices that follow each other at a time, with the

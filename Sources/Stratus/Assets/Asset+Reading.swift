@@ -3,6 +3,7 @@ internal import StratusAssets
 internal import StratusBytes
 package import StratusFiles
 internal import Synchronization
+internal import StratusEngine
 
 // What an asset holds: in chunks, in memory, or in a file.
 

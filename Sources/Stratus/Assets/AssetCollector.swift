@@ -3,6 +3,7 @@ internal import StratusBytes
 internal import StratusFiles
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// Reclaims unreferenced chunks of assets, in two phases: `Formats/Assets.md`, "Collection".
 ///
@@ -24,6 +25,7 @@ struct AssetCollector {
     }
 
     let store: AssetStore
+    let receipts: AssetReceipts
     let engine: Engine
     /// How much of a segment has to be dead before the rest is copied: one part in so many.
     let deadShare: Int
@@ -38,8 +40,12 @@ struct AssetCollector {
     /// So many chunks are taken back in one commit.
     private static let batchLimit = 1 << 14
 
-    init(_ store: AssetStore, _ engine: Engine, deadShare: Int, isDryRun: Bool = false) {
+    init(
+        _ store: AssetStore, _ receipts: AssetReceipts, _ engine: Engine, deadShare: Int,
+        isDryRun: Bool = false
+    ) {
         self.store = store
+        self.receipts = receipts
         self.engine = engine
         self.deadShare = deadShare
         self.isDryRun = isDryRun
@@ -75,7 +81,7 @@ struct AssetCollector {
     /// The chunks whose addresses begin with a number in `range`.
     private mutating func takeBack(_ range: ClosedRange<UInt64>) throws(EngineError) {
         let reading = try store.reading()
-        var reachable = try ReachableChunks(range, reading, engine.published, store)
+        var reachable = try ReachableChunks(range, reading, engine.published, store, receipts)
         var batch: [ChunkEntry.Row] = []
         try reading.forEachChunk { address, place throws(EngineError) in
             guard !reachable.mayContain(address), range.contains(address.high.high) else { return }

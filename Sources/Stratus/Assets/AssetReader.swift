@@ -1,6 +1,7 @@
 internal import StratusAssets
 internal import StratusBytes
 internal import StratusFiles
+internal import StratusEngine
 
 /// Reads a stored asset, or a part of it, chunk by chunk: while one is used, threads read, check
 /// and decompress those behind it. A value: used by one at a time.

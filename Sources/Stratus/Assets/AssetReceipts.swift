@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import StratusAssets
 internal import Synchronization
+internal import StratusEngine
 
 /// Assets that were stored before any record names them, by the receipts that were given for them.
 ///
@@ -118,7 +119,7 @@ extension Database {
                 if !sealed.rows.isEmpty {
                     _ = try await container.engine().commit(ChunkCommit(rows: sealed.rows))
                 }
-                let receipts = container.foundation.assets.receipts
+                let receipts = container.receipts
                 let uploader = AssetReceipts.Uploader(scope: scope, caller: try writer())
                 let receipt = receipts.add(asset.content, uploader)
                 // Until here the chunks are held, and from here on by the receipt.
@@ -138,7 +139,7 @@ extension Database {
         }
         let store = container.foundation.assets
         let uploader = AssetReceipts.Uploader(scope: scope, caller: try writer())
-        var claims = ReceiptClaims(receipts: store.receipts, uploader: uploader)
+        var claims = ReceiptClaims(receipts: container.receipts, uploader: uploader)
         let claimed = items.enumerated().map { index, item in
             guard case .save(var record, let rule) = item else { return item }
             let id = Record.ID(
@@ -148,7 +149,7 @@ extension Database {
                 record[edit.key] = value.mappingAssets { asset in
                     guard case .receipt(let receipt)? = asset.request else { return asset }
                     do throws(EngineError) {
-                        let content = try store.receipts.claim(receipt, for: id, of: uploader)
+                        let content = try container.receipts.claim(receipt, for: id, of: uploader)
                         claims.taken.append((receipt, index))
                         return Asset(content, in: store)
                     } catch {

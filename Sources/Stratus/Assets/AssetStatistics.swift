@@ -1,5 +1,6 @@
 internal import StratusAssets
 internal import StratusFiles
+internal import StratusEngine
 
 /// What the assets of a store are, and what they take.
 public struct AssetStatistics: Hashable, Sendable {

@@ -3,6 +3,7 @@ internal import StratusAssets
 internal import StratusBytes
 internal import StratusFiles
 internal import Synchronization
+internal import StratusEngine
 
 /// Stores the assets of one call: chunks are written and durable before any record that names them
 /// is committed, and held until then.

@@ -1,6 +1,7 @@
 internal import StratusAssets
 internal import StratusFiles
 internal import StratusJournal
+internal import StratusEngine
 
 /// Reads every chunk that the journal knows, and every asset that a record names.
 struct AssetVerification {

@@ -1,6 +1,7 @@
 internal import StratusAssets
 internal import StratusBytes
 internal import StratusJournal
+internal import StratusEngine
 
 /// The places of chunks become part of the store before any record names them: of a large asset, so
 /// that none of it has to be held in memory.

@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import StratusAssets
 internal import StratusFiles
 internal import Synchronization
+internal import StratusEngine
 
 // Assets go into the store before the records that have them.
 
@@ -78,7 +79,9 @@ extension Database {
     private func uploading() throws(EngineError) -> (AssetStore, Engine, ChunkDomain) {
         let engine = try container.engine()
         let store = container.foundation.assets
-        return (store, engine, try store.domain(scope, try writer(), container.deduplication))
+        return (
+            store, engine, try store.identity.domain(scope, try writer(), container.deduplication)
+        )
     }
 }
 

@@ -1,5 +1,6 @@
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 // A record can be saved as it was given in JSON, where an asset is its checksum and size.
 

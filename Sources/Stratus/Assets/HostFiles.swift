@@ -1,4 +1,5 @@
 package import StratusFiles
+internal import StratusEngine
 
 /// The files of the machine that the requests of a host's callers may name.
 package struct HostFiles: Sendable {

@@ -2,6 +2,7 @@ internal import StratusAssets
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// An asset that a record names.
 struct NamedAsset {

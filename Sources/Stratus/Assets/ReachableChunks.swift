@@ -2,12 +2,14 @@ internal import StratusAssets
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// The chunks that must be kept, of one range of addresses: those that records name, in the newest
 /// state and at every pinned point, and those of uploads whose receipts are still valid.
 struct ReachableChunks {
     private let range: ClosedRange<UInt64>
     private let store: AssetStore
+    private let receipts: AssetReceipts
     /// Of the addresses; two with the same keep each other.
     private var chunks: Set<UInt64> = []
     /// The lists that were read: many records may name one, and a damaged one itself.
@@ -19,10 +21,11 @@ struct ReachableChunks {
     /// state, and at the earlier points that are held.
     init(
         _ range: ClosedRange<UInt64>, _ reading: StoreReading, _ published: PublishedState,
-        _ store: AssetStore
+        _ store: AssetStore, _ receipts: AssetReceipts
     ) throws(EngineError) {
         self.range = range
         self.store = store
+        self.receipts = receipts
         end = reading.head
         try addReceipts()
         // Asked for after the state: who begins to hold one later holds this one or a newer.
@@ -73,7 +76,7 @@ struct ReachableChunks {
     }
 
     private mutating func addReceipts() throws(EngineError) {
-        for content in store.receipts.held { try add(content) }
+        for content in receipts.held { try add(content) }
     }
 
     private mutating func add(

@@ -1,4 +1,5 @@
 internal import StratusJournal
+internal import StratusEngine
 
 /// Changes since a token, page by page, and then every new one as it comes.
 ///

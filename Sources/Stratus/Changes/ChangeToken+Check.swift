@@ -1,4 +1,5 @@
 internal import StratusJournal
+internal import StratusEngine
 
 extension ChangeToken {
     /// In what a token differs from the feed that it was given for.

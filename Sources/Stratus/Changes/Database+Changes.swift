@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 extension Database {
     /// What changed in a zone since `token`; without one, all that is in it. A caller's own changes

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// A named point of a store's history: everything that had been acknowledged when it was made lies
 /// before it.

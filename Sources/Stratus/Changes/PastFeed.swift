@@ -1,5 +1,6 @@
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// The feed of a zone as it was at an earlier point: what changed since then is traced back to what
 /// it was, entry by entry, so a page costs what was changed after the point.

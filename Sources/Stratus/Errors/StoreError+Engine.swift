@@ -1,5 +1,7 @@
 internal import StratusFiles
 package import StratusJournal
+internal import StratusAssets
+internal import StratusEngine
 
 // The errors of the layers below, translated at the doors of the library.
 
@@ -8,6 +10,7 @@ extension StoreError {
         switch error {
         case .journal(let error): self.init(error)
         case .chunk(let error): self.init(error)
+        case .chunkGone: self = .assetGone
         case .system(let error): self.init(error)
         case .cancelled: self.init(.operationCancelled, "cancelled before it was committed")
         case .committing(let error): self.init(committing: error)
@@ -110,6 +113,24 @@ extension StoreError {
         }
     }
 
+    init(_ error: ChunkError) {
+        switch error {
+        case .storage(let error): self.init(error)
+        case .damaged(let damage):
+            if case .newerFormat = damage.kind {
+                self.init(.internalError, "an asset lies in a segment of a newer format")
+                cause = .newerFormat
+            } else {
+                self.init(.internalError, "an asset is damaged")
+                cause = .damaged
+            }
+            place = Place(
+                file: damage.file, byte: damage.byte, kind: damage.kind.identifier)
+        case .refused: self.init(.internalError, "the index gave no answer")
+        case .closed: self.init(JournalError.closed)
+        }
+    }
+
     /// A call of the system failed that concerns no file.
     init(_ error: SystemError) {
         guard error.code == .tooManyThreads else {
@@ -185,4 +206,10 @@ nonisolated(nonsending) func answering<Value>(
     } catch {
         throw StoreError(error)
     }
+}
+
+extension StoreError {
+    /// Two names with one hash of 128 bits, which cannot be brought about without the secret.
+    static let hashCollision = StoreError(
+        .internalError, "two record names have the same hash")
 }

@@ -1,3 +1,5 @@
+internal import StratusEngine
+
 /// The one error of Stratus: a code to branch on, a fixed reason, and everything else as data.
 ///
 /// Codes and raw values are those of CloudKit's `CKError` (rules: `Formats/README.md`, "Errors").

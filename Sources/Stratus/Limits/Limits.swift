@@ -1,5 +1,6 @@
 internal import StratusFiles
 internal import Synchronization
+internal import StratusEngine
 
 /// The profile of a container at work: who may make a call now.
 final class Limits: Sendable {

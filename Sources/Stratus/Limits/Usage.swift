@@ -1,5 +1,6 @@
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// What a zone or a database holds.
 public struct Usage: Sendable, Hashable {
@@ -16,25 +17,7 @@ public struct Usage: Sendable, Hashable {
 }
 
 extension Usage {
-    /// As the index keeps it. Wraps around where a file says nonsense.
-    init(_ value: IndexValue?) {
-        self.init(
-            recordCount: Int(truncatingIfNeeded: value?.first ?? 0),
-            bytes: Int(truncatingIfNeeded: value?.second ?? 0))
-    }
-
-    func value(at stamp: UInt64) -> IndexValue {
-        IndexValue(
-            stamp: stamp, first: UInt64(truncatingIfNeeded: recordCount),
-            second: UInt64(truncatingIfNeeded: bytes))
-    }
-
-    mutating func add(_ other: Usage) {
-        recordCount &+= other.recordCount
-        bytes &+= other.bytes
-    }
-
-    var negated: Usage { Usage(recordCount: 0 &- recordCount, bytes: 0 &- bytes) }
+    init(_ stored: StoredUsage) { self.init(recordCount: stored.recordCount, bytes: stored.bytes) }
 }
 
 extension Container {
@@ -73,13 +56,13 @@ extension DatabaseView {
     func usage(ofZoneWith id: RecordZone.ID) throws(EngineError) -> Usage {
         let reading = try reading
         guard let zone = try usedZone(id, reading) else { return Usage() }
-        return Usage(try reading.value(.activity(zone.number)))
+        return Usage(StoredUsage(try reading.value(.activity(zone.number))))
     }
 }
 
 extension StoreReading {
     fileprivate func usage(of scope: DatabaseScope) throws(EngineError) -> Usage {
         guard let database = try database(scope) else { return Usage() }
-        return Usage(try value(.usage(database)))
+        return Usage(StoredUsage(try value(.usage(database))))
     }
 }

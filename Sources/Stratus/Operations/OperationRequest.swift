@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// How a caller names a call, and what the caller's device says with it: `Formats/README.md`,
 /// "Operations".

@@ -1,6 +1,7 @@
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// A hash of what a database or a zone holds, whatever way it came there: two with the same zones,
 /// records, fields and parents have the same hash. Definition: `Formats/Hash.md`.

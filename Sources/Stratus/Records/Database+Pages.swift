@@ -1,6 +1,7 @@
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// A page of the records of a zone.
 public struct RecordPage: Sendable {

@@ -1,5 +1,6 @@
 internal import StratusBytes
 internal import StratusJournal
+internal import StratusEngine
 
 extension JournalEntry {
     /// The head of the record that the entry holds, and where its fields begin.

@@ -1,3 +1,5 @@
+internal import StratusEngine
+
 extension Database {
     /// Moves records into another zone of the database, with all their descendants: one commit, of
     /// which readers see all or nothing. Beyond CloudKit.

@@ -1,6 +1,7 @@
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// Checks what a batch does to parents and cascade targets, in the state that it leaves behind: the
 /// store with the saves and deletions over it. Finds what deletions take along.

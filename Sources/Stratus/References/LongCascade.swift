@@ -1,6 +1,7 @@
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// A cascade that is longer than a part: written by the committer, in memory that does not grow.
 ///

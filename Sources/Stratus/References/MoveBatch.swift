@@ -1,6 +1,7 @@
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// Records that go from one zone of a database to another with all their descendants: one commit.
 ///

@@ -1,5 +1,6 @@
 internal import StratusBytes
 internal import StratusIndex
+internal import StratusEngine
 
 /// Checks that the parents that saves name are there.
 struct ParentCheck {

@@ -1,5 +1,6 @@
 internal import StratusBytes
 internal import StratusJournal
+internal import StratusEngine
 
 // What can be checked only once all items are encoded: the state that the batch leaves behind.
 extension RecordBatch {

@@ -1,3 +1,5 @@
+internal import StratusEngine
+
 /// Who makes a call, as the program that opened the container says.
 enum Principal: Hashable, Sendable {
     case anonymous

@@ -1,5 +1,6 @@
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 // The records of users, which are there before their first save: `Formats/README.md`, "Users".
 

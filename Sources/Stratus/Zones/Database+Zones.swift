@@ -1,5 +1,6 @@
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 extension Database {
     /// Makes a zone, or changes nothing where it is there already.

@@ -1,4 +1,5 @@
 internal import StratusJournal
+internal import StratusEngine
 
 extension Container {
     /// Deletes all that the private database of `user` holds, for good.

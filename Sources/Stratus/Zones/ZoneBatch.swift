@@ -1,5 +1,6 @@
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// Saves and deletes of zones of one database: one commit.
 struct ZoneBatch: Transaction {
