@@ -102,9 +102,9 @@ package final class Engine: Sendable {
     }
 
     /// Prepares and commits a transaction, and returns what became of each item and the record it is.
-    package nonisolated(nonsending) func commit<Work: Transaction>(
-        _ transaction: Work
-    ) async throws(EngineError) -> Committed<Work.Answer> {
+    package nonisolated(nonsending) func commit(
+        _ transaction: any Transaction
+    ) async throws(EngineError) -> Committed {
         try await queue.admit()
         defer { queue.release() }
         let context = context
@@ -128,9 +128,9 @@ package final class Engine: Sendable {
 
     /// The same on the calling thread, which waits: for the disk, and where another thread commits,
     /// for that one. Where none does, it commits by itself and no other thread is woken.
-    package func commitBlocking<Work: Transaction>(
-        _ transaction: Work
-    ) throws(EngineError) -> Committed<Work.Answer> {
+    package func commitBlocking(
+        _ transaction: any Transaction
+    ) throws(EngineError) -> Committed {
         let reading = StoreReading(published.current, .blocking)
         let commit = try pending(transaction, transaction.prepare(reading, context))
         if let draft = commit.draft, draft.buffer.isEmpty {
@@ -156,9 +156,9 @@ package final class Engine: Sendable {
             position: nil, now: clock.now(), payloadLimit: payloadLimit, partLimit: partLimit)
     }
 
-    private func pending<Work: Transaction>(
-        _ transaction: Work, _ preparation: Preparation<Work.Answer>
-    ) throws(EngineError) -> PendingCommit<Work> {
+    private func pending(
+        _ transaction: any Transaction, _ preparation: Preparation
+    ) throws(EngineError) -> PendingCommit {
         switch preparation {
         case .draft(let draft): return PendingCommit(transaction, draft)
         case .needsSerial: return PendingCommit(transaction, nil)
@@ -167,9 +167,9 @@ package final class Engine: Sendable {
         }
     }
 
-    private func committed<Work: Transaction>(
-        _ commit: PendingCommit<Work>, _ outcome: PendingCommit<Work>.Outcome
-    ) throws(EngineError) -> Committed<Work.Answer> {
+    private func committed(
+        _ commit: PendingCommit, _ outcome: PendingCommit.Outcome
+    ) throws(EngineError) -> Committed {
         let placed = try outcome.get()
         guard let draft = placed.draft ?? commit.draft else {
             preconditionFailure("the committer prepares what its caller cannot")
@@ -186,13 +186,13 @@ package final class Engine: Sendable {
     /// How many commits wait for the next group.
     package var queueDepth: Int { queue.depth }
 
-    private func commitAlone(_ commit: any QueuedCommit) {
+    private func commitAlone(_ commit: PendingCommit) {
         take([commit])
         if maintainer.isDue { maintainer.step() }
     }
 
     /// Commits, and makes known what came of it.
-    private func take(_ commits: [any QueuedCommit]) {
+    private func take(_ commits: [PendingCommit]) {
         let outcome = committer.commit(commits)
         if let changes = outcome.changes {
             published.announce(changes.zones)

@@ -254,8 +254,7 @@ extension OperationRequest {
         guard let id, hasChanges else { return true }
         var length = 64 + id.utf8.count
         for result in draft.results {
-            let error: StoreError? = if case .failed(let error) = result { error } else { nil }
-            length += OperationEntry.greatestLength(reason: error?.reason.utf8.count)
+            length += OperationEntry.greatestLength(reason: result.error?.reason.utf8.count)
         }
         if draft.buffer.lengthInBytes + length > context.partLimit {
             guard context.isSerial else { return false }
@@ -297,12 +296,13 @@ extension Draft {
     ) throws(EngineError) -> OperationEntry.Outcome {
         switch results[index] {
         case .unchanged, .planned: return .gone
-        case .failed(let error):
+        case .refused(let error):
+            let error = StoreError(translating: error)
             return .failed(
                 code: error.code.rawValue, reason: error.reason,
                 server: error.serverRecord?.system?.version ?? 0)
-        case .saved(let record):
-            guard let system = record.system else { return .gone }
+        case .done:
+            guard let system = results[index].record?.system else { return .gone }
             return .saved(
                 OperationEntry.Saved(
                     place: .at(Version(rawValue: system.version).offset),

@@ -75,13 +75,14 @@ struct MoveBatch: RecordedTransaction {
         var records: [Record] = []
         for index in ids.indices {
             switch committed.draft.results[index] {
-            case .saved(let record): records.append(record)
+            case .done:
+                if let record = committed.draft.results[index].record { records.append(record) }
             case .staged(let place):
                 records.append(
                     try committed.draft.record(
                         at: place, of: self, index, in: committed.draft.buffer,
                         from: committed.start ?? .zero, reading))
-            case .failed(let error): throw .refused(error)
+            case .refused(let error): throw .other(error)
             case .unchanged, .planned: preconditionFailure("a record was moved or the call failed")
             }
         }

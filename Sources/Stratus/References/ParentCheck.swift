@@ -53,7 +53,7 @@ struct ParentCheck {
     func failures(after draft: Draft) throws(EngineError) -> [Int: StoreError] {
         var failures: [Int: StoreError] = [:]
         for start in dependents.keys.sorted() {
-            guard case .failed(let error) = draft.results[start] else { continue }
+            guard let error = draft.results[start].error else { continue }
             var failed = [(item: start, reason: error, cause: error)]
             while let (parent, reason, cause) = failed.popLast() {
                 for item in dependents[parent] ?? []
@@ -97,7 +97,7 @@ extension RecordBatch {
             failed[items[index].recordID.recordName] = index
         }
         func parent(of index: Int) -> Int? {
-            guard case .failed(let error) = results[index], error.isOfParent else { return nil }
+            guard results[index].error?.isOfParent == true else { return nil }
             return items[index].parentName.flatMap { failed[$0] }
         }
         var roots: [Int: Int] = [:]
@@ -112,8 +112,8 @@ extension RecordBatch {
             for step in path { roots[step] = root }
         }
         for (index, root) in roots {
-            guard let parent = parent(of: index), case .failed(let reason) = results[parent],
-                case .failed(let cause) = results[root]
+            guard let parent = parent(of: index), let reason = results[parent].error,
+                let cause = results[root].error
             else { continue }
             results[index] = .failed(
                 StoreError.afterFailure(of: reason, begunBy: cause)

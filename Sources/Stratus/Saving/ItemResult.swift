@@ -1,33 +1,14 @@
 internal import StratusEngine
-internal import StratusJournal
 
-/// What is to be done with an item that passed its checks.
-enum ItemPlan: Sendable {
-    case insert(previous: Version)
-    indirect case update(EntryLocation, JournalEntry?)
-    indirect case delete(EntryLocation, JournalEntry?)
-}
+extension ItemResult {
+    static func saved(_ record: Record) -> ItemResult { .done(record) }
+    static func failed(_ error: StoreError) -> ItemResult { .refused(error) }
 
-/// What becomes of one item of a commit.
-enum ItemResult: Sendable {
-    /// Nothing has to be written.
-    case unchanged
-    case planned(ItemPlan)
-    /// Its frame begins at this place of the commit's bytes, or of the part being filled.
-    case staged(place: Int)
-    case saved(Record)
-    case failed(StoreError)
+    /// The record that is in the store now, where that was read already.
+    var record: Record? { if case .done(let record) = self { record as? Record } else { nil } }
 
-    var writesNothing: Bool {
-        switch self {
-        case .unchanged, .failed: true
-        case .planned, .staged, .saved: false
-        }
+    /// Why the item failed; nil where it did not.
+    var error: StoreError? {
+        if case .refused(let error) = self { StoreError(translating: error) } else { nil }
     }
-
-    var hasFailed: Bool { if case .failed = self { true } else { false } }
 }
-
-/// What the transactions of the library prepare.
-typealias Draft = StratusEngine.Draft<ItemResult>
-typealias Committed = StratusEngine.Committed<ItemResult>

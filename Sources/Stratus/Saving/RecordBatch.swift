@@ -167,8 +167,8 @@ struct RecordBatch: RecordedTransaction {
         outcomes.reserveCapacity(items.count)
         for index in items.indices {
             switch committed.draft.results[index] {
-            case .saved(let record): outcomes.append(.success(record))
-            case .failed(let error): outcomes.append(.failure(error))
+            case .done(let record): outcomes.append(.success(record as? Record))
+            case .refused(let error): outcomes.append(.failure(StoreError(translating: error)))
             case .unchanged, .planned: outcomes.append(.success(nil))
             case .staged(let place):
                 let start = committed.start ?? .zero

@@ -53,7 +53,7 @@ extension Database {
         try current.check(id)
         let batch = ZoneBatch(scope: scope, userName: userName, items: [item])
         let committed = try await container.engine().commit(batch)
-        if case .failed(let error)? = committed.draft.results.first { throw .refused(error) }
+        if let error = committed.draft.results.first?.error { throw .refused(error) }
     }
 }
 

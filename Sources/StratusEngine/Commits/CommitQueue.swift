@@ -12,11 +12,11 @@ package final class CommitQueue: Sendable {
     package struct Work {
         /// They run between two commits.
         package var exclusiveTasks: [@Sendable () -> Void] = []
-        package var commits: [any QueuedCommit] = []
+        package var commits: [PendingCommit] = []
     }
 
     private struct State {
-        var pending: [any QueuedCommit] = []
+        var pending: [PendingCommit] = []
         var exclusiveTasks: [@Sendable () -> Void] = []
         /// Commits that were let in and are not finished.
         var admitted = 0
@@ -82,7 +82,7 @@ package final class CommitQueue: Sendable {
         }
     }
 
-    package func submit(_ commit: any QueuedCommit) {
+    package func submit(_ commit: PendingCommit) {
         let isClosed = state.withLock { state in
             if !state.isClosed { state.pending.append(commit) }
             return state.isClosed

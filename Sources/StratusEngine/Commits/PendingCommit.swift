@@ -2,23 +2,14 @@ internal import StratusFiles
 package import StratusJournal
 internal import Synchronization
 
-/// A commit in the queue.
-package protocol QueuedCommit: AnyObject, Sendable {
-    /// Appends it to the group being filled, unless it was cancelled or is refused.
-    func stage(in stage: inout CommitStage<StoreParticipant>) throws(JournalError)
-
-    /// The journal's last word: nil, or why it could not keep the commit.
-    func finish(_ failure: JournalError?)
-}
-
 /// A commit that the committer has not finished, and the caller that waits for it.
-package final class PendingCommit<Work: Transaction>: QueuedCommit {
+package final class PendingCommit: Sendable {
     /// The last word: where the commit lies, or why there is nothing.
     package typealias Outcome = Result<Placed, EngineError>
 
     package struct Placed: Sendable {
         /// What the committer prepared, or nil where it took what the caller had.
-        package var draft: Draft<Work.Answer>?
+        package var draft: Draft?
         /// Where the commit, or the last part of a long one, begins; nil: nothing was written.
         package var start: JournalOffset?
     }
@@ -43,12 +34,12 @@ package final class PendingCommit<Work: Transaction>: QueuedCommit {
         var outcome: Outcome?
     }
 
-    package let transaction: Work
+    package let transaction: any Transaction
     /// What the caller's own task prepared, where that was possible.
-    package let draft: Draft<Work.Answer>?
+    package let draft: Draft?
     private let state = Mutex(State())
 
-    package init(_ transaction: Work, _ draft: Draft<Work.Answer>?) {
+    package init(_ transaction: any Transaction, _ draft: Draft?) {
         self.transaction = transaction
         self.draft = draft
     }
@@ -100,7 +91,7 @@ package final class PendingCommit<Work: Transaction>: QueuedCommit {
     }
 
     /// `draft` is the committer's own, or nil where it took the caller's.
-    package func staged(_ draft: Draft<Work.Answer>?, at start: JournalOffset?) {
+    package func staged(_ draft: Draft?, at start: JournalOffset?) {
         let placed = Placed(draft: draft, start: start)
         state.withLock { $0.phase = .staged(placed) }
     }
@@ -120,6 +111,7 @@ package final class PendingCommit<Work: Transaction>: QueuedCommit {
         }
     }
 
+    /// The journal's last word: nil, or why it could not keep the commit.
     package func finish(_ failure: JournalError?) {
         let phase = state.withLock { state in
             defer { state.phase = .done }

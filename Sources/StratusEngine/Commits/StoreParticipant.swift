@@ -22,7 +22,7 @@ package struct StoreParticipant: CommitParticipant {
     }
 
     package static func stage(
-        _ commit: any QueuedCommit, in stage: inout CommitStage<StoreParticipant>
+        _ commit: PendingCommit, in stage: inout CommitStage<StoreParticipant>
     ) throws(JournalError) {
         try commit.stage(in: &stage)
     }

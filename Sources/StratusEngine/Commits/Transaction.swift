@@ -2,10 +2,36 @@ package import StratusBytes
 package import StratusIndex
 package import StratusJournal
 
+/// What is to be done with an item that passed its checks.
+package enum ItemPlan: Sendable {
+    case insert(previous: Version)
+    indirect case update(EntryLocation, JournalEntry?)
+    indirect case delete(EntryLocation, JournalEntry?)
+}
+
+/// What becomes of one item of a commit. The engine hands it back unread.
+package enum ItemResult: Sendable {
+    /// Nothing has to be written.
+    case unchanged
+    case planned(ItemPlan)
+    /// Its frame begins at this place of the commit's bytes, or of the part being filled.
+    case staged(place: Int)
+    /// What is in the store now.
+    case done(any Sendable)
+    case refused(any Error)
+
+    package var writesNothing: Bool {
+        switch self {
+        case .unchanged, .refused: true
+        case .planned, .staged, .done: false
+        }
+    }
+
+    package var hasFailed: Bool { if case .refused = self { true } else { false } }
+}
+
 /// A commit that was checked and encoded against one state of the store.
-///
-/// `Answer` is what becomes of one item of it, which the engine hands back unread.
-package struct Draft<Answer: Sendable>: Sendable {
+package struct Draft: Sendable {
     package var buffer = CommitBuffer()
     /// Its read set: while nothing of it is written, the commit may be written as it is.
     package var readSet: [IndexKey] = []
@@ -14,7 +40,7 @@ package struct Draft<Answer: Sendable>: Sendable {
     /// Where the journal ended in the state that was checked against.
     package let basis: JournalOffset
     /// An item each, in the order of the request.
-    package var results: [Answer] = []
+    package var results: [ItemResult] = []
     /// With the names that the commit itself brings.
     package var schema: Schema
     /// The user who makes the entries, and their zone.
@@ -63,8 +89,8 @@ extension CommitBuffer {
 }
 
 /// A commit that is part of the store: what was prepared and where it lies.
-package struct Committed<Answer: Sendable>: Sendable {
-    package var draft: Draft<Answer>
+package struct Committed: Sendable {
+    package var draft: Draft
     /// Where the commit, or the last part of a long one, begins; nil: nothing was written.
     package var start: JournalOffset?
 }
@@ -115,9 +141,9 @@ package struct StagedPart {
 package typealias PartSink = (PartStep) throws(EngineError) -> StagedPart
 
 /// What came of preparing a transaction.
-package enum Preparation<Answer: Sendable>: Sendable {
+package enum Preparation: Sendable {
     /// May be committed while its read set holds.
-    case draft(Draft<Answer>)
+    case draft(Draft)
     /// Not everything is in memory, and the view may not wait.
     case wouldBlock
     /// Numbers must be assigned, or parts written: no other commit may come between.
@@ -128,15 +154,12 @@ package enum Preparation<Answer: Sendable>: Sendable {
 /// Something that becomes one commit: checked once, against a state, knowing nothing of others
 /// that write at the same time.
 package protocol Transaction: Sendable {
-    /// What becomes of one item of it.
-    associatedtype Answer: Sendable
-
     /// Checks everything, then encodes. A commit that is longer than a part goes through `sink`,
     /// but for its last part. Returns nil where that needs a serial context: numbers must be
     /// assigned or parts written.
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) throws(EngineError) -> Draft<Answer>?
+    ) throws(EngineError) -> Draft?
 }
 
 extension Transaction {
@@ -148,7 +171,7 @@ extension Transaction {
         sink: PartSink = { _ throws(EngineError) in
             preconditionFailure("only the committer writes parts")
         }
-    ) -> Preparation<Answer> {
+    ) -> Preparation {
         do throws(EngineError) {
             guard let draft = try draft(reading, context, sink: sink) else { return .needsSerial }
             return .draft(draft)
