@@ -20,7 +20,7 @@ package struct FieldKind: RawRepresentable, Hashable, Sendable {
     /// An empty list says nothing of its elements.
     package static let emptyList = FieldKind(list: true, bits: 0)
 
-    package init?(rawValue: UInt8) {
+    @inlinable package init?(rawValue: UInt8) {
         let bits = rawValue & ~(Self.listBit | Self.encryptedBit)
         let isList = rawValue & Self.listBit != 0
         guard ValueKind(rawValue: bits) != nil || (isList && bits == 0) else { return nil }
@@ -33,23 +33,25 @@ package struct FieldKind: RawRepresentable, Hashable, Sendable {
 
     /// The same with the encryption flag; nil for references and assets, which the store must be able
     /// to see.
-    package var encrypted: FieldKind? { FieldKind(rawValue: rawValue | Self.encryptedBit) }
+    @inlinable package var encrypted: FieldKind? {
+        FieldKind(rawValue: rawValue | Self.encryptedBit)
+    }
 
-    package init(_ kind: ValueKind, isList: Bool = false) {
+    @inlinable package init(_ kind: ValueKind, isList: Bool = false) {
         self.init(list: isList, bits: kind.rawValue)
     }
 
-    private init(list: Bool, bits: UInt8) { rawValue = bits | (list ? Self.listBit : 0) }
+    @usableFromInline init(list: Bool, bits: UInt8) { rawValue = bits | (list ? Self.listBit : 0) }
 
     /// The same without the encryption flag.
-    package var unencrypted: FieldKind {
+    @inlinable package var unencrypted: FieldKind {
         FieldKind(list: isList, bits: rawValue & ~(Self.listBit | Self.encryptedBit))
     }
 
-    package var isList: Bool { rawValue & Self.listBit != 0 }
-    package var isEncrypted: Bool { rawValue & Self.encryptedBit != 0 }
+    @inlinable package var isList: Bool { rawValue & Self.listBit != 0 }
+    @inlinable package var isEncrypted: Bool { rawValue & Self.encryptedBit != 0 }
     /// Nil of a list without elements, which says nothing of them.
-    package var element: ValueKind? {
+    @inlinable package var element: ValueKind? {
         ValueKind(rawValue: rawValue & ~(Self.listBit | Self.encryptedBit))
     }
 
