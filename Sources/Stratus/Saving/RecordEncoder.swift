@@ -352,7 +352,13 @@ extension Record {
 extension RecordBatch {
     /// The kind of a value that a field of this zone may hold.
     func kind(of edit: FieldEdits.Edit, _ value: RecordValue) throws(EngineError) -> FieldKind {
-        guard value.everyReference({ isInside($0.recordID.zoneID) }) else {
+        // What most fields hold points nowhere and has no parts: only its kind is asked for.
+        let hasParts =
+            switch value {
+            case .reference, .asset, .list: true
+            default: false
+            }
+        if hasParts, !value.everyReference({ isInside($0.recordID.zoneID) }) {
             throw .refused(.invalidArguments, "a reference points into its own zone only")
         }
         let kind: FieldKind
@@ -362,11 +368,13 @@ extension RecordBatch {
             throw .refused(
                 .invalidArguments, "a list holds values of one kind, and no list")
         }
-        guard value.everyReference({ NameRules.isTargetName($0.recordID.recordName) }) else {
-            throw .refused(
-                .invalidArguments, "the target of a reference has a name of 1 to 255 bytes")
+        if hasParts {
+            guard value.everyReference({ NameRules.isTargetName($0.recordID.recordName) }) else {
+                throw .refused(
+                    .invalidArguments, "the target of a reference has a name of 1 to 255 bytes")
+            }
+            for asset in value.assets { try check(asset) }
         }
-        for asset in value.assets { try check(asset) }
         return edit.isEncrypted ? try encrypted(kind) : kind
     }
 

@@ -20,14 +20,15 @@ package struct FieldKind: RawRepresentable, Hashable, Sendable {
     /// An empty list says nothing of its elements.
     package static let emptyList = FieldKind(list: true, bits: 0)
 
+    /// A bit for each value that a kind may have: those below ``encryptedBit``, and the others.
+    @usableFromInline static let plainKinds: UInt64 = 0x1ff << 32 | 0x1fe
+    @usableFromInline static let encryptedKinds: UInt64 = 0x7f << 32 | 0x7e
+
+    /// Nil where no field can be of that kind: references and assets are never encrypted, since the
+    /// store must be able to see them.
     @inlinable package init?(rawValue: UInt8) {
-        let bits = rawValue & ~(Self.listBit | Self.encryptedBit)
-        let isList = rawValue & Self.listBit != 0
-        guard ValueKind(rawValue: bits) != nil || (isList && bits == 0) else { return nil }
-        guard
-            rawValue & Self.encryptedBit == 0
-                || bits != ValueKind.reference.rawValue && bits != ValueKind.asset.rawValue
-        else { return nil }
+        let kinds = rawValue & Self.encryptedBit == 0 ? Self.plainKinds : Self.encryptedKinds
+        guard rawValue < 0x80, kinds >> UInt64(rawValue & 0x3f) & 1 != 0 else { return nil }
         self.rawValue = rawValue
     }
 
@@ -48,10 +49,10 @@ package struct FieldKind: RawRepresentable, Hashable, Sendable {
         FieldKind(list: isList, bits: rawValue & ~(Self.listBit | Self.encryptedBit))
     }
 
-    @inlinable package var isList: Bool { rawValue & Self.listBit != 0 }
-    @inlinable package var isEncrypted: Bool { rawValue & Self.encryptedBit != 0 }
+    @inlinable @inline(__always) package var isList: Bool { rawValue & Self.listBit != 0 }
+    @inlinable @inline(__always) package var isEncrypted: Bool { rawValue & Self.encryptedBit != 0 }
     /// Nil of a list without elements, which says nothing of them.
-    @inlinable package var element: ValueKind? {
+    @inlinable @inline(__always) package var element: ValueKind? {
         ValueKind(rawValue: rawValue & ~(Self.listBit | Self.encryptedBit))
     }
 

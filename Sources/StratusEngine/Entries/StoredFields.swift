@@ -105,13 +105,16 @@ package struct StoredFields: Sendable {
         var cursor = ByteCursor(at: table)
         var start = values
         for _ in 0..<count {
-            guard let column = try? FieldTable.next(span, &cursor), column.number <= number
+            let row = cursor
+            guard let column = try? FieldTable.skip(span, &cursor), column.number <= number
             else { return nil }
-            if column.number == number {
-                return Field(
-                    number: number, kind: column.kind, range: start..<start + column.length)
+            guard column.number == number else {
+                start += column.length
+                continue
             }
-            start += column.length
+            cursor = row
+            guard let kind = try? FieldTable.next(span, &cursor).kind else { return nil }
+            return Field(number: number, kind: kind, range: start..<start + column.length)
         }
         return nil
     }
