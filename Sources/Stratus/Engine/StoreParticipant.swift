@@ -80,7 +80,7 @@ struct StoreParticipant: CommitParticipant {
         }
     }
 
-    var preamble: [UInt8] { fold.preamble }
+    func preamble(limit: Int) -> [UInt8] { fold.preamble(limit: limit) }
 
     mutating func apply(
         _ header: FrameHeader, at offset: JournalOffset, payload: Span<UInt8>

@@ -31,10 +31,27 @@ struct PayloadCheck {
             try entry.withPayload { bytes throws(FormatError) in
                 try registry.validate(bytes, of: entry, &numbers)
             }
+            if entry.kind == .preamble, numbers.fault != nil {
+                return try withoutOpenCommit(entry, isReliable: isReliable)
+            }
             return numbers.fault.map(JournalDamage.Kind.payload)
         } catch {
             if registry.definesNumbers(entry.kind) { numbers.isReliable = false }
             return JournalDamage.Kind(error)
         }
+    }
+
+    /// The fault of a preamble when the commit that is open there was given up before it was
+    /// written.
+    private func withoutOpenCommit(
+        _ preamble: JournalEntry, isReliable: Bool
+    ) throws(FormatError) -> JournalDamage.Kind? {
+        var numbers = committed
+        numbers.isReliable = isReliable
+        numbers.beginEntry()
+        try preamble.withPayload { bytes throws(FormatError) in
+            try registry.validate(bytes, of: preamble, &numbers)
+        }
+        return numbers.fault.map(JournalDamage.Kind.payload)
     }
 }

@@ -42,7 +42,7 @@ struct StoreFold: JournalFold, Sendable {
         if points != nil { self.state.changes = UnpublishedChanges() }
     }
 
-    var preamble: [UInt8] { state.schema.preamble }
+    func preamble(limit: Int) -> [UInt8] { state.schema.preamble(limit: limit) }
     var files: [String] { state.index.fileNames }
 
     /// What the other one has written lies there until the opening is done.
