@@ -36,7 +36,7 @@ package struct NumberCheck {
         do throws(FormatError) { try numbers.add(user) } catch { note(error) }
     }
 
-    /// Names may be repeated, and be said to stand in an entry, as they are.
+    /// A preamble says of the names what the entries before it say.
     mutating func use(_ preamble: SchemaPreamble) {
         if !preamble.agrees(with: numbers.schema) { note("preamble") }
     }

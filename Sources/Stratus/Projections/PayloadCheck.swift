@@ -41,8 +41,8 @@ struct PayloadCheck {
         }
     }
 
-    /// The fault of a preamble when the commit that is open there was given up before it was
-    /// written.
+    /// The fault of a preamble without the names of the commit that is open there. A commit that
+    /// was given up on a full disk leaves its entries, which no later preamble counts.
     private func withoutOpenCommit(
         _ preamble: JournalEntry, isReliable: Bool
     ) throws(FormatError) -> JournalDamage.Kind? {
