@@ -43,9 +43,16 @@ let package = Package(
             name: "StratusAssets", dependencies: ["StratusFiles", "StratusBytes"],
             swiftSettings: settings),
         .target(
-            name: "Stratus",
+            name: "StratusEngine",
             dependencies: [
                 "StratusAssets", "StratusIndex", "StratusJournal", "StratusFiles", "StratusBytes",
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "Stratus",
+            dependencies: [
+                "StratusEngine", "StratusAssets", "StratusIndex", "StratusJournal",
+                "StratusFiles", "StratusBytes",
             ],
             swiftSettings: settings),
         .target(
@@ -54,7 +61,8 @@ let package = Package(
         .executableTarget(
             name: "StratusTool",
             dependencies: [
-                "StratusGateway", "Stratus", "StratusJournal", "StratusFiles", "StratusBytes",
+                "StratusGateway", "Stratus", "StratusEngine", "StratusJournal", "StratusFiles",
+                "StratusBytes",
             ],
             path: "Tools/stratus", swiftSettings: settings),
 
@@ -80,19 +88,22 @@ let package = Package(
             dependencies: ["StratusAssets", "StratusFiles", "StratusBytes", "Support"],
             swiftSettings: settings),
         .testTarget(
-            name: "StratusTests", dependencies: ["Stratus", "Support"], exclude: ["CASES.md"],
+            name: "StratusTests", dependencies: ["Stratus", "StratusEngine", "Support"],
+            exclude: ["CASES.md"],
             swiftSettings: settings),
         .testTarget(
             name: "FormatTests",
             dependencies: [
-                "Stratus", "StratusIndex", "StratusJournal", "StratusFiles", "StratusBytes",
+                "Stratus", "StratusEngine", "StratusIndex", "StratusJournal", "StratusFiles",
+                "StratusBytes",
                 "Support",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "Stratus", "StratusAssets", "StratusIndex", "StratusJournal", "StratusFiles",
+                "Stratus", "StratusEngine", "StratusAssets", "StratusIndex", "StratusJournal",
+                "StratusFiles",
                 "StratusBytes", "Support",
             ],
             swiftSettings: settings),

@@ -1,6 +1,7 @@
 internal import StratusFiles
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 // The index on disk: what it takes, and what can be done about it.
 
@@ -14,8 +15,10 @@ extension Container {
     /// The store does so by itself as it grows and when it is closed; nothing that was acknowledged
     /// depends on it. Changes wait meanwhile.
     public nonisolated(nonsending) func checkpoint() async throws(StoreError) {
-        try await engine().runExclusively { maintainer throws(StoreError) in
-            try maintainer.writeCheckpoint()
+        try await answering { () async throws(EngineError) in
+            try await engine().runExclusively { maintainer throws(EngineError) in
+                try maintainer.writeCheckpoint()
+            }
         }
     }
 
@@ -31,24 +34,26 @@ extension Container {
         at path: String, durability: Durability = .full, memoryLimit: Int = 64 << 20,
         progress: @escaping ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> Container {
-        let threads = IOThreads(count: threadCount)
-        let container = try await threads.run {
-            let storage = try LocalStorage(at: path, .writing(creating: false))
-            return try Container(
-                writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
-                creating: false, durability: durability, options: JournalOptions(),
-                driver: .thread, rebuilding: Rebuilding(progress: progress))
-        }
-        do throws(StoreError) {
-            try await container.engine().runExclusively { maintainer throws(StoreError) in
-                try maintainer.writeCheckpoint()
-                try maintainer.mergeAll()
+        try await answering { () async throws(EngineError) -> Container in
+            let threads = IOThreads(count: threadCount)
+            let container = try await threads.run {
+                let storage = try LocalStorage(at: path, .writing(creating: false))
+                return try Container(
+                    writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
+                    creating: false, durability: durability, options: JournalOptions(),
+                    driver: .thread, rebuilding: Rebuilding(progress: progress))
             }
-        } catch {
-            try? await container.close()
-            throw error
+            do throws(EngineError) {
+                try await container.engine().runExclusively { maintainer throws(EngineError) in
+                    try maintainer.writeCheckpoint()
+                    try maintainer.mergeAll()
+                }
+            } catch {
+                try? await container.close()
+                throw error
+            }
+            return container
         }
-        return container
     }
 
     /// What the index takes, on disk and in memory. Waits for a checkpoint or a refresh that is
@@ -56,16 +61,18 @@ extension Container {
     public nonisolated(nonsending) func indexStatistics() async throws(StoreError)
         -> IndexStatistics
     {
-        try await threads.run { [self] in
-            let checkpoint: JournalOffset? =
-                switch access {
-                case .writing(let engine): engine.maintainer.checkpoint
-                case .reading(let follower): follower.checkpoint
-                }
-            let state = state
-            return IndexStatistics(
-                state.fold.index, foundation.registry, foundation.cache, checkpoint: checkpoint,
-                head: state.head)
+        try await answering { () async throws(EngineError) -> IndexStatistics in
+            try await threads.run { [self] in
+                let checkpoint: JournalOffset? =
+                    switch access {
+                    case .writing(let engine): engine.maintainer.checkpoint
+                    case .reading(let follower): follower.checkpoint
+                    }
+                let state = state
+                return IndexStatistics(
+                    state.fold.index, foundation.registry, foundation.cache, checkpoint: checkpoint,
+                    head: state.head)
+            }
         }
     }
 }

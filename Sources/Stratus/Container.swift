@@ -1,6 +1,7 @@
 internal import StratusAssets
 package import StratusFiles
 package import StratusJournal
+package import StratusEngine
 
 /// An open store: a public database, and a private one for each user.
 ///
@@ -62,6 +63,7 @@ public final class Container: Sendable {
     /// Nil where nothing is limited.
     let limits: Limits?
     let deduplication: Deduplication
+    let receipts: AssetReceipts
     /// What never changes of the store.
     let identity: StoreIdentity
     /// What a save may bring: said once, when the store is made.
@@ -77,10 +79,12 @@ public final class Container: Sendable {
 
     private init(
         _ access: Access, _ report: StratusJournal.RecoveryReport, _ foundation: StoreFoundation,
-        _ limits: Limits?, _ identity: StoreIdentity, _ deduplication: Deduplication = .perUser
+        _ limits: Limits?, _ identity: StoreIdentity, _ deduplication: Deduplication = .perUser,
+        _ receipts: AssetReceipts = AssetReceipts()
     ) {
         self.identity = identity
         self.deduplication = deduplication
+        self.receipts = receipts
         self.access = access
         self.foundation = foundation
         self.limits = limits
@@ -123,14 +127,16 @@ public final class Container: Sendable {
         profile: Profile = .unlimited, environment: Environment? = nil,
         deduplication: Deduplication = .perUser, memoryLimit: Int
     ) async throws(StoreError) -> Container {
-        let threads = IOThreads(count: threadCount)
-        return try await threads.run {
-            let storage = try LocalStorage(at: path, .writing(creating: creating), on: system)
-            return try Container(
-                writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
-                creating: creating, durability: durability, profile: profile,
-                environment: environment, deduplication: deduplication,
-                options: JournalOptions(), driver: .thread)
+        try await answering { () async throws(EngineError) -> Container in
+            let threads = IOThreads(count: threadCount)
+            return try await threads.run {
+                let storage = try LocalStorage(at: path, .writing(creating: creating), on: system)
+                return try Container(
+                    writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
+                    creating: creating, durability: durability, profile: profile,
+                    environment: environment, deduplication: deduplication,
+                    options: JournalOptions(), driver: .thread)
+            }
         }
     }
 
@@ -151,12 +157,14 @@ public final class Container: Sendable {
         at path: String, on system: any FileSystem, profile: Profile = .unlimited,
         memoryLimit: Int
     ) async throws(StoreError) -> Container {
-        let threads = IOThreads(count: threadCount)
-        return try await threads.run {
-            let storage = try LocalStorage(at: path, .reading, on: system)
-            return try Container(
-                reading: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
-                profile: profile)
+        try await answering { () async throws(EngineError) -> Container in
+            let threads = IOThreads(count: threadCount)
+            return try await threads.run {
+                let storage = try LocalStorage(at: path, .reading, on: system)
+                return try Container(
+                    reading: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
+                    profile: profile)
+            }
         }
     }
 
@@ -222,15 +230,17 @@ public final class Container: Sendable {
                 resumed = fold.map { StoreCheckpoint($0.state, at: checkpoint.position) }
                 return fold
             }
+            let (assets, receipts) = (foundation.assets, AssetReceipts())
             let engine = try Engine(
                 opened, foundation, opened.writer.manifest.checkpoint == nil ? nil : resumed,
-                durability: StratusJournal.Durability(durability), driver: driver)
+                durability: StratusJournal.Durability(durability), driver: driver
+            ) { assets.collectIfDue(receipts, $0) }
             if !opened.report.wasClean { try? ChunkStore.releaseUnused(in: storage) }
             foundation.assets.attach(
                 engine.published, StoreIdentity(opened.writer.manifest), options)
             self.init(
                 .writing(engine), opened.report, foundation, Limits(profile, options.clock),
-                StoreIdentity(opened.writer.manifest), deduplication)
+                StoreIdentity(opened.writer.manifest), deduplication, receipts)
         } catch {
             storage.close()
             throw error
@@ -298,8 +308,10 @@ public final class Container: Sendable {
     /// whether anything is new.
     @discardableResult
     public nonisolated(nonsending) func refresh() async throws(StoreError) -> Bool {
-        guard case .reading(let follower) = access else { return false }
-        return try await threads.run { try follower.refresh() }
+        try await answering { () async throws(EngineError) -> Bool in
+            guard case .reading(let follower) = access else { return false }
+            return try await threads.run { try follower.refresh() }
+        }
     }
 
     /// Commits what was submitted, and gives up the store. Changes are refused afterwards, with
@@ -310,7 +322,8 @@ public final class Container: Sendable {
     /// this has returned; what was before is collected some day.
     public nonisolated(nonsending) func close() async throws(StoreError) {
         defer { published.end() }
-        if case .writing(let engine) = access { try await engine.close() }
+        guard case .writing(let engine) = access else { return }
+        try await answering { () async throws(EngineError) in try await engine.close() }
     }
 
     /// Of a container that is stepped by its caller: shows everything that is durable to readers in
@@ -341,9 +354,9 @@ public final class Container: Sendable {
 
     var state: StoreState { published.current }
 
-    func engine() throws(StoreError) -> Engine {
+    func engine() throws(EngineError) -> Engine {
         guard case .writing(let engine) = access else {
-            throw StoreError(.permissionFailure, "the store was opened for reading only")
+            throw .refused(.permissionFailure, "the store was opened for reading only")
         }
         return engine
     }

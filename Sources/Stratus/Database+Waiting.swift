@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import StratusEngine
 
 // Saving on a thread of one's own.
 
@@ -18,8 +19,10 @@ extension Database {
         _ record: Record, savePolicy: SavePolicy = .ifServerRecordUnchanged,
         operationID: String? = nil
     ) throws(StoreError) -> Record {
-        let call = try RecordCall(saving: record, savePolicy, operationID, in: self)
-        return try runAndWait(call)[0].get() ?? record
+        let outcomes = try answering { () throws(EngineError) -> RecordCall.Outcomes in
+            try runAndWait(RecordCall(saving: record, savePolicy, operationID, in: self))
+        }
+        return try outcomes[0].get() ?? record
     }
 
     /// Saves and deletes records as
@@ -40,7 +43,9 @@ extension Database {
         let options = RecordCall.Options(
             policy: savePolicy, isAtomic: atomically, operationID: operationID,
             clientChangeTokenData: clientChangeTokenData)
-        return ModifyRecordsResult(
-            items, try runAndWait(RecordCall(items, options, of: self)))
+        let outcomes = try answering { () throws(EngineError) -> RecordCall.Outcomes in
+            try runAndWait(RecordCall(items, options, of: self))
+        }
+        return ModifyRecordsResult(items, outcomes)
     }
 }

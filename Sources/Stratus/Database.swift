@@ -2,6 +2,7 @@ public import FoundationEssentials
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// One database of a container, as one user sees it: a value, made anew at no cost.
 public struct Database: Sendable {
@@ -29,8 +30,10 @@ public struct Database: Sendable {
         _ record: Record, savePolicy: SavePolicy = .ifServerRecordUnchanged,
         operationID: String? = nil, progress: UploadProgress? = nil
     ) async throws(StoreError) -> Record {
-        let call = try RecordCall(saving: record, savePolicy, operationID, in: self)
-        return try await run(call, progress)[0].get() ?? record
+        let outcomes = try await answering { () async throws(EngineError) -> RecordCall.Outcomes in
+            try await run(RecordCall(saving: record, savePolicy, operationID, in: self), progress)
+        }
+        return try outcomes[0].get() ?? record
     }
 
     /// Deletes one record. That it is not there is no error.
@@ -42,8 +45,10 @@ public struct Database: Sendable {
         withID id: Record.ID, operationID: String? = nil
     ) async throws(StoreError) -> Record.ID {
         let options = RecordCall.Options(operationID: operationID, isSingle: true)
-        let call = try RecordCall([.delete(id)], options, of: self)
-        _ = try await run(call, nil)[0].get()
+        let outcomes = try await answering { () async throws(EngineError) -> RecordCall.Outcomes in
+            try await run(RecordCall([.delete(id)], options, of: self), nil)
+        }
+        _ = try outcomes[0].get()
         return id
     }
 
@@ -88,16 +93,20 @@ public struct Database: Sendable {
     public nonisolated(nonsending) func record(
         for id: Record.ID, desiredKeys: [String]? = nil
     ) async throws(StoreError) -> Record {
-        if let limits = container.limits { try limits.admit(caller) }
         // The most frequent of all calls: nothing is allocated for the case that it must wait.
-        let snapshot = current
-        do throws(StoreError) {
-            return try snapshot.record(for: id, desiredKeys: desiredKeys)
+        do throws(EngineError) {
+            if let limits = container.limits { try limits.admit(caller) }
+            let view = current
+            do throws(EngineError) {
+                return try view.record(for: id, desiredKeys: desiredKeys)
+            } catch {
+                guard error.wouldBlock else { throw error }
+            }
+            return try await container.threads.run {
+                try view.waiting.record(for: id, desiredKeys: desiredKeys)
+            }
         } catch {
-            guard error.wouldBlock else { throw error }
-        }
-        return try await wait(snapshot) { snapshot throws(StoreError) in
-            try snapshot.record(for: id, desiredKeys: desiredKeys)
+            throw StoreError(error)
         }
     }
 
@@ -105,51 +114,41 @@ public struct Database: Sendable {
     public nonisolated(nonsending) func records(
         for ids: [Record.ID], desiredKeys: [String]? = nil
     ) async throws(StoreError) -> [Record.ID: Result<Record, StoreError>] {
-        try container.limits?.check(itemCount: ids.count)
-        return try await read { snapshot throws(StoreError) in
-            try snapshot.records(for: ids, desiredKeys: desiredKeys)
+        try answering { () throws(EngineError) in
+            try container.limits?.check(itemCount: ids.count)
+        }
+        return try await read { view throws(EngineError) in
+            try view.records(for: ids, desiredKeys: desiredKeys)
         }
     }
 
     /// The newest state, as far as memory holds it.
-    var current: DatabaseSnapshot {
-        DatabaseSnapshot(.state(container.reading), scope, principal, device)
-    }
-
-    /// The newest state, for a thread that may wait.
-    var waiting: DatabaseSnapshot {
-        DatabaseSnapshot(.state(container.reading.waiting), scope, principal, device)
-    }
+    var current: DatabaseView { DatabaseView(container.reading, scope, principal, device) }
 
     /// A call that reads: counts it, and asks the newest state.
     nonisolated(nonsending) func read<Answer: Sendable>(
-        _ body: @escaping @Sendable (DatabaseSnapshot) throws(StoreError) -> Answer
+        _ body: @escaping @Sendable (DatabaseView) throws(EngineError) -> Answer
     ) async throws(StoreError) -> Answer {
-        if let limits = container.limits { try limits.admit(caller) }
-        return try await answer(body)
+        do throws(EngineError) {
+            if let limits = container.limits { try limits.admit(caller) }
+            return try await answer(body)
+        } catch {
+            throw StoreError(error)
+        }
     }
 
     /// Asks the newest state: from memory and on the caller's own thread or, where that is not
     /// enough, once more on a thread that may wait for the disk.
     nonisolated(nonsending) func answer<Answer: Sendable>(
-        _ body: @escaping @Sendable (DatabaseSnapshot) throws(StoreError) -> Answer
-    ) async throws(StoreError) -> Answer {
-        let snapshot = current
-        do throws(StoreError) {
-            return try body(snapshot)
+        _ body: @escaping @Sendable (DatabaseView) throws(EngineError) -> Answer
+    ) async throws(EngineError) -> Answer {
+        let view = current
+        do throws(EngineError) {
+            return try body(view)
         } catch {
             guard error.wouldBlock else { throw error }
         }
-        return try await wait(snapshot, body)
-    }
-
-    private nonisolated(nonsending) func wait<Answer: Sendable>(
-        _ snapshot: DatabaseSnapshot,
-        _ body: @escaping @Sendable (DatabaseSnapshot) throws(StoreError) -> Answer
-    ) async throws(StoreError) -> Answer {
-        let waiting = DatabaseSnapshot(
-            .state(try snapshot.reading.waiting), scope, principal, device)
-        return try await container.threads.run { try body(waiting) }
+        return try await container.threads.run { try body(view.waiting) }
     }
 
     /// The zone under the one name for the caller as its owner, who has two.
@@ -161,7 +160,7 @@ public struct Database: Sendable {
     }
 
     /// Checks what concerns a call that writes records as a whole.
-    func admit(_ items: [RecordItem]) throws(StoreError) {
+    func admit(_ items: [RecordItem]) throws(EngineError) {
         _ = try writer()
         guard let limits = container.limits else { return }
         try limits.admit(caller)
@@ -170,7 +169,7 @@ public struct Database: Sendable {
     }
 
     /// The user whose name a change bears, where the caller may make any.
-    func writer() throws(StoreError) -> UserID {
+    func writer() throws(EngineError) -> UserID {
         try Permission.check(.write, by: principal, in: scope)
         guard let caller else { preconditionFailure("only users and the host may write") }
         return caller
@@ -179,7 +178,7 @@ public struct Database: Sendable {
     func batch(
         _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, isAtomic: Bool,
         _ operation: OperationRequest?, _ assets: SealedAssets?
-    ) throws(StoreError) -> RecordBatch {
+    ) throws(EngineError) -> RecordBatch {
         let user = try writer()
         try current.check(zoneID)
         return RecordBatch(

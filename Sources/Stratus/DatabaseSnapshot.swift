@@ -1,5 +1,4 @@
-internal import StratusIndex
-internal import StratusJournal
+internal import StratusEngine
 
 /// One database at one moment, as one user sees it.
 ///
@@ -7,41 +6,24 @@ internal import StratusJournal
 /// waited for the disk: for code that must not suspend, and for reading many things of one state.
 /// ``Database`` asks the same of the newest state without ever blocking its caller.
 public struct DatabaseSnapshot: Sendable {
-    /// What is read.
-    enum Source: Sendable {
-        case state(StoreReading)
-        /// The past: every call asks the newest state for it, so that holding it holds no memory.
-        case held(Snapshot)
-    }
-
-    private let source: Source
-    let scope: DatabaseScope
+    private let snapshot: Snapshot
+    private let scope: DatabaseScope
     private let principal: Principal
-    /// Which of the caller's devices asks; nil: the one without a name.
-    let device: String?
 
-    init(
-        _ source: Source, _ scope: DatabaseScope, _ principal: Principal, _ device: String? = nil
-    ) {
-        self.source = source
+    init(_ snapshot: Snapshot, _ scope: DatabaseScope, _ principal: Principal) {
+        self.snapshot = snapshot
         self.scope = scope
         self.principal = principal
-        self.device = device
     }
 
-    /// The state that is read, where the caller may read it.
-    var reading: StoreReading {
-        get throws(StoreError) {
-            try Permission.check(.read, by: principal, in: scope)
-            switch source {
-            case .state(let reading): return reading
-            case .held(let snapshot): return snapshot.reading
-            }
+    /// Every call asks the newest state for the past, so that holding a snapshot holds no memory.
+    private func answer<Answer>(
+        _ body: (DatabaseView) throws(EngineError) -> Answer
+    ) throws(StoreError) -> Answer {
+        try answering { () throws(EngineError) in
+            try body(DatabaseView(snapshot.reading, scope, principal))
         }
     }
-
-    /// Nil where the caller is anonymous.
-    var user: UserID? { principal.user }
 
     /// The record `id`.
     ///
@@ -49,69 +31,125 @@ public struct DatabaseSnapshot: Sendable {
     public func record(
         for id: Record.ID, desiredKeys: [String]? = nil
     ) throws(StoreError) -> Record {
-        try record(id, reading).showing(desiredKeys)
+        try answer { view throws(EngineError) in
+            try view.record(for: id, desiredKeys: desiredKeys)
+        }
     }
 
     /// The records of these identities: for each the record or why it cannot be had.
     public func records(
         for ids: [Record.ID], desiredKeys: [String]? = nil
     ) throws(StoreError) -> [Record.ID: Result<Record, StoreError>] {
-        let reading = try reading
-        var results: [Record.ID: Result<Record, StoreError>] = [:]
-        results.reserveCapacity(ids.count)
-        for id in ids {
-            do throws(StoreError) {
-                results[id] = .success(try record(id, reading).showing(desiredKeys))
-            } catch {
-                if error.wouldBlock { throw error }
-                results[id] = .failure(error)
-            }
+        try answer { view throws(EngineError) in
+            try view.records(for: ids, desiredKeys: desiredKeys)
         }
-        return results
     }
 
-    private func record(
-        _ id: Record.ID, _ reading: StoreReading
-    ) throws(StoreError) -> Record {
-        guard let zone = try usedZone(id.zoneID, reading) else { return try unsaved(id, reading) }
-        let value = try reading.value(.record(zone.number, reading.hash(id.recordName)))
-        guard let place = value.map({ EntryLocation($0) }), !place.isDeleted else {
-            return try unsaved(id, reading)
+    /// The records of a zone, or those of one type, a page at a time: as of ``Database``.
+    public func records(
+        inZoneWith id: RecordZone.ID, type: String? = nil, desiredKeys: [String]? = nil,
+        resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil,
+        skippingDamaged: Bool = false
+    ) throws(StoreError) -> RecordPage {
+        try answer { view throws(EngineError) in
+            try view.records(
+                inZoneWith: id, type: type, desiredKeys: desiredKeys, resultsLimit: resultsLimit,
+                from: cursor, skippingDamaged: skippingDamaged)
         }
-        return try reading.record(place, as: id)
     }
 
-    /// The living zone `id` of this database. The default zone is there before anything was saved
-    /// in it, and then nil.
-    func usedZone(
-        _ id: RecordZone.ID, _ reading: StoreReading
-    ) throws(StoreError) -> ZonePlace? {
-        try check(id)
-        var place: ZonePlace?
-        if let database = try reading.database(scope) {
-            let value = try reading.value(.zone(database, reading.hash(id.zoneName)))
-            place = try ZonePlace.decoded(value)
+    /// The records of a zone whose parent is the record of that name, a page at a time.
+    package func records(
+        inZoneWith id: RecordZone.ID, withParent parent: String, desiredKeys: [String]? = nil,
+        resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil,
+        skippingDamaged: Bool = false
+    ) throws(StoreError) -> RecordPage {
+        try answer { view throws(EngineError) in
+            try view.records(
+                inZoneWith: id, withParent: parent, desiredKeys: desiredKeys,
+                resultsLimit: resultsLimit, from: cursor, skippingDamaged: skippingDamaged)
         }
-        if let place, place.isAlive { return place }
-        if id.isDefault { return nil }
-        throw StoreError.noZone(id, place)
     }
 
-    /// The living zone `id` of this database, in which something was saved where it is the default.
-    func zone(
-        _ id: RecordZone.ID, _ reading: StoreReading
-    ) throws(StoreError) -> ZonePlace {
-        guard let place = try usedZone(id, reading) else { throw StoreError.zoneNotFound(id) }
-        return place
+    /// The zone `id`, with what it can do.
+    public func recordZone(for id: RecordZone.ID) throws(StoreError) -> RecordZone {
+        try answer { view throws(EngineError) in try view.recordZone(for: id) }
     }
 
-    /// A private database holds its owner's zones only.
-    func check(_ id: RecordZone.ID) throws(StoreError) {
-        guard id.ownerName == RecordZone.ID.currentUser || id.ownerName == user?.recordName
-        else {
-            throw StoreError(
-                .badDatabase, "this database holds no zones of another user"
-            ).with(id)
+    /// All zones of this database, the default zone first, the others sorted by name.
+    public func allRecordZones() throws(StoreError) -> [RecordZone] {
+        try answer { view throws(EngineError) in try view.allRecordZones() }
+    }
+
+    /// How many records a zone has.
+    public func recordCount(inZoneWith id: RecordZone.ID) throws(StoreError) -> Int {
+        try answer { view throws(EngineError) in try view.usage(ofZoneWith: id).recordCount }
+    }
+
+    /// What the database takes.
+    public func usage() throws(StoreError) -> Usage {
+        try answer { view throws(EngineError) in try view.usage() }
+    }
+
+    /// What a zone takes.
+    public func usage(ofZoneWith id: RecordZone.ID) throws(StoreError) -> Usage {
+        try answer { view throws(EngineError) in try view.usage(ofZoneWith: id) }
+    }
+
+    /// What changed in a zone since `token`: as of ``Database``.
+    public func recordZoneChanges(
+        inZoneWith id: RecordZone.ID, since token: ChangeToken? = nil,
+        asOf point: ChangeToken? = nil, desiredKeys: [String]? = nil,
+        desiredRecordTypes types: [String]? = nil, resultsLimit: Int? = nil,
+        skippingDamaged: Bool = false
+    ) throws(StoreError) -> RecordZoneChanges {
+        try answer { view throws(EngineError) in
+            try view.recordZoneChanges(
+                inZoneWith: id, since: token, asOf: point, desiredKeys: desiredKeys,
+                desiredRecordTypes: types, resultsLimit: resultsLimit,
+                skippingDamaged: skippingDamaged)
+        }
+    }
+
+    /// Which zones changed since `token`: as of ``Database``.
+    public func databaseChanges(
+        since token: ChangeToken? = nil, resultsLimit: Int? = nil
+    ) throws(StoreError) -> DatabaseChanges {
+        try answer { view throws(EngineError) in
+            try view.databaseChanges(since: token, resultsLimit: resultsLimit)
+        }
+    }
+
+    /// The token with which a reader of the database's feed goes on in a zone: as of ``Database``.
+    public func zoneToken(
+        for id: RecordZone.ID, asOf token: ChangeToken
+    ) throws(StoreError) -> ChangeToken {
+        try answer { view throws(EngineError) in try view.zoneToken(for: id, asOf: token) }
+    }
+
+    /// The token of a zone that has seen everything up to the save of `record`.
+    public func zoneToken(after record: Record) throws(StoreError) -> ChangeToken {
+        try answer { view throws(EngineError) in try view.zoneToken(after: record) }
+    }
+
+    /// The hash of a zone. With `includingSystem`, change tags, dates and users count too.
+    public func contentHash(
+        of id: RecordZone.ID, includingSystem: Bool = false
+    ) throws(StoreError) -> ContentHash {
+        try contentHash(of: id, includingSystem: includingSystem) { _ in }
+    }
+
+    /// The hash of all zones.
+    public func contentHash(includingSystem: Bool = false) throws(StoreError) -> ContentHash {
+        try contentHash(of: nil, includingSystem: includingSystem) { _ in }
+    }
+
+    /// The hash of a zone, or of all. `progress` is told after each page how many records were read.
+    package func contentHash(
+        of id: RecordZone.ID?, includingSystem: Bool, progress: (Int) -> Void
+    ) throws(StoreError) -> ContentHash {
+        try answer { view throws(EngineError) in
+            try view.contentHash(of: id, includingSystem: includingSystem, progress: progress)
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import StratusFiles
 internal import StratusJournal
+internal import StratusEngine
 
 /// The whole store at one moment: all that is read from it is of that state, whatever is written
 /// meanwhile.
@@ -24,13 +25,13 @@ public final class Snapshot: Sendable {
 
     /// The public database, read by `user` or, where that is nil, by an anonymous caller.
     public func publicDatabase(as user: String? = nil) -> DatabaseSnapshot {
-        DatabaseSnapshot(.held(self), .public, container.principal(user))
+        DatabaseSnapshot(self, .public, container.principal(user))
     }
 
     /// The database that belongs to `user`. Of an empty name every read is `invalidArguments`.
     public func privateDatabase(for user: String) -> DatabaseSnapshot {
         DatabaseSnapshot(
-            .held(self), .private(owner: container.userID(user)), container.principal(user))
+            self, .private(owner: container.userID(user)), container.principal(user))
     }
 
     var reading: StoreReading { StoreReading(fixed ?? container.state, .blocking, at: point) }

@@ -4,6 +4,7 @@ import StratusBytes
 import StratusJournal
 import Support
 import Testing
+import StratusEngine
 
 /// The pages say what the code refers to, and the samples are all listed.
 @Suite struct PageTests {

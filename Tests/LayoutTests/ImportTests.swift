@@ -8,7 +8,10 @@ private let reach: [String: Set<String>] = {
     let bytes: Set = ["StratusBytes"]
     let files: Set = ["StratusFiles", "StratusBytes", "Synchronization"]
     let journal = files.union(["StratusJournal"])
-    let all = journal.union(["StratusIndex", "Stratus", "FoundationEssentials"])
+    let engine = journal.union(["StratusIndex", "StratusAssets", "FoundationEssentials"])
+    let all = journal.union([
+        "StratusIndex", "StratusEngine", "Stratus", "FoundationEssentials",
+    ])
     let tests: Set = ["Testing", "Support", "FoundationEssentials", "Synchronization"]
     return [
         "StratusBytes": ["CXXHash", "CLZ4", "CCrypto"],
@@ -16,7 +19,8 @@ private let reach: [String: Set<String>] = {
         "StratusJournal": files,
         "StratusIndex": files,
         "StratusAssets": files,
-        "Stratus": journal.union(["StratusIndex", "StratusAssets", "FoundationEssentials"]),
+        "StratusEngine": engine,
+        "Stratus": engine.union(["StratusEngine"]),
         "StratusGateway": bytes.union(["Stratus", "FoundationEssentials"]),
         "StratusTool": all.union(["StratusGateway"]),
         // Starts processes.

@@ -1,15 +1,20 @@
 import Testing
 
-// Inside the module `Stratus` the folders of the state look down only: what entries say, and what
-// follows from them, knows nothing of records as callers see them, of errors or of commits.
+// Inside the module `StratusEngine` each folder looks down only: what entries say knows nothing of
+// what follows from them, neither of them of reading and errors, and nothing of commits.
 
-/// The folders of a layer, and those whose types it may name beside its own.
+/// The folders of the module, each with those whose types it may name beside its own. A file outside
+/// of them may name all.
 private let layers: [(folder: String, mayName: Set<String>)] = [
     ("Entries", []),
     ("Projections", ["Entries"]),
+    ("State", ["Entries", "Projections"]),
+    ("Commits", ["Entries", "Projections", "State"]),
+    ("Maintenance", ["Entries", "Projections", "State", "Commits"]),
+    ("Opening", ["Entries", "Projections", "State", "Maintenance"]),
 ]
 
-private let root = "Sources/Stratus/"
+private let root = "Sources/StratusEngine/"
 
 /// The folder of a file of the module; empty for one that lies in none.
 private func folder(of path: String) -> String {
@@ -66,26 +71,26 @@ private let folders: [String: String] = {
 }()
 
 @Test(arguments: SourceFile.all.filter { $0.path.hasPrefix(root) })
-func `the state names nothing of what stands on it`(file: SourceFile) {
+func `a folder of the engine names nothing of what stands on it`(file: SourceFile) {
     #expect(layerViolations(path: file.path, text: file.text, folders: folders) == [])
 }
 
-@Test func `a file of the state that names a record of callers is found`() {
+@Test func `a file of the engine that names what stands on it is found`() {
     #expect(folders["ZoneEntry"] == "Entries" && folders["StoreFold"] == "Projections")
-    #expect(folders["Record"] == "Records" && folders["Container"] == "")
+    #expect(folders["StoreReading"] == "State" && folders["Engine"] == "")
     func violations(_ path: String, _ text: String) -> [String] {
         layerViolations(path: root + path, text: text, folders: folders)
     }
-    let text = "struct New { var record: Record; var zone: ZoneEntry; var fold: StoreFold }"
+    let text = "struct New { var store: Engine; var zone: ZoneEntry; var fold: StoreFold }"
     #expect(
         violations("Entries/New.swift", text) == [
-            "Sources/Stratus/Entries/New.swift names Record of Records",
-            "Sources/Stratus/Entries/New.swift names StoreFold of Projections",
+            "Sources/StratusEngine/Entries/New.swift names Engine of the top",
+            "Sources/StratusEngine/Entries/New.swift names StoreFold of Projections",
         ])
     #expect(
         violations("Projections/New.swift", text) == [
-            "Sources/Stratus/Projections/New.swift names Record of Records"
+            "Sources/StratusEngine/Projections/New.swift names Engine of the top"
         ])
-    #expect(violations("Records/New.swift", text) == [])
-    #expect(violations("Entries/New.swift", "/// As of ``Record``.\nstruct New {}") == [])
+    #expect(violations("New.swift", text) == [])
+    #expect(violations("Entries/New.swift", "/// As of ``Engine``.\nstruct New {}") == [])
 }

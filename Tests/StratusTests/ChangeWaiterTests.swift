@@ -1,6 +1,7 @@
 import Stratus
 import Synchronization
 import Testing
+import StratusEngine
 
 /// Who is woken by which change.
 @Suite(.timeLimit(.minutes(20))) struct ChangeWaiterTests {

@@ -1,5 +1,6 @@
 import Stratus
 import StratusBytes
+import StratusEngine
 import StratusFiles
 import StratusJournal
 import Support

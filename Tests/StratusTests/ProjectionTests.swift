@@ -6,6 +6,7 @@ import StratusIndex
 import StratusJournal
 import Support
 import Testing
+import StratusEngine
 
 /// What adding a kind of state takes: a projection, and a line in the registry.
 @Suite struct ProjectionTests {

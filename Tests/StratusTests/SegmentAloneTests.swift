@@ -1,4 +1,5 @@
 import Stratus
+import StratusEngine
 import StratusJournal
 import Support
 import Testing

@@ -1,6 +1,7 @@
 internal import StratusAssets
 internal import StratusBytes
 internal import StratusFiles
+internal import StratusEngine
 
 extension Asset {
     /// Gives `take` the bytes in `range`, some slices that follow each other at a time, with the
@@ -8,13 +9,17 @@ extension Asset {
     /// throws. For who has no use for the bytes in memory.
     package nonisolated(nonsending) func copy(
         _ range: Range<Int>,
-        _ take: @escaping @Sendable ([ArraySlice<UInt8>], Int) throws(StoreError) -> Void
+        _ take: @escaping @Sendable ([ArraySlice<UInt8>], Int) throws -> Void
     ) async throws(StoreError) {
-        let asset = try stored(range)
-        guard let threads = asset.store?.uploads else { throw .assetGone }
-        try await threads.run {
-            var reader = AssetReader(asset, range, take)
-            try reader.useAll()
+        try await answering { () async throws(EngineError) in
+            let asset = try stored(range)
+            guard let threads = asset.store?.uploads else { throw .refused(.assetGone) }
+            try await threads.run {
+                var reader = AssetReader(asset, range) { slices, place throws(EngineError) in
+                    do { try take(slices, place) } catch { throw EngineError(translating: error) }
+                }
+                try reader.useAll()
+            }
         }
     }
 }

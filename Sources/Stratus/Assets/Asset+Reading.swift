@@ -3,6 +3,7 @@ internal import StratusAssets
 internal import StratusBytes
 package import StratusFiles
 internal import Synchronization
+internal import StratusEngine
 
 // What an asset holds: in chunks, in memory, or in a file.
 
@@ -17,7 +18,7 @@ extension Asset {
     ///   bytes no longer, `internalError` with the cause `damaged`, the place, and the record where
     ///   they are not what was written.
     public nonisolated(nonsending) func data(limit: Int) async throws(StoreError) -> Data {
-        let size = try stored().content.length
+        let size = try answering { () throws(EngineError) in try stored().content.length }
         guard size <= limit else {
             throw StoreError(
                 .limitExceeded, "the asset has \(size) bytes, which is more than \(limit)")
@@ -29,33 +30,39 @@ extension Asset {
     public nonisolated(nonsending) func data(
         in range: Range<Int>
     ) async throws(StoreError) -> Data {
-        let asset = try stored(range)
-        guard let threads = asset.store?.threads else { throw .assetGone }
-        var reader = AssetReader(asset, range)
-        // How long an asset says it is shows only as it is read.
-        var data = Data(capacity: min(range.count, Self.shortLength))
-        // Another thread is asked only where there is much, or something has to be waited for.
-        if range.count <= Self.shortLength {
-            do throws(StoreError) {
-                while let bytes = try reader.next(.resident) { data.append(contentsOf: bytes) }
-                return data
-            } catch {
-                guard error.wouldBlock else { throw error }
+        try await answering { () async throws(EngineError) -> Data in
+            let asset = try stored(range)
+            guard let threads = asset.store?.threads else { throw .refused(.assetGone) }
+            var reader = AssetReader(asset, range)
+            // How long an asset says it is shows only as it is read.
+            var data = Data(capacity: min(range.count, Self.shortLength))
+            // Another thread is asked only where there is much, or something has to be waited for.
+            if range.count <= Self.shortLength {
+                do throws(EngineError) {
+                    while let bytes = try reader.next(.resident) { data.append(contentsOf: bytes) }
+                    return data
+                } catch {
+                    guard error.wouldBlock else { throw error }
+                }
             }
-        }
-        return try await threads.run { [reader, data] in
-            var (reader, data) = (reader, data)
-            while let bytes = try reader.next() { data.append(contentsOf: bytes) }
-            return data
+            return try await threads.run { [reader, data] in
+                var (reader, data) = (reader, data)
+                while let bytes = try reader.next() { data.append(contentsOf: bytes) }
+                return data
+            }
         }
     }
 
     /// All bytes in chunks of at most 256 KiB, read as they are asked for.
-    public func chunks() throws(StoreError) -> AssetChunks { AssetChunks(try stored(), nil) }
+    public func chunks() throws(StoreError) -> AssetChunks {
+        try answering { () throws(EngineError) in AssetChunks(try stored(), nil) }
+    }
 
     /// The bytes in `range`, which is inside the asset, in chunks.
     public func chunks(in range: Range<Int>) throws(StoreError) -> AssetChunks {
-        AssetChunks(try stored(range), range)
+        try answering { () throws(EngineError) in
+            AssetChunks(try stored(range), range)
+        }
     }
 
     /// Writes all bytes to the file `path`, which must not exist. Other users cannot read the file,
@@ -67,8 +74,8 @@ extension Asset {
     public nonisolated(nonsending) func write(
         to path: String, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(StoreError) {
-        try await write(
-            to: path, bytes: 0..<(try stored().content.length), .anywhere, progress)
+        let size = try answering { () throws(EngineError) in try stored().content.length }
+        try await write(to: path, bytes: 0..<size, .anywhere, progress)
     }
 
     /// The same of the bytes in `range`, to a path inside `bounds`.
@@ -76,17 +83,17 @@ extension Asset {
         to path: String, bytes range: Range<Int>, _ bounds: FileBounds = .anywhere,
         _ progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(StoreError) {
-        let asset = try stored(range)
-        guard let threads = asset.store?.uploads else { throw .assetGone }
-        let flag = CancelFlag()
-        let result = await withTaskCancellationHandler {
-            await threads.outcome {
-                try asset.write(range, to: path, bounds, flag, progress)
+        try await answering { () async throws(EngineError) in
+            let asset = try stored(range)
+            guard let threads = asset.store?.uploads else { throw .refused(.assetGone) }
+            let flag = CancelFlag()
+            let result = await withTaskCancellationHandler {
+                await threads.outcome { try asset.write(range, to: path, bounds, flag, progress) }
+            } onCancel: {
+                flag.set()
             }
-        } onCancel: {
-            flag.set()
+            do { try result.get() } catch { throw EngineError(translating: error) }
         }
-        try result.get()
     }
 
     /// Writes all bytes to a fresh file under the directory for temporary files, and returns its
@@ -102,40 +109,42 @@ extension Asset {
     package nonisolated(nonsending) func hasBytes(
         ofFile place: FilePlace
     ) async throws(StoreError) -> Bool {
-        let asset = try stored()
-        guard let store = asset.store else { throw .assetGone }
-        return try await store.uploads.run {
-            let file = try SourceFile(place, on: store.storage.fileSystem)
-            guard file.isMeant, file.status.length == asset.content.length else { return false }
-            var reader = AssetReader(asset)
-            var position = 0
-            while let bytes = try reader.next() {
-                var rest = bytes
-                while !rest.isEmpty {
-                    let read = try file.read(at: position, upTo: rest.count)
-                    guard !read.isEmpty, rest.starts(with: read) else { return false }
-                    rest = rest.dropFirst(read.count)
-                    position += read.count
+        try await answering { () async throws(EngineError) -> Bool in
+            let asset = try stored()
+            guard let store = asset.store else { throw .refused(.assetGone) }
+            return try await store.uploads.run {
+                let file = try SourceFile(place, on: store.storage.fileSystem)
+                guard file.isMeant, file.status.length == asset.content.length else { return false }
+                var reader = AssetReader(asset)
+                var position = 0
+                while let bytes = try reader.next() {
+                    var rest = bytes
+                    while !rest.isEmpty {
+                        let read = try file.read(at: position, upTo: rest.count)
+                        guard !read.isEmpty, rest.starts(with: read) else { return false }
+                        rest = rest.dropFirst(read.count)
+                        position += read.count
+                    }
                 }
+                return true
             }
-            return true
         }
     }
 
-    func stored(_ range: Range<Int>? = nil) throws(StoreError) -> StoredAsset {
+    func stored(_ range: Range<Int>? = nil) throws(EngineError) -> StoredAsset {
         switch source {
         case .stored(let asset):
             guard let range else { return asset }
             guard range.lowerBound >= 0, range.upperBound <= asset.content.length else {
-                throw StoreError(
+                throw .refused(
                     .invalidArguments,
                     "the range is not inside the asset, which has "
                         + "\(asset.content.length) bytes")
             }
             return asset
-        case .failed(let error): throw error
+        case .failed(let error): throw .refused(error)
         case .file, .data, .stream, .request:
-            throw StoreError(.assetNotAvailable, "the asset was not saved yet")
+            throw .refused(.assetNotAvailable, "the asset was not saved yet")
         }
     }
 }
@@ -167,18 +176,20 @@ public struct AssetChunks: AsyncSequence, Sendable {
 
         /// The next chunk; nil at the end.
         public mutating func next() async throws(StoreError) -> Data? {
-            guard let threads else { throw .assetGone }
-            do throws(StoreError) {
-                return try reader.next(.resident).map { Data($0) }
-            } catch {
-                guard error.wouldBlock else { throw error }
+            try await answering { () async throws(EngineError) -> Data? in
+                guard let threads else { throw .refused(.assetGone) }
+                do throws(EngineError) {
+                    return try reader.next(.resident).map { Data($0) }
+                } catch {
+                    guard error.wouldBlock else { throw error }
+                }
+                let bytes: ArraySlice<UInt8>?
+                (bytes, reader) = try await threads.run { [reader] in
+                    var reader = reader
+                    return (try reader.next(), reader)
+                }
+                return bytes.map { Data($0) }
             }
-            let bytes: ArraySlice<UInt8>?
-            (bytes, reader) = try await threads.run { [reader] in
-                var reader = reader
-                return (try reader.next(), reader)
-            }
-            return bytes.map { Data($0) }
         }
 
         /// The next chunk; nil at the end.
@@ -206,19 +217,19 @@ extension StoredAsset {
         _ progress: ((TransferProgress) -> Void)?
     ) throws {
         do {
-            guard let storage = store?.storage else { throw StoreError.assetGone }
+            guard let storage = store?.storage else { throw EngineError.refused(.assetGone) }
             let file = try FreshFile(
                 path, length: range.count, bounds, outside: storage, on: storage.fileSystem)
-            var reader = AssetReader(self, range) { slices, place throws(StoreError) in
+            var reader = AssetReader(self, range) { slices, place throws(EngineError) in
                 do throws(SystemError) {
                     try file.write(slices, at: place)
                 } catch {
-                    throw StoreError(writingFile: error, path)
+                    throw .refused(StoreError(writingFile: error, path))
                 }
             }
-            try reader.useAll { position throws(StoreError) in
+            try reader.useAll { position throws(EngineError) in
                 if flag.isSet {
-                    throw StoreError(.operationCancelled, "cancelled while the asset was written")
+                    throw .refused(.operationCancelled, "cancelled while the asset was written")
                 }
                 progress?(TransferProgress(completedBytes: position, totalBytes: range.count))
             }
@@ -246,18 +257,5 @@ extension StoreError {
             default: StoreError(.internalError, "the file cannot be written")
             }
         cause = .inputOutput("\(path) (\(error))")
-    }
-}
-
-extension IOThreads {
-    /// The outcome of ``run(_:)`` as a value.
-    nonisolated(nonsending) func outcome(
-        _ body: @escaping @Sendable () throws -> Void
-    ) async -> Result<Void, StoreError> {
-        do throws(StoreError) {
-            return .success(try await run(body))
-        } catch {
-            return .failure(error)
-        }
     }
 }

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 internal import StratusAssets
 package import StratusFiles
+internal import StratusEngine
 
 /// The value of a field that is too large for a record: bytes of any number, which go between files
 /// and the store without ever being in memory as a whole.

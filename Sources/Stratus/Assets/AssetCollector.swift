@@ -3,6 +3,7 @@ internal import StratusBytes
 internal import StratusFiles
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// Reclaims unreferenced chunks of assets, in two phases: `Formats/Assets.md`, "Collection".
 ///
@@ -24,6 +25,7 @@ struct AssetCollector {
     }
 
     let store: AssetStore
+    let receipts: AssetReceipts
     let engine: Engine
     /// How much of a segment has to be dead before the rest is copied: one part in so many.
     let deadShare: Int
@@ -38,15 +40,19 @@ struct AssetCollector {
     /// So many chunks are taken back in one commit.
     private static let batchLimit = 1 << 14
 
-    init(_ store: AssetStore, _ engine: Engine, deadShare: Int, isDryRun: Bool = false) {
+    init(
+        _ store: AssetStore, _ receipts: AssetReceipts, _ engine: Engine, deadShare: Int,
+        isDryRun: Bool = false
+    ) {
         self.store = store
+        self.receipts = receipts
         self.engine = engine
         self.deadShare = deadShare
         self.isDryRun = isDryRun
     }
 
     /// Does everything that can be done now. Blocks the calling thread.
-    mutating func run() throws(StoreError) -> CollectionReport {
+    mutating func run() throws(EngineError) -> CollectionReport {
         let chunks = try store.chunks()
         try takeBack()
         // Asked for in this order, and before what is named: a save that is begun later writes to
@@ -65,7 +71,7 @@ struct AssetCollector {
 
     // MARK: The first phase
 
-    private mutating func takeBack() throws(StoreError) {
+    private mutating func takeBack() throws(EngineError) {
         var count = 0
         try store.reading().forEachChunk { _, _ in count += 1 }
         if count == 0 { return }
@@ -73,11 +79,11 @@ struct AssetCollector {
     }
 
     /// The chunks whose addresses begin with a number in `range`.
-    private mutating func takeBack(_ range: ClosedRange<UInt64>) throws(StoreError) {
+    private mutating func takeBack(_ range: ClosedRange<UInt64>) throws(EngineError) {
         let reading = try store.reading()
-        var reachable = try ReachableChunks(range, reading, engine.published, store)
+        var reachable = try ReachableChunks(range, reading, engine.published, store, receipts)
         var batch: [ChunkEntry.Row] = []
-        try reading.forEachChunk { address, place throws(StoreError) in
+        try reading.forEachChunk { address, place throws(EngineError) in
             guard !reachable.mayContain(address), range.contains(address.high.high) else { return }
             batch.append((address, place))
             if batch.count == Self.batchLimit {
@@ -92,7 +98,7 @@ struct AssetCollector {
     /// claimed: from then on no save can come to rely on them.
     private mutating func takeBack(
         _ batch: [ChunkEntry.Row], _ reachable: inout ReachableChunks
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         if batch.isEmpty { return }
         let free = store.holds.beginReclaiming(batch.map(\.address))
         defer { store.holds.endReclaiming() }
@@ -113,7 +119,7 @@ struct AssetCollector {
     /// Finds the segments in which nothing is needed, and those that are mostly dead.
     private mutating func choose(
         _ chunks: ChunkStore, before first: UInt64
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         var living: [UInt64: Share] = [:]
         try store.reading().forEachChunk { _, place in
             living[place.number, default: Share()].add(place)
@@ -151,7 +157,7 @@ struct AssetCollector {
     /// needed.
     private func usedLength(
         of number: UInt64, _ living: Int, _ chunks: ChunkStore
-    ) throws(StoreError) -> Int? {
+    ) throws(EngineError) -> Int? {
         func isMostlyDead(_ length: Int) -> Bool {
             living == 0 || (length - living) * deadShare > length
         }
@@ -173,11 +179,11 @@ struct AssetCollector {
     // MARK: Copying
 
     /// Copies what is left of segments that are mostly dead.
-    private func copy(_ chunks: ChunkStore) throws(StoreError) {
+    private func copy(_ chunks: ChunkStore) throws(EngineError) {
         if report.copiedChunks == 0 { return }
         let segments = Set(numbers)
         var batch: [ChunkEntry.Row] = []
-        try store.reading().forEachChunk { address, place throws(StoreError) in
+        try store.reading().forEachChunk { address, place throws(EngineError) in
             guard segments.contains(place.number) else { return }
             batch.append((address, place))
             if batch.count == Self.batchLimit {
@@ -188,7 +194,7 @@ struct AssetCollector {
         try copy(batch, chunks)
     }
 
-    private func copy(_ batch: [ChunkEntry.Row], _ chunks: ChunkStore) throws(StoreError) {
+    private func copy(_ batch: [ChunkEntry.Row], _ chunks: ChunkStore) throws(EngineError) {
         if batch.isEmpty { return }
         var moved: [(old: ChunkEntry.Row, new: ChunkLocation)] = []
         for row in batch.sorted(by: ChunkEntry.isBefore) {
@@ -196,7 +202,7 @@ struct AssetCollector {
                 moved.append((row, try chunks.copy(row.address, at: row.place)))
             } catch {
                 // A damaged chunk stays where it is, for a repair.
-                guard case .damaged = error else { throw StoreError(error) }
+                guard case .damaged = error else { throw EngineError(error) }
             }
         }
         try translated { () throws(ChunkError) in try chunks.sync() }
@@ -205,11 +211,11 @@ struct AssetCollector {
 
     // MARK: The second phase
 
-    private mutating func deleteSegments(_ chunks: ChunkStore) throws(StoreError) {
+    private mutating func deleteSegments(_ chunks: ChunkStore) throws(EngineError) {
         if numbers.isEmpty { return }
         let before = try store.reading()
         // A segment goes only once no crash can bring back what named it.
-        try engine.runExclusivelyAndWait { maintainer throws(StoreError) in
+        try engine.runExclusivelyAndWait { maintainer throws(EngineError) in
             try maintainer.writeCheckpoint()
         }
         guard let checkpoint = engine.maintainer.checkpoint, checkpoint >= before.head else {
@@ -234,9 +240,9 @@ struct AssetCollector {
     /// the numbers of those that are gone.
     private func delete(
         _ numbers: [UInt64], _ chunks: ChunkStore
-    ) throws(StoreError) -> Set<UInt64> {
+    ) throws(EngineError) -> Set<UInt64> {
         if numbers.isEmpty { return [] }
-        return try engine.runExclusivelyAndWait { _ throws(StoreError) in
+        return try engine.runExclusivelyAndWait { _ throws(EngineError) in
             var deleted: Set<UInt64> = []
             for number in numbers {
                 let isGone = try translated { () throws(ChunkError) in try chunks.delete(number) }

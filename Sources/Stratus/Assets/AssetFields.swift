@@ -1,6 +1,7 @@
 internal import StratusAssets
 internal import StratusBytes
 internal import StratusJournal
+internal import StratusEngine
 
 /// The assets among the fields of a record, as they lie in its entry.
 enum AssetFields {

@@ -1,17 +1,18 @@
 internal import StratusAssets
 internal import StratusBytes
 internal import StratusFiles
+internal import StratusEngine
 
 /// Reads a stored asset, or a part of it, chunk by chunk: while one is used, threads read, check
 /// and decompress those behind it. A value: used by one at a time.
 struct AssetReader: Sendable {
     /// What a thread does with slices that follow each other, and the place of the first.
-    typealias Use = @Sendable ([ArraySlice<UInt8>], Int) throws(StoreError) -> Void
+    typealias Use = @Sendable ([ArraySlice<UInt8>], Int) throws(EngineError) -> Void
 
     /// Chunks that were read by one thread, up to where one cannot be.
     fileprivate struct Group: Sendable {
         var slices: [ArraySlice<UInt8>] = []
-        var failure: StoreError?
+        var failure: EngineError?
     }
 
     private let asset: StoredAsset
@@ -28,7 +29,7 @@ struct AssetReader: Sendable {
     /// What was read and not asked for, the next at the end.
     private var ready: [ArraySlice<UInt8>] = []
     /// Why there is no more behind that.
-    private var failure: StoreError?
+    private var failure: EngineError?
 
     /// So many bytes are work enough for a thread to be woken.
     private static let groupLength = 192 << 10
@@ -49,12 +50,12 @@ struct AssetReader: Sendable {
     /// and the next call goes on.
     mutating func next(
         _ mode: ReadMode = .blocking
-    ) throws(StoreError) -> ArraySlice<UInt8>? {
+    ) throws(EngineError) -> ArraySlice<UInt8>? {
         while ready.isEmpty {
             if let failure { throw failure }
             try readAhead(mode)
             if work.isEmpty { return nil }
-            guard let group = work.takeFirst(mode) else { throw .notResident }
+            guard let group = work.takeFirst(mode) else { throw .wouldBlock }
             ready = group.slices.reversed()
             failure = group.failure
         }
@@ -66,8 +67,8 @@ struct AssetReader: Sendable {
     /// Reads all there is, for `use`. `goOn` is told how many bytes that were, again and again, and
     /// may end it. When this returns nothing is being used any more.
     mutating func useAll(
-        _ goOn: (Int) throws(StoreError) -> Void = { _ in }
-    ) throws(StoreError) {
+        _ goOn: (Int) throws(EngineError) -> Void = { _ in }
+    ) throws(EngineError) {
         defer { work.giveUp() }
         while try next() != nil { try goOn(position) }
     }
@@ -75,13 +76,13 @@ struct AssetReader: Sendable {
     /// In groups.
     private var window: Int { (asset.store?.width ?? 1) * 4 }
 
-    private mutating func readAhead(_ mode: ReadMode) throws(StoreError) {
+    private mutating func readAhead(_ mode: ReadMode) throws(EngineError) {
         while !isAllBegun, work.count < window {
             let start = begunLength
             var (cursor, end) = (cursor, begunLength)
             var steps: [ExtentCursor.Step] = []
-            var failure: StoreError?
-            do throws(StoreError) {
+            var failure: EngineError?
+            do throws(EngineError) {
                 while end - start < Self.groupLength, steps.count < Self.groupLimit {
                     guard let step = try asset.nextStep(&cursor, mode) else {
                         isAllBegun = true
@@ -106,11 +107,11 @@ struct AssetReader: Sendable {
 extension StoredAsset {
     fileprivate func group(
         of steps: [ExtentCursor.Step], from start: Int, _ use: AssetReader.Use?,
-        then failure: StoreError?, _ mode: ReadMode
+        then failure: EngineError?, _ mode: ReadMode
     ) -> AssetReader.Group? {
         var group = AssetReader.Group()
         group.failure = failure
-        do throws(StoreError) {
+        do throws(EngineError) {
             for step in steps { group.slices.append(try bytes(of: step, mode)) }
             try use?(group.slices, start)
         } catch {
@@ -123,7 +124,7 @@ extension StoredAsset {
     /// The next chunk of the asset's own, behind the lists on the way to it.
     fileprivate func nextStep(
         _ cursor: inout ExtentCursor, _ mode: ReadMode
-    ) throws(StoreError) -> ExtentCursor.Step? {
+    ) throws(EngineError) -> ExtentCursor.Step? {
         while let step = cursor.next() {
             if !step.isList { return step }
             let list = try bytes(of: step, mode)
@@ -135,15 +136,15 @@ extension StoredAsset {
     /// The bytes of the asset in a chunk; all of them where it is a list.
     fileprivate func bytes(
         of step: ExtentCursor.Step, _ mode: ReadMode
-    ) throws(StoreError) -> ArraySlice<UInt8> {
-        guard let store else { throw named(.assetGone) }
+    ) throws(EngineError) -> ArraySlice<UInt8> {
+        guard let store else { throw named(.refused(.assetGone)) }
         let bytes: ArraySlice<UInt8>?
-        do throws(StoreError) {
+        do throws(EngineError) {
             bytes = try store.read(step.address, mode)
         } catch {
             throw named(error)
         }
-        guard let bytes else { throw named(.assetGone) }
+        guard let bytes else { throw named(.refused(.assetGone)) }
         guard step.fits(bytes.count) else { throw try misfit(step, mode) }
         if step.isList { return bytes }
         return bytes.dropFirst(step.range.lowerBound).prefix(step.range.count)
@@ -152,15 +153,15 @@ extension StoredAsset {
     /// That the chunk of a step is not what the asset says of it.
     fileprivate func misfit(
         _ step: ExtentCursor.Step, _ mode: ReadMode
-    ) throws(StoreError) -> StoreError {
-        named(try store?.misfit(step.address, mode) ?? .assetGone)
+    ) throws(EngineError) -> EngineError {
+        named(try store?.misfit(step.address, mode) ?? .refused(.assetGone))
     }
 
     /// The error, with the record and the field that it is about.
-    fileprivate func named(_ error: StoreError) -> StoreError {
-        guard let record, let field else { return error }
-        var error = error.with(record)
-        error.reason += " (field \(field))"
-        return error
+    fileprivate func named(_ error: EngineError) -> EngineError {
+        guard let record, let field, !error.wouldBlock else { return error }
+        var named = StoreError(error).with(record)
+        named.reason += " (field \(field))"
+        return .refused(named)
     }
 }

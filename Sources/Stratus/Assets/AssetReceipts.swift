@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import StratusAssets
 internal import Synchronization
+internal import StratusEngine
 
 /// Assets that were stored before any record names them, by the receipts that were given for them.
 ///
@@ -68,7 +69,7 @@ final class AssetReceipts: Sendable {
     /// that record. A claim ends with ``end(_:of:isSaved:)``.
     fileprivate func claim(
         _ receipt: String, for record: Record.ID, of uploader: Uploader
-    ) throws(StoreError) -> AssetContent {
+    ) throws(EngineError) -> AssetContent {
         let given = state.withLock { state -> Given? in
             guard var given = state.given[uploader]?[receipt] else {
                 return state.used[receipt].flatMap { $0.uploader == uploader ? $0 : nil }
@@ -78,8 +79,8 @@ final class AssetReceipts: Sendable {
             state.given[uploader]?[receipt] = given
             return given
         }
-        guard let given else { throw .noReceipt }
-        guard given.record == record else { throw .usedReceipt }
+        guard let given else { throw .refused(.noReceipt) }
+        guard given.record == record else { throw .refused(.usedReceipt) }
         return given.content
     }
 
@@ -104,25 +105,27 @@ extension Database {
     package nonisolated(nonsending) func store(
         _ asset: Asset
     ) async throws(StoreError) -> (asset: Asset, receipt: String) {
-        try admit([])
-        var record = Record(recordType: "Asset")
-        record["asset"] = .asset(asset)
-        let call = try await upload([.save(record, SaveRule(.ifServerRecordUnchanged))])
-        guard case .save(let uploaded, _)? = call.items.first, let sealed = call.assets,
-            let stored = uploaded["asset"]?.assetValue
-        else { throw StoreError.assetGone }
-        switch stored.source {
-        case .failed(let error): throw error
-        case .stored(let asset):
-            if !sealed.rows.isEmpty {
-                _ = try await container.engine().commit(ChunkCommit(rows: sealed.rows))
+        try await answering { () async throws(EngineError) -> (asset: Asset, receipt: String) in
+            try admit([])
+            var record = Record(recordType: "Asset")
+            record["asset"] = .asset(asset)
+            let call = try await upload([.save(record, SaveRule(.ifServerRecordUnchanged))])
+            guard case .save(let uploaded, _)? = call.items.first, let sealed = call.assets,
+                let stored = uploaded["asset"]?.assetValue
+            else { throw .refused(.assetGone) }
+            switch stored.source {
+            case .failed(let error): throw .refused(error)
+            case .stored(let asset):
+                if !sealed.rows.isEmpty {
+                    _ = try await container.engine().commit(ChunkCommit(rows: sealed.rows))
+                }
+                let receipts = container.receipts
+                let uploader = AssetReceipts.Uploader(scope: scope, caller: try writer())
+                let receipt = receipts.add(asset.content, uploader)
+                // Until here the chunks are held, and from here on by the receipt.
+                return withExtendedLifetime(sealed) { (stored, receipt) }
+            case .file, .data, .stream, .request: throw .refused(.assetGone)
             }
-            let receipts = container.foundation.assets.receipts
-            let uploader = AssetReceipts.Uploader(scope: scope, caller: try writer())
-            let receipt = receipts.add(asset.content, uploader)
-            // Until here the chunks are held, and from here on by the receipt.
-            return withExtendedLifetime(sealed) { (stored, receipt) }
-        case .file, .data, .stream, .request: throw StoreError.assetGone
         }
     }
 
@@ -130,13 +133,13 @@ extension Database {
     /// a receipt that cannot be claimed is left to fail with the reason.
     func claimingReceipts(
         of items: [RecordItem]
-    ) throws(StoreError) -> (items: [RecordItem], claims: ReceiptClaims) {
+    ) throws(EngineError) -> (items: [RecordItem], claims: ReceiptClaims) {
         guard items.contains(where: \.namesReceipts) else {
             return (items, ReceiptClaims())
         }
         let store = container.foundation.assets
         let uploader = AssetReceipts.Uploader(scope: scope, caller: try writer())
-        var claims = ReceiptClaims(receipts: store.receipts, uploader: uploader)
+        var claims = ReceiptClaims(receipts: container.receipts, uploader: uploader)
         let claimed = items.enumerated().map { index, item in
             guard case .save(var record, let rule) = item else { return item }
             let id = Record.ID(
@@ -145,12 +148,12 @@ extension Database {
                 guard let value = edit.value, value.hasAssets else { continue }
                 record[edit.key] = value.mappingAssets { asset in
                     guard case .receipt(let receipt)? = asset.request else { return asset }
-                    do throws(StoreError) {
-                        let content = try store.receipts.claim(receipt, for: id, of: uploader)
+                    do throws(EngineError) {
+                        let content = try container.receipts.claim(receipt, for: id, of: uploader)
                         claims.taken.append((receipt, index))
                         return Asset(content, in: store)
                     } catch {
-                        return Asset(.failed(error))
+                        return Asset(.failed(StoreError(error)))
                     }
                 }
             }

@@ -1,5 +1,6 @@
 internal import StratusAssets
 internal import StratusFiles
+internal import StratusEngine
 
 /// What the assets of a store are, and what they take.
 public struct AssetStatistics: Hashable, Sendable {
@@ -41,17 +42,19 @@ extension Container {
     public nonisolated(nonsending) func assetStatistics()
         async throws(StoreError) -> AssetStatistics
     {
-        let state = state
-        return try await threads.run {
-            try StoreReading(state, .blocking).assetStatistics()
+        try await answering { () async throws(EngineError) -> AssetStatistics in
+            let state = state
+            return try await threads.run {
+                try StoreReading(state, .blocking).assetStatistics()
+            }
         }
     }
 }
 
 extension StoreReading {
-    fileprivate func assetStatistics() throws(StoreError) -> AssetStatistics {
+    fileprivate func assetStatistics() throws(EngineError) -> AssetStatistics {
         var statistics = AssetStatistics()
-        try forEachAsset { asset throws(StoreError) in
+        try forEachAsset { asset throws(EngineError) in
             statistics.assetCount += 1
             // What files say to be lengths is not always one.
             let sum = statistics.logicalBytes.addingReportingOverflow(asset.content.length)
@@ -59,7 +62,7 @@ extension StoreReading {
         }
         var segments: Set<UInt64> = []
         var classes: [Int: Int] = [:]
-        try forEachChunk { _, place throws(StoreError) in
+        try forEachChunk { _, place throws(EngineError) in
             statistics.chunkCount += 1
             statistics.uniqueBytes += place.length
             statistics.storedBytes += place.storedLength

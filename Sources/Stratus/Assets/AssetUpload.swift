@@ -3,6 +3,7 @@ internal import StratusAssets
 internal import StratusBytes
 internal import StratusFiles
 internal import Synchronization
+internal import StratusEngine
 
 /// Stores the assets of one call: chunks are written and durable before any record that names them
 /// is committed, and held until then.
@@ -12,7 +13,7 @@ final class AssetUpload: Sendable {
         /// What is in the store and held.
         var covered: Set<AssetContent> = []
         /// Why places of chunks were lost on which covered assets may rely.
-        var failure: StoreError?
+        var failure: EngineError?
     }
 
     let store: AssetStore
@@ -31,7 +32,7 @@ final class AssetUpload: Sendable {
 
     init(
         into store: AssetStore, _ engine: Engine, _ domain: ChunkDomain
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         self.store = store
         self.engine = engine
         let chunks = try store.chunks()
@@ -46,7 +47,7 @@ final class AssetUpload: Sendable {
             extentLimit: engine.payloadLimit / 160
         ) { address throws(ChunkError) in
             guard hold.take(address) else { return nil }
-            do throws(StoreError) {
+            do throws(EngineError) {
                 // Of a store that is closed nothing more will be saved.
                 try store.checkThatItIsOpen()
                 return try store.place(of: address)
@@ -64,16 +65,16 @@ final class AssetUpload: Sendable {
     /// Gives what a file holds. `progress` is told what was read, in bytes.
     func add(
         file place: FilePlace, progress: (Int) -> Void
-    ) throws(StoreError) -> ChunkIngest.Ticket {
+    ) throws(EngineError) -> ChunkIngest.Ticket {
         let path = place.path
         let file: SourceFile
         do throws(SystemError) {
             file = try SourceFile(
                 place, outside: store.storage, on: store.storage.fileSystem)
         } catch {
-            throw StoreError(readingFile: error, path)
+            throw .refused(StoreError(readingFile: error, path))
         }
-        guard file.isMeant else { throw .fileModified(path) }
+        guard file.isMeant else { throw .refused(.fileModified(path)) }
         var position = 0
         while true {
             // One more than there should be shows where the file grew.
@@ -86,17 +87,17 @@ final class AssetUpload: Sendable {
                     }
                 }
             } catch {
-                throw StoreError(readingFile: error, path)
+                throw .refused(StoreError(readingFile: error, path))
             }
             if count == 0 { break }
             position += count
             // A file that grows for ever is none.
-            guard position <= file.status.length else { throw .fileModified(path) }
+            guard position <= file.status.length else { throw .refused(.fileModified(path)) }
             try goOn()
             progress(position)
         }
         guard position == file.status.length, file.isUnchanged() else {
-            throw .fileModified(path)
+            throw .refused(.fileModified(path))
         }
         return end()
     }
@@ -104,7 +105,7 @@ final class AssetUpload: Sendable {
     /// Gives these bytes.
     func add(
         data: Data, progress: (Int) -> Void
-    ) throws(StoreError) -> ChunkIngest.Ticket {
+    ) throws(EngineError) -> ChunkIngest.Ticket {
         for start in stride(from: 0, to: data.count, by: Self.readLength) {
             let end = min(data.count, start + Self.readLength)
             try add(data.span.extracting(start..<end))
@@ -116,7 +117,7 @@ final class AssetUpload: Sendable {
     /// Gives an asset of another store.
     func add(
         _ other: StoredAsset, progress: (Int) -> Void
-    ) throws(StoreError) -> ChunkIngest.Ticket {
+    ) throws(EngineError) -> ChunkIngest.Ticket {
         var reader = AssetReader(other)
         while let bytes = try reader.next() {
             try add(bytes.span)
@@ -126,7 +127,7 @@ final class AssetUpload: Sendable {
     }
 
     /// Gives the next bytes of the asset that ends with ``end()``.
-    func add(_ bytes: Span<UInt8>) throws(StoreError) {
+    func add(_ bytes: Span<UInt8>) throws(EngineError) {
         let bytes = bytes.array
         state.withLock { $0.ingest.add(bytes.span) }
         try goOn()
@@ -136,7 +137,7 @@ final class AssetUpload: Sendable {
     func end() -> ChunkIngest.Ticket { state.withLock { $0.ingest.end() } }
 
     /// Waits until all chunks of an asset are in the store; to be asked once.
-    func content(of ticket: ChunkIngest.Ticket) throws(StoreError) -> AssetContent {
+    func content(of ticket: ChunkIngest.Ticket) throws(EngineError) -> AssetContent {
         let content = try refusing { () throws(ChunkError) in
             try state.withLock { state throws(ChunkError) in
                 try state.ingest.content(of: ticket)
@@ -147,8 +148,8 @@ final class AssetUpload: Sendable {
     }
 
     /// Fails where it makes no sense to read on.
-    private func goOn() throws(StoreError) {
-        if cancelled.isSet { throw StoreError.uploadCancelled }
+    private func goOn() throws(EngineError) {
+        if cancelled.isSet { throw .refused(.uploadCancelled) }
         try refusing { () throws(ChunkError) in
             if let failure = state.withLock({ $0.ingest.failure }) { throw failure }
         }
@@ -159,40 +160,40 @@ final class AssetUpload: Sendable {
     func giveUp() { state.withLock { $0.ingest.abandon() } }
 
     /// Holds all chunks of an asset that the store has; fails where it has not all of them.
-    func retain(_ asset: StoredAsset) throws(StoreError) {
+    func retain(_ asset: StoredAsset) throws(EngineError) {
         var cursor = ExtentCursor(asset.content)
         var lists: Set<AssetContent.List> = []
         while let step = cursor.next(once: &lists) {
             hold.takeOrWait(step.address)
-            guard try store.place(of: step.address) != nil else { throw StoreError.assetGone }
+            guard try store.place(of: step.address) != nil else { throw .refused(.assetGone) }
             guard step.isList else { continue }
-            guard let bytes = try store.read(step.address) else { throw StoreError.assetGone }
-            guard cursor.enter(step, bytes.span) else { throw StoreError.damagedList }
+            guard let bytes = try store.read(step.address) else { throw .refused(.assetGone) }
+            guard cursor.enter(step, bytes.span) else { throw .refused(.damagedList) }
         }
         state.withLock { _ = $0.covered.insert(asset.content) }
     }
 
     /// Makes durable what was stored, and returns what it makes possible to save.
-    func seal() throws(StoreError) -> SealedAssets {
+    func seal() throws(EngineError) -> SealedAssets {
         let rows = try takeRows()
         return SealedAssets(rows: rows, covered: state.withLock { $0.covered }, upload: self)
     }
 
     /// Commits the places of chunks where there are too many to wait for the record.
-    private func writeAhead(from least: Int) throws(StoreError) {
+    private func writeAhead(from least: Int) throws(EngineError) {
         let count = state.withLock { $0.ingest.addedCount }
         guard count >= max(1, least) else { return }
         let rows = try takeRows()
-        try keepingFailure { () throws(StoreError) in
+        try keepingFailure { () throws(EngineError) in
             _ = try engine.commitBlocking(ChunkCommit(rows: rows))
         }
     }
 
-    private func takeRows() throws(StoreError) -> [ChunkEntry.Row] {
+    private func takeRows() throws(EngineError) -> [ChunkEntry.Row] {
         let (added, failure) = state.withLock { ($0.ingest.takeAdded(), $0.failure) }
         if let failure { throw failure }
         if added.isEmpty { return [] }
-        try keepingFailure { () throws(StoreError) in
+        try keepingFailure { () throws(EngineError) in
             try translated { () throws(ChunkError) in try chunks.sync() }
         }
         // In the order in which they lie, so that the same calls make the same store.
@@ -201,8 +202,8 @@ final class AssetUpload: Sendable {
 
     /// Where `body` fails, the places that were taken for it are gone, and with them all that this
     /// upload makes possible.
-    private func keepingFailure(_ body: () throws(StoreError) -> Void) throws(StoreError) {
-        do throws(StoreError) {
+    private func keepingFailure(_ body: () throws(EngineError) -> Void) throws(EngineError) {
+        do throws(EngineError) {
             try body()
         } catch {
             state.withLock { $0.failure = error }
@@ -213,11 +214,11 @@ final class AssetUpload: Sendable {
     /// What `body` returns; where the index gave no answer, the error says why.
     private func refusing<Value>(
         _ body: () throws(ChunkError) -> Value
-    ) throws(StoreError) -> Value {
+    ) throws(EngineError) -> Value {
         do throws(ChunkError) {
             return try body()
         } catch {
-            throw refusal.error ?? StoreError(error)
+            throw refusal.error ?? EngineError(error)
         }
     }
 }
@@ -241,11 +242,11 @@ struct SealedAssets: Sendable {
 
 /// Why a question got no answer.
 private final class Refusal: Sendable {
-    private let first = Mutex<StoreError?>(nil)
+    private let first = Mutex<EngineError?>(nil)
 
-    var error: StoreError? { first.withLock { $0 } }
+    var error: EngineError? { first.withLock { $0 } }
 
-    func note(_ error: StoreError) {
+    func note(_ error: EngineError) {
         first.withLock { if $0 == nil { $0 = error } }
     }
 }

@@ -1,6 +1,7 @@
 internal import StratusAssets
 internal import StratusFiles
 internal import StratusJournal
+internal import StratusEngine
 
 /// Reads every chunk that the journal knows, and every asset that a record names.
 struct AssetVerification {
@@ -31,7 +32,7 @@ struct AssetVerification {
         let chunks = try assets.chunks()
         var batch: [ChunkEntry.Row] = []
         var broken: [ChunkAddress: StoreError.Place] = [:]
-        func read() throws(StoreError) {
+        func read() throws(EngineError) {
             for (address, place) in batch.sorted(by: ChunkEntry.isBefore) {
                 do throws(ChunkError) {
                     _ = try chunks.read(address, at: place)
@@ -42,7 +43,7 @@ struct AssetVerification {
             batch.removeAll(keepingCapacity: true)
         }
         var (count, bytes) = (0, 0)
-        try reading.forEachChunk { address, place throws(StoreError) in
+        try reading.forEachChunk { address, place throws(EngineError) in
             batch.append((address, place))
             count += 1
             bytes += place.storedLength
@@ -54,13 +55,13 @@ struct AssetVerification {
 
     private static func place(
         of error: ChunkError, at place: ChunkLocation
-    ) throws(StoreError) -> StoreError.Place {
+    ) throws(EngineError) -> StoreError.Place {
         if case .storage(let failure) = error, failure.kind == .notFound {
             return StoreError.Place(
                 file: place.file, byte: 0, kind: ChunkDamage.Kind.missing.identifier)
         }
         let failure = StoreError(error)
-        guard let place = failure.place else { throw failure }
+        guard let place = failure.place else { throw .refused(failure) }
         return place
     }
 
@@ -69,10 +70,10 @@ struct AssetVerification {
         let reading = reading
         var walk = AssetWalk(assets, damaged)
         var findings: [StoreError.Place] = []
-        try reading.forEachAsset { asset throws(StoreError) in
+        try reading.forEachAsset { asset throws(EngineError) in
             var noted: Set<StoreError.Place> = []
             for extent in asset.content.extents {
-                try walk.follow(extent, depth: asset.content.depth) { place throws(StoreError) in
+                try walk.follow(extent, depth: asset.content.depth) { place throws(EngineError) in
                     // A chunk without a place is reported where it is named.
                     var place = place.file.isEmpty ? reading.place(of: asset.entry) : place
                     guard noted.insert(place).inserted else { return }
@@ -103,7 +104,7 @@ extension StoreReading {
 /// Each list is read once, however many assets name it: for a list that was read before, the first
 /// damage in it is reported again.
 private struct AssetWalk {
-    typealias Note = (StoreError.Place) throws(StoreError) -> Void
+    typealias Note = (StoreError.Place) throws(EngineError) -> Void
 
     private let assets: AssetStore
     private let damaged: [ChunkAddress: StoreError.Place]
@@ -122,7 +123,7 @@ private struct AssetWalk {
     @discardableResult
     mutating func follow(
         _ extent: AssetContent.Extent, depth: Int, _ note: Note
-    ) throws(StoreError) -> StoreError.Place? {
+    ) throws(EngineError) -> StoreError.Place? {
         if depth == 0 {
             let place = try damage(of: extent)
             if let place { try note(place) }
@@ -151,7 +152,7 @@ private struct AssetWalk {
     /// What is wrong with a chunk of an asset.
     private mutating func damage(
         of extent: AssetContent.Extent
-    ) throws(StoreError) -> StoreError.Place? {
+    ) throws(EngineError) -> StoreError.Place? {
         if let place = damaged[extent.address] {
             met.insert(extent.address)
             return place
@@ -164,7 +165,7 @@ private struct AssetWalk {
 
     private mutating func read(
         _ list: AssetContent.List
-    ) throws(StoreError) -> Result<[AssetContent.Extent], ListDamage> {
+    ) throws(EngineError) -> Result<[AssetContent.Extent], ListDamage> {
         let address = list.extent.address
         if let place = damaged[address] {
             met.insert(address)

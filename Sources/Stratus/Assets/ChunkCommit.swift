@@ -1,6 +1,7 @@
 internal import StratusAssets
 internal import StratusBytes
 internal import StratusJournal
+internal import StratusEngine
 
 /// The places of chunks become part of the store before any record names them: of a large asset, so
 /// that none of it has to be held in memory.
@@ -9,7 +10,7 @@ struct ChunkCommit: Transaction {
 
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) throws(StoreError) -> Draft? {
+    ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         try draft.buffer.add(rows, limit: context.payloadLimit)
         return draft
@@ -18,7 +19,7 @@ struct ChunkCommit: Transaction {
 
 extension CommitBuffer {
     /// Adds the places of chunks, in as many entries as it takes.
-    mutating func add(_ rows: [ChunkEntry.Row], limit: Int) throws(StoreError) {
+    mutating func add(_ rows: [ChunkEntry.Row], limit: Int) throws(EngineError) {
         let most = max(1, (limit - 64) / ChunkEntry.rowLimit)
         for start in stride(from: 0, to: rows.count, by: most) {
             let part = rows[start..<min(rows.count, start + most)]

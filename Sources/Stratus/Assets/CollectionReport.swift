@@ -1,3 +1,5 @@
+internal import StratusEngine
+
 /// What a collection did or, where it was only to say so, would do.
 public struct CollectionReport: Hashable, Sendable {
     /// A file of chunks that goes, and why.

@@ -1,5 +1,6 @@
 internal import StratusFiles
 internal import StratusJournal
+internal import StratusEngine
 
 extension Container {
     /// Deletes unreferenced chunks of assets: those that no record names, neither now nor in a
@@ -17,12 +18,20 @@ extension Container {
     public nonisolated(nonsending) func collectAssets(
         dryRun: Bool = false
     ) async throws(StoreError) -> CollectionReport {
-        let engine = try engine()
-        let assets = foundation.assets
-        return try await assets.uploads.run {
-            try assets.collecting { () throws(StoreError) in
-                var collector = AssetCollector(assets, engine, deadShare: 8, isDryRun: dryRun)
-                return try collector.run()
+        try await answering { () async throws(EngineError) -> CollectionReport in
+            let engine = try engine()
+            let (assets, receipts) = (foundation.assets, receipts)
+            return try await assets.uploads.run {
+                let report = try assets.collecting { () throws(EngineError) in
+                    var collector = AssetCollector(
+                        assets, receipts, engine, deadShare: 8, isDryRun: dryRun)
+                    return try collector.run()
+                }
+                guard let report else {
+                    throw EngineError.refused(
+                        .serviceUnavailable, "another collection is under way")
+                }
+                return report
             }
         }
     }
@@ -30,13 +39,13 @@ extension Container {
 
 extension AssetStore {
     /// Collects in the background when records have ceased to name as much as a segment holds.
-    func collectIfDue(_ engine: Engine) {
+    func collectIfDue(_ receipts: AssetReceipts, _ engine: Engine) {
         guard takeFreed() else { return }
         try? uploads.submit { [self] in
             // A failure is dropped: the next collection tries again, and one that a caller starts
             // reports it.
-            _ = try? collecting { () throws(StoreError) in
-                var collector = AssetCollector(self, engine, deadShare: 2)
+            _ = try? collecting { () throws(EngineError) in
+                var collector = AssetCollector(self, receipts, engine, deadShare: 2)
                 return try collector.run()
             }
         }

@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import StratusAssets
 internal import StratusFiles
 internal import Synchronization
+internal import StratusEngine
 
 // Assets go into the store before the records that have them.
 
@@ -48,7 +49,7 @@ extension Database {
     /// the record is left to fail with that.
     nonisolated(nonsending) func upload(
         _ items: [RecordItem], _ progress: UploadProgress? = nil
-    ) async throws(StoreError) -> UploadedCall {
+    ) async throws(EngineError) -> UploadedCall {
         guard items.contains(where: \.mayHaveAssets) else {
             return UploadedCall(items: items)
         }
@@ -66,7 +67,7 @@ extension Database {
     /// The same on the calling thread, which waits.
     func uploadAndWait(
         _ items: [RecordItem]
-    ) throws(StoreError) -> UploadedCall {
+    ) throws(EngineError) -> UploadedCall {
         guard items.contains(where: \.mayHaveAssets) else {
             return UploadedCall(items: items)
         }
@@ -75,10 +76,12 @@ extension Database {
             .finished()
     }
 
-    private func uploading() throws(StoreError) -> (AssetStore, Engine, ChunkDomain) {
+    private func uploading() throws(EngineError) -> (AssetStore, Engine, ChunkDomain) {
         let engine = try container.engine()
         let store = container.foundation.assets
-        return (store, engine, try store.domain(scope, try writer(), container.deduplication))
+        return (
+            store, engine, try store.identity.domain(scope, try writer(), container.deduplication)
+        )
     }
 }
 
@@ -99,9 +102,9 @@ private struct CallUpload: Sendable {
         records = items.indices.compactMap { RecordUpload(items[$0], at: $0) }
     }
 
-    nonisolated(nonsending) func outcome() async -> Result<UploadedCall, StoreError> {
+    nonisolated(nonsending) func outcome() async -> Result<UploadedCall, EngineError> {
         var call = self
-        do throws(StoreError) {
+        do throws(EngineError) {
             try await call.readStreams()
             let rest = call
             return .success(try await upload.store.uploads.run { try rest.finished() })
@@ -110,7 +113,7 @@ private struct CallUpload: Sendable {
         }
     }
 
-    private nonisolated(nonsending) mutating func readStreams() async throws(StoreError) {
+    private nonisolated(nonsending) mutating func readStreams() async throws(EngineError) {
         for index in records.indices {
             for place in records[index].assets.indices {
                 guard case .stream(let stream)? = records[index].assets[place].unread?.source else {
@@ -129,7 +132,7 @@ private struct CallUpload: Sendable {
     }
 
     /// Stores what is left, and waits for it.
-    func finished() throws(StoreError) -> UploadedCall {
+    func finished() throws(EngineError) -> UploadedCall {
         var (items, records) = (items, records)
         for index in records.indices {
             try records[index].begin(upload, progress)
@@ -174,7 +177,7 @@ private struct RecordUpload: Sendable {
     /// Reads what was not read yet.
     mutating func begin(
         _ upload: AssetUpload, _ progress: UploadProgress?
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         let total = progress == nil ? nil : totalBytes(on: upload.store.storage.fileSystem)
         for place in assets.indices {
             guard case .given(let asset) = assets[place] else { continue }
@@ -255,8 +258,8 @@ extension AssetUpload {
     /// Reads an asset to its end; fails only where it was cancelled.
     fileprivate func begin(
         _ asset: Asset, _ progress: (Int) -> Void
-    ) throws(StoreError) -> SentAsset {
-        do throws(StoreError) {
+    ) throws(EngineError) -> SentAsset {
+        do throws(EngineError) {
             switch asset.source {
             case .file(let place): return .read(try add(file: place, progress: progress))
             case .data(let data): return .read(try add(data: data, progress: progress))
@@ -266,20 +269,20 @@ extension AssetUpload {
                 return .done(asset)
             case .stored(let other): return .read(try add(other, progress: progress))
             case .stream:
-                throw StoreError(
+                throw .refused(
                     .invalidArguments, "a stream is read by tasks only, which call save(_:)")
             case .failed: return .done(asset)
-            case .request: throw StoreError.assetGone
+            case .request: throw .refused(.assetGone)
             }
         } catch {
-            return try failed(error)
+            return try failed(StoreError(error))
         }
     }
 
     /// The same of a stream, and how many bytes it had.
     fileprivate nonisolated(nonsending) func read(
         _ stream: AssetStream, _ progress: @escaping @Sendable (Int) -> Void
-    ) async throws(StoreError) -> (SentAsset, Int) {
+    ) async throws(EngineError) -> (SentAsset, Int) {
         let total = Counter()
         do {
             try await stream.read { [self] data in
@@ -291,7 +294,7 @@ extension AssetUpload {
             let reason =
                 Task.isCancelled
                 ? .uploadCancelled
-                : error as? StoreError
+                : (error as? EngineError).map { StoreError($0) } ?? error as? StoreError
                     ?? StoreError(.assetNotAvailable, "the stream of the asset failed: \(error)")
             return (try failed(reason), total.add(0))
         }
@@ -302,17 +305,17 @@ extension AssetUpload {
         switch asset {
         case .given(let asset), .done(let asset): return asset
         case .read(let ticket):
-            do throws(StoreError) {
+            do throws(EngineError) {
                 return Asset(try content(of: ticket), in: store)
             } catch {
-                return Asset(.failed(error))
+                return Asset(.failed(StoreError(error)))
             }
         }
     }
 
-    private func failed(_ error: StoreError) throws(StoreError) -> SentAsset {
+    private func failed(_ error: StoreError) throws(EngineError) -> SentAsset {
         giveUp()
-        if error.code == .operationCancelled { throw error }
+        if error.code == .operationCancelled { throw .refused(error) }
         return .done(Asset(.failed(error)))
     }
 }

@@ -1,5 +1,6 @@
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 // A record can be saved as it was given in JSON, where an asset is its checksum and size.
 
@@ -8,17 +9,17 @@ extension Database {
     /// nothing leaves its record to fail.
     nonisolated(nonsending) func findingHeldAssets(
         _ items: [RecordItem]
-    ) async throws(StoreError) -> [RecordItem] {
-        try await answer { snapshot throws(StoreError) in
-            try snapshot.findingHeldAssets(items)
+    ) async throws(EngineError) -> [RecordItem] {
+        try await answer { view throws(EngineError) in
+            try view.findingHeldAssets(items)
         }
     }
 
     /// The same on the calling thread, which waits.
     func findingHeldAssetsAndWait(
         _ items: [RecordItem]
-    ) throws(StoreError) -> [RecordItem] {
-        try waiting.findingHeldAssets(items)
+    ) throws(EngineError) -> [RecordItem] {
+        try current.waiting.findingHeldAssets(items)
     }
 }
 
@@ -40,27 +41,27 @@ extension Asset {
     }
 }
 
-extension DatabaseSnapshot {
+extension DatabaseView {
     fileprivate func findingHeldAssets(
         _ items: [RecordItem]
-    ) throws(StoreError) -> [RecordItem] {
-        try items.map { item throws(StoreError) in try findingHeldAssets(item) }
+    ) throws(EngineError) -> [RecordItem] {
+        try items.map { item throws(EngineError) in try findingHeldAssets(item) }
     }
 
     private func findingHeldAssets(
         _ item: RecordItem
-    ) throws(StoreError) -> RecordItem {
+    ) throws(EngineError) -> RecordItem {
         let checksums = item.heldChecksums
         guard case .save(var record, let rule) = item, !checksums.isEmpty else {
             return item
         }
         var held: [String: Asset] = [:]
         var failure = StoreError.notHeld
-        do throws(StoreError) {
+        do throws(EngineError) {
             held = try assets(of: record.recordID, checksums)
         } catch {
             if error.wouldBlock { throw error }
-            failure = error
+            failure = StoreError(error)
         }
         for edit in record.edits.all {
             guard let value = edit.value, value.hasAssets else { continue }
@@ -79,7 +80,7 @@ extension DatabaseSnapshot {
     /// of them the caller could read when they were current.
     private func assets(
         of id: Record.ID, _ checksums: Set<String>
-    ) throws(StoreError) -> [String: Asset] {
+    ) throws(EngineError) -> [String: Asset] {
         let reading = try reading
         guard let zone = try usedZone(id.zoneID, reading),
             let value = try reading.value(.record(zone.number, reading.hash(id.recordName)))
@@ -109,7 +110,7 @@ extension StoreReading {
     /// before, where that zone lives; nil where there was nothing, or nothing that is kept.
     fileprivate func version(
         before entry: JournalEntry, of database: UInt32
-    ) throws(StoreError) -> JournalEntry? {
+    ) throws(EngineError) -> JournalEntry? {
         if let replaced = try keptEntry(replacedBy: entry) { return replaced }
         guard entry.kind == .record, let origin = try entry.recordHead().head.origin,
             let zone = try zone(origin.zone), zone.isAlive, zone.database == database,

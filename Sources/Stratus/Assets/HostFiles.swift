@@ -1,4 +1,5 @@
 package import StratusFiles
+internal import StratusEngine
 
 /// The files of the machine that the requests of a host's callers may name.
 package struct HostFiles: Sendable {
@@ -35,20 +36,22 @@ package struct HostFiles: Sendable {
     package nonisolated(nonsending) func check(
         _ path: String, isNew: Bool
     ) async throws(StoreError) {
-        let (bounds, storage) = (bounds, container.foundation.storage)
-        let code = try await container.threads.run { () -> SystemError.Code? in
-            do throws(SystemError) {
-                try bounds.check(path, isNew: isNew, outside: storage)
-                return nil
-            } catch {
-                return error.code
+        try await answering { () async throws(EngineError) in
+            let (bounds, storage) = (bounds, container.foundation.storage)
+            let code = try await container.threads.run { () -> SystemError.Code? in
+                do throws(SystemError) {
+                    try bounds.check(path, isNew: isNew, outside: storage)
+                    return nil
+                } catch {
+                    return error.code
+                }
             }
-        }
-        switch code {
-        case .outsideBounds: throw .outsideBounds
-        case .insideStore: throw .insideStore
-        // Any other error is that of the opening.
-        default: return
+            switch code {
+            case .outsideBounds: throw .refused(.outsideBounds)
+            case .insideStore: throw .refused(.insideStore)
+            // Any other error is that of the opening.
+            default: return
+            }
         }
     }
 }

@@ -2,6 +2,7 @@ internal import StratusAssets
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// An asset that a record names.
 struct NamedAsset {
@@ -16,15 +17,15 @@ struct NamedAsset {
 extension StoreReading {
     /// Gives `body` the places of all records of living zones that have assets.
     func forEachRecordWithAssets(
-        _ body: (ZonePlace, IndexKey, EntryLocation) throws(StoreError) -> Void
-    ) throws(StoreError) {
+        _ body: (ZonePlace, IndexKey, EntryLocation) throws(EngineError) -> Void
+    ) throws(EngineError) {
         var zones: [ZonePlace] = []
-        try scan(KeySpace.zoneNumbers.range()) { _, value throws(StoreError) in
+        try scan(KeySpace.zoneNumbers.range()) { _, value throws(EngineError) in
             if let zone = try ZonePlace.decoded(value), zone.isAlive { zones.append(zone) }
             return true
         }
         for zone in zones {
-            try scan(KeySpace.assets.range(zone: zone.number)) { key, value throws(StoreError) in
+            try scan(KeySpace.assets.range(zone: zone.number)) { key, value throws(EngineError) in
                 try body(zone, key, EntryLocation(value))
                 return true
             }
@@ -33,11 +34,11 @@ extension StoreReading {
 
     /// Gives `body` all assets of living zones.
     func forEachAsset(
-        _ body: (NamedAsset) throws(StoreError) -> Void
-    ) throws(StoreError) {
+        _ body: (NamedAsset) throws(EngineError) -> Void
+    ) throws(EngineError) {
         var batch: [(zone: ZonePlace, place: EntryLocation)] = []
         var length = 0
-        func take() throws(StoreError) {
+        func take() throws(EngineError) {
             let entries = try entries(batch.map(\.place))
             for (index, entry) in entries.enumerated() {
                 try forEachAsset(of: entry, in: batch[index].zone, body)
@@ -45,7 +46,7 @@ extension StoreReading {
             batch.removeAll(keepingCapacity: true)
             length = 0
         }
-        try forEachRecordWithAssets { zone, _, place throws(StoreError) in
+        try forEachRecordWithAssets { zone, _, place throws(EngineError) in
             batch.append((zone, place))
             length += place.frameLength
             if batch.count == 512 || length > 1 << 20 { try take() }
@@ -55,17 +56,17 @@ extension StoreReading {
 
     /// Gives `body` the assets of the record that the entry holds.
     func forEachAsset(
-        of entry: JournalEntry, in zone: ZonePlace, _ body: (NamedAsset) throws(StoreError) -> Void
-    ) throws(StoreError) {
-        try forEachAsset(of: entry) { field, content throws(StoreError) in
+        of entry: JournalEntry, in zone: ZonePlace, _ body: (NamedAsset) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        try forEachAsset(of: entry) { field, content throws(EngineError) in
             try body(NamedAsset(content: content, zone: zone, entry: entry, field: field))
         }
     }
 
     /// The same: the number of the field's name, and what the asset consists of.
     func forEachAsset(
-        of entry: JournalEntry, _ body: (UInt32, AssetContent) throws(StoreError) -> Void
-    ) throws(StoreError) {
+        of entry: JournalEntry, _ body: (UInt32, AssetContent) throws(EngineError) -> Void
+    ) throws(EngineError) {
         do {
             let (_, cursor) = try entry.recordHead()
             let fields = try StoredFields(
@@ -87,15 +88,15 @@ extension StoreReading {
                     try body(field.number, try AssetContent(part, &cursor))
                 }
             }
-        } catch let error as StoreError {
+        } catch let error as EngineError {
             throw error
         } catch {
-            throw StoreError.damaged(entry)
+            throw .damaged(entry)
         }
     }
 
     /// Which record an entry is about, for people: the zone is the one that its owner sees.
-    func recordID(of entry: JournalEntry, in zone: ZonePlace) throws(StoreError) -> Record.ID? {
+    func recordID(of entry: JournalEntry, in zone: ZonePlace) throws(EngineError) -> Record.ID? {
         guard let name = entry.recordName else { return nil }
         let owner = zone.database == 0 ? nil : try user(zone.database)?.recordName
         let zoneID = RecordZone.ID(
@@ -106,11 +107,11 @@ extension StoreReading {
 
     /// Gives `body` all chunks that the journal knows, in the order of their addresses.
     func forEachChunk(
-        _ body: (ChunkAddress, ChunkLocation) throws(StoreError) -> Void
-    ) throws(StoreError) {
-        try scan(KeySpace.chunks.range()) { key, value throws(StoreError) in
+        _ body: (ChunkAddress, ChunkLocation) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        try scan(KeySpace.chunks.range()) { key, value throws(EngineError) in
             guard let place = ChunkLocation(value) else {
-                throw StoreError(.internalError, "the index names an impossible place")
+                throw .refused(.internalError, "the index names an impossible place")
             }
             try body(key.chunkAddress, place)
             return true

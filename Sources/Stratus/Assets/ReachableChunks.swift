@@ -2,12 +2,14 @@ internal import StratusAssets
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// The chunks that must be kept, of one range of addresses: those that records name, in the newest
 /// state and at every pinned point, and those of uploads whose receipts are still valid.
 struct ReachableChunks {
     private let range: ClosedRange<UInt64>
     private let store: AssetStore
+    private let receipts: AssetReceipts
     /// Of the addresses; two with the same keep each other.
     private var chunks: Set<UInt64> = []
     /// The lists that were read: many records may name one, and a damaged one itself.
@@ -19,16 +21,17 @@ struct ReachableChunks {
     /// state, and at the earlier points that are held.
     init(
         _ range: ClosedRange<UInt64>, _ reading: StoreReading, _ published: PublishedState,
-        _ store: AssetStore
-    ) throws(StoreError) {
+        _ store: AssetStore, _ receipts: AssetReceipts
+    ) throws(EngineError) {
         self.range = range
         self.store = store
+        self.receipts = receipts
         end = reading.head
         try addReceipts()
         // Asked for after the state: who begins to hold one later holds this one or a newer.
         let points = published.points
         var found: [Int: EntryLocation] = [:]
-        func read(_ chunks: inout ReachableChunks) throws(StoreError) {
+        func read(_ chunks: inout ReachableChunks) throws(EngineError) {
             let batch = found.values.sorted { $0.offset < $1.offset }
             found.removeAll(keepingCapacity: true)
             for entry in try reading.entries(batch) { try chunks.add(entry, reading) }
@@ -36,7 +39,7 @@ struct ReachableChunks {
         let held = points.listed.map { JournalOffset(rawValue: $0 + 1) }.filter { $0 < end }
         for point in held + [end] {
             try reading.looking(from: point).forEachRecordWithAssets {
-                _, _, place throws(StoreError) in
+                _, _, place throws(EngineError) in
                 found[Int(place.offset.rawValue)] = place
                 if found.count == 1024 { try read(&self) }
             }
@@ -48,7 +51,7 @@ struct ReachableChunks {
     func mayContain(_ address: ChunkAddress) -> Bool { chunks.contains(address.low.low) }
 
     /// Adds the chunks of every version of a record that was written since.
-    mutating func addNewVersions() throws(StoreError) {
+    mutating func addNewVersions() throws(EngineError) {
         // Before the records: a receipt is used up by one that is there already.
         try addReceipts()
         let reading = try store.reading()
@@ -67,29 +70,29 @@ struct ReachableChunks {
                 open.removeAll(keepingCapacity: true)
             }
         } catch {
-            throw StoreError(translating: error)
+            throw EngineError(translating: error)
         }
         end = reading.head
     }
 
-    private mutating func addReceipts() throws(StoreError) {
-        for content in store.receipts.held { try add(content) }
+    private mutating func addReceipts() throws(EngineError) {
+        for content in receipts.held { try add(content) }
     }
 
     private mutating func add(
         _ entry: JournalEntry, _ reading: StoreReading
-    ) throws(StoreError) {
-        try reading.forEachAsset(of: entry) { _, content throws(StoreError) in try add(content) }
+    ) throws(EngineError) {
+        try reading.forEachAsset(of: entry) { _, content throws(EngineError) in try add(content) }
     }
 
-    private mutating func add(_ content: AssetContent) throws(StoreError) {
+    private mutating func add(_ content: AssetContent) throws(EngineError) {
         var cursor = ExtentCursor(content)
         while let step = cursor.next(once: &lists) {
             if range.contains(step.address.high.high) { chunks.insert(step.address.low.low) }
             guard step.isList else { continue }
             // Where it is not known what is named, nothing is taken back.
             guard let bytes = try store.read(step.address), cursor.enter(step, bytes.span) else {
-                throw StoreError.damagedList
+                throw .refused(.damagedList)
             }
         }
     }
@@ -101,7 +104,7 @@ struct ReclaimedChunksCommit: Transaction {
 
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) throws(StoreError) -> Draft? {
+    ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         var addresses: [ChunkAddress] = []
         for row in rows where try draft.finds(row, reading) {
@@ -125,7 +128,7 @@ struct MovedChunksCommit: Transaction {
 
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) throws(StoreError) -> Draft? {
+    ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         var rows: [ChunkEntry.Row] = []
         for (old, new) in moved where try draft.finds(old, reading) {
@@ -140,7 +143,7 @@ extension Draft {
     /// Whether a chunk is still where it was; the commit relies on the answer.
     fileprivate mutating func finds(
         _ row: ChunkEntry.Row, _ reading: StoreReading
-    ) throws(StoreError) -> Bool {
+    ) throws(EngineError) -> Bool {
         let key = IndexKey.chunk(row.address)
         readSet.append(key)
         return try reading.value(key).flatMap { ChunkLocation($0) } == row.place

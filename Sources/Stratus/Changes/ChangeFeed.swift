@@ -1,4 +1,5 @@
 internal import StratusJournal
+internal import StratusEngine
 
 /// Changes since a token, page by page, and then every new one as it comes.
 ///
@@ -15,7 +16,7 @@ public struct ChangeFeed<Page: ChangePage>: AsyncSequence, Sendable {
     let database: Database
     let start: ChangeToken?
     let read:
-        @Sendable (DatabaseSnapshot, ChangeToken?) throws(StoreError) -> (
+        @Sendable (DatabaseView, ChangeToken?) throws(EngineError) -> (
             page: Page, watched: ChangeWaiters.Watched
         )
 
@@ -37,7 +38,7 @@ public struct ChangeFeed<Page: ChangePage>: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(StoreError) -> Page? {
-            do throws(StoreError) {
+            do throws(EngineError) {
                 while !isDone, !Task.isCancelled {
                     let isFirst = token == nil
                     let answer = try await feed.answer(since: token)
@@ -50,7 +51,7 @@ public struct ChangeFeed<Page: ChangePage>: AsyncSequence, Sendable {
                 }
             } catch {
                 isDone = true
-                throw error
+                throw StoreError(error)
             }
             isDone = true
             return nil
@@ -66,11 +67,11 @@ public struct ChangeFeed<Page: ChangePage>: AsyncSequence, Sendable {
 
     private nonisolated(nonsending) func answer(
         since token: ChangeToken?
-    ) async throws(StoreError) -> Answer {
+    ) async throws(EngineError) -> Answer {
         let read = read
-        return try await database.answer { snapshot throws(StoreError) in
-            let (page, watched) = try read(snapshot, token)
-            return Answer(page: page, watched: watched, head: try snapshot.reading.head)
+        return try await database.answer { view throws(EngineError) in
+            let (page, watched) = try read(view, token)
+            return Answer(page: page, watched: watched, head: try view.reading.head)
         }
     }
 }
@@ -101,8 +102,8 @@ extension Database {
         desiredKeys: [String]? = nil, desiredRecordTypes types: [String]? = nil,
         resultsLimit: Int? = nil
     ) -> ChangeFeed<RecordZoneChanges> {
-        ChangeFeed(database: self, start: token) { snapshot, token throws(StoreError) in
-            let page = try snapshot.recordZoneChanges(
+        ChangeFeed(database: self, start: token) { view, token throws(EngineError) in
+            let page = try view.recordZoneChanges(
                 inZoneWith: id, since: token, desiredKeys: desiredKeys,
                 desiredRecordTypes: types, resultsLimit: resultsLimit)
             return (page, .zone(page.changeToken.zone))
@@ -114,8 +115,8 @@ extension Database {
     public func liveDatabaseChanges(
         since token: ChangeToken? = nil, resultsLimit: Int? = nil
     ) -> ChangeFeed<DatabaseChanges> {
-        ChangeFeed(database: self, start: token) { snapshot, token throws(StoreError) in
-            let page = try snapshot.databaseChanges(since: token, resultsLimit: resultsLimit)
+        ChangeFeed(database: self, start: token) { view, token throws(EngineError) in
+            let page = try view.databaseChanges(since: token, resultsLimit: resultsLimit)
             // The database of a user who has never written has no number yet.
             let number = page.changeToken.database
             return (page, number == 0 ? .everything : .database(number))

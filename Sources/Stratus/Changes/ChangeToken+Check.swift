@@ -1,4 +1,5 @@
 internal import StratusJournal
+internal import StratusEngine
 
 extension ChangeToken {
     /// In what a token differs from the feed that it was given for.
@@ -20,49 +21,52 @@ extension ChangeToken {
 
     /// That the token is one of a zone's history: `Formats/Token.md`, "Validity and what a reader
     /// does".
-    func check(against zone: ZonePlace, _ reading: StoreReading) throws(StoreError) {
+    func check(against zone: ZonePlace, _ reading: StoreReading) throws(EngineError) {
         guard scope == .zone else {
-            throw StoreError.expired(
-                .kind, "the token of a database is none of a zone", .invalidArguments)
+            throw .refused(
+                .expired(
+                    .kind, "the token of a database is none of a zone", .invalidArguments))
         }
         try check(database: zone.database, reading)
         guard self.zone == zone.number else {
-            throw StoreError.expired(
-                .zone, "the token is of another zone, or of one before it was deleted")
+            throw .refused(
+                .expired(
+                    .zone, "the token is of another zone, or of one before it was deleted"))
         }
         guard position == .none || position.incarnation == zone.incarnation else {
-            throw StoreError.expired(.incarnation, "the token is of another copy of the zone")
+            throw .refused(.expired(.incarnation, "the token is of another copy of the zone"))
         }
         try check(position.offset, reading)
     }
 
     /// The same of a database's, by its number; 0 where its owner has never written.
-    func check(against database: UInt32, _ reading: StoreReading) throws(StoreError) {
+    func check(against database: UInt32, _ reading: StoreReading) throws(EngineError) {
         guard scope == .database else {
-            throw StoreError.expired(
-                .kind, "the token of a zone is none of a database", .invalidArguments)
+            throw .refused(
+                .expired(
+                    .kind, "the token of a zone is none of a database", .invalidArguments))
         }
         if self.database == 0, position == .none, storeID == reading.identity.storeID { return }
         try check(database: database, reading)
         guard position == .none || position.incarnation == reading.identity.incarnation else {
-            throw StoreError.expired(.incarnation, "the token is of another copy of the store")
+            throw .refused(.expired(.incarnation, "the token is of another copy of the store"))
         }
         try check(position.offset, reading)
     }
 
-    private func check(database: UInt32, _ reading: StoreReading) throws(StoreError) {
+    private func check(database: UInt32, _ reading: StoreReading) throws(EngineError) {
         guard storeID == reading.identity.storeID else {
-            throw StoreError.expired(.store, "the token is of another store")
+            throw .refused(.expired(.store, "the token is of another store"))
         }
         guard self.database == database else {
-            throw StoreError.expired(.user, "the token is of another user's database")
+            throw .refused(.expired(.user, "the token is of another user's database"))
         }
     }
 
     /// An offset that the journal never kept was handed out in a future that a crash took.
-    private func check(_ offset: JournalOffset, _ reading: StoreReading) throws(StoreError) {
+    private func check(_ offset: JournalOffset, _ reading: StoreReading) throws(EngineError) {
         guard offset == .zero || (offset < reading.head && reading.view.segment(at: offset) != nil)
-        else { throw StoreError.expired(.future, "the token is from a future that was lost") }
+        else { throw .refused(.expired(.future, "the token is from a future that was lost")) }
     }
 }
 

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 internal import StratusBytes
 internal import StratusJournal
+internal import StratusEngine
 
 /// How far a reader has followed the changes of a zone or of a database.
 ///

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import StratusEngine
 
 /// A page of what changed in a zone since a token.
 public struct RecordZoneChanges: Sendable {

@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 extension Database {
     /// What changed in a zone since `token`; without one, all that is in it. A caller's own changes
@@ -29,8 +30,8 @@ extension Database {
         desiredRecordTypes types: [String]? = nil, resultsLimit: Int? = nil,
         skippingDamaged: Bool = false
     ) async throws(StoreError) -> RecordZoneChanges {
-        try await read { snapshot throws(StoreError) in
-            try snapshot.recordZoneChanges(
+        try await read { view throws(EngineError) in
+            try view.recordZoneChanges(
                 inZoneWith: id, since: token, asOf: point, desiredKeys: desiredKeys,
                 desiredRecordTypes: types, resultsLimit: resultsLimit,
                 skippingDamaged: skippingDamaged)
@@ -44,8 +45,8 @@ extension Database {
     public nonisolated(nonsending) func databaseChanges(
         since token: ChangeToken? = nil, resultsLimit: Int? = nil
     ) async throws(StoreError) -> DatabaseChanges {
-        try await read { snapshot throws(StoreError) in
-            try snapshot.databaseChanges(since: token, resultsLimit: resultsLimit)
+        try await read { view throws(EngineError) in
+            try view.databaseChanges(since: token, resultsLimit: resultsLimit)
         }
     }
 
@@ -57,8 +58,8 @@ extension Database {
     public nonisolated(nonsending) func zoneToken(
         for id: RecordZone.ID, asOf token: ChangeToken
     ) async throws(StoreError) -> ChangeToken {
-        try await read { snapshot throws(StoreError) in
-            try snapshot.zoneToken(for: id, asOf: token)
+        try await read { view throws(EngineError) in
+            try view.zoneToken(for: id, asOf: token)
         }
     }
 }
@@ -69,9 +70,9 @@ extension Database {
     package nonisolated(nonsending) func zonesWithTokens() async throws(StoreError)
         -> [(zone: RecordZone, token: ChangeToken?)]
     {
-        try await read { snapshot throws(StoreError) in
-            try snapshot.allRecordZones().map { zone throws(StoreError) in
-                (zone, try snapshot.currentToken(of: zone))
+        try await read { view throws(EngineError) in
+            try view.allRecordZones().map { zone throws(EngineError) in
+                (zone, try view.currentToken(of: zone))
             }
         }
     }
@@ -80,16 +81,16 @@ extension Database {
     package nonisolated(nonsending) func zoneWithToken(
         for id: RecordZone.ID
     ) async throws(StoreError) -> (zone: RecordZone, token: ChangeToken?) {
-        try await read { snapshot throws(StoreError) in
-            let zone = try snapshot.recordZone(for: id)
-            return (zone, try snapshot.currentToken(of: zone))
+        try await read { view throws(EngineError) in
+            let zone = try view.recordZone(for: id)
+            return (zone, try view.currentToken(of: zone))
         }
     }
 }
 
-extension DatabaseSnapshot {
+extension DatabaseView {
     /// The token of a reader that has seen all that is in a zone; nil where it has no feed.
-    fileprivate func currentToken(of zone: RecordZone) throws(StoreError) -> ChangeToken? {
+    fileprivate func currentToken(of zone: RecordZone) throws(EngineError) -> ChangeToken? {
         guard zone.capabilities.contains(.fetchChanges) else { return nil }
         let reading = try reading
         let place = try self.zone(zone.zoneID, reading)
@@ -97,15 +98,15 @@ extension DatabaseSnapshot {
     }
 
     /// What changed in a zone since `token`: as of ``Database``.
-    public func recordZoneChanges(
+    func recordZoneChanges(
         inZoneWith id: RecordZone.ID, since token: ChangeToken? = nil,
         asOf point: ChangeToken? = nil, desiredKeys: [String]? = nil,
         desiredRecordTypes types: [String]? = nil, resultsLimit: Int? = nil,
         skippingDamaged: Bool = false
-    ) throws(StoreError) -> RecordZoneChanges {
+    ) throws(EngineError) -> RecordZoneChanges {
         let reading = try reading
         guard let zone = try usedZone(id, reading), zone.capabilities.contains(.fetchChanges) else {
-            throw StoreError(.invalidArguments, "this zone has no change feed").with(id)
+            throw .refused(StoreError(.invalidArguments, "this zone has no change feed").with(id))
         }
         if let token { try token.check(against: zone, reading) }
         if let point { try point.check(against: zone, reading) }
@@ -128,7 +129,7 @@ extension DatabaseSnapshot {
         var users = UserNames(reading)
         changes.modifications.reserveCapacity(places.count)
         var skipped = SkippedDamage(isAllowed: skippingDamaged)
-        _ = try reading.readable(places, &skipped) { _, entry throws(StoreError) in
+        _ = try reading.readable(places, &skipped) { _, entry throws(EngineError) in
             if entry.kind == .record, try reading.isOne(of: types, entry) {
                 changes.modifications.append(
                     try reading.record(entry, in: id, &users).showing(desiredKeys))
@@ -143,11 +144,11 @@ extension DatabaseSnapshot {
     }
 
     /// Which zones changed since `token`: as of ``Database``.
-    public func databaseChanges(
+    func databaseChanges(
         since token: ChangeToken? = nil, resultsLimit: Int? = nil
-    ) throws(StoreError) -> DatabaseChanges {
+    ) throws(EngineError) -> DatabaseChanges {
         guard case .private = scope else {
-            throw StoreError(.badDatabase, "the public database has no change feed")
+            throw .refused(.badDatabase, "the public database has no change feed")
         }
         let reading = try reading
         let owner = try reading.database(scope)
@@ -185,15 +186,15 @@ extension DatabaseSnapshot {
     }
 
     /// The token with which a reader of the database's feed goes on in a zone: as of ``Database``.
-    public func zoneToken(
+    func zoneToken(
         for id: RecordZone.ID, asOf token: ChangeToken
-    ) throws(StoreError) -> ChangeToken {
+    ) throws(EngineError) -> ChangeToken {
         let reading = try reading
         let zone = try zone(id, reading)
         try token.check(against: try reading.database(scope) ?? 0, reading)
         let offset = token.position.offset
         guard zone.offset <= offset else {
-            throw StoreError.expired(.zone, "the zone was made after the token")
+            throw .refused(.expired(.zone, "the zone was made after the token"))
         }
         return ChangeToken(
             zone: zone, at: Version(incarnation: zone.incarnation, offset: offset),
@@ -215,7 +216,7 @@ struct Page {
 extension StoreReading {
     fileprivate func feed(
         of zone: ZonePlace, since version: Version, asOf end: Version?, _ page: Page
-    ) throws(StoreError) -> (places: [EntryLocation], moreComing: Bool) {
+    ) throws(EngineError) -> (places: [EntryLocation], moreComing: Bool) {
         var places: [EntryLocation] = []
         var length = 0
         var moreComing = false
@@ -243,7 +244,7 @@ extension StoreReading {
     /// Whether a record or tombstone is of one of `types`; nil: any.
     fileprivate func isOne(
         of types: Set<UInt32>?, _ entry: JournalEntry
-    ) throws(StoreError) -> Bool {
+    ) throws(EngineError) -> Bool {
         guard let types else { return true }
         let isTombstone = entry.kind == .tombstone
         return types.contains(
@@ -255,13 +256,13 @@ extension StoreReading {
     fileprivate func deletion(
         _ entry: JournalEntry, after floor: Version, of types: Set<UInt32>?,
         in zoneID: RecordZone.ID
-    ) throws(StoreError) -> RecordZoneChanges.Deletion? {
+    ) throws(EngineError) -> RecordZoneChanges.Deletion? {
         var next: JournalEntry? = entry.version.rawValue > floor.rawValue ? entry : nil
         while let entry = next {
             if entry.kind == .tombstone, try isOne(of: types, entry) {
                 let tombstone = try tombstone(entry)
                 guard let type = schema.name(tombstone.type) else {
-                    throw StoreError.damaged(entry)
+                    throw .damaged(entry)
                 }
                 return RecordZoneChanges.Deletion(
                     recordID: Record.ID(recordName: tombstone.name, zoneID: zoneID),
@@ -282,12 +283,12 @@ extension StoreReading {
 
     fileprivate func databaseFeed(
         of database: UInt32, since offset: JournalOffset, _ page: Page
-    ) throws(StoreError) -> (zones: [(JournalOffset, ZonePlace)], moreComing: Bool) {
+    ) throws(EngineError) -> (zones: [(JournalOffset, ZonePlace)], moreComing: Bool) {
         let all = KeySpace.databaseFeed.key().appending(database).asPrefix
         let first = IndexKey.databaseFeed(database, JournalOffset(rawValue: offset.rawValue + 1))
         var zones: [(JournalOffset, ZonePlace)] = []
         var moreComing = false
-        try scan(first..<all.upperBound) { _, value throws(StoreError) in
+        try scan(first..<all.upperBound) { _, value throws(EngineError) in
             guard zones.count < page.limit else {
                 moreComing = true
                 return false
@@ -302,7 +303,7 @@ extension StoreReading {
 
     /// Whether no zone was made under the name of this one since: a zone that was deleted, made
     /// anew and deleted again is told of once.
-    fileprivate func isLast(_ zone: ZonePlace, named name: String) throws(StoreError) -> Bool {
+    fileprivate func isLast(_ zone: ZonePlace, named name: String) throws(EngineError) -> Bool {
         try ZonePlace.decoded(value(.zone(zone.database, hash(name))))?.number
             == zone.number
     }

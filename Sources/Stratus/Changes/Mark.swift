@@ -1,6 +1,7 @@
 public import FoundationEssentials
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// A named point of a store's history: everything that had been acknowledged when it was made lies
 /// before it.
@@ -22,25 +23,29 @@ extension Container {
     /// - Throws: ``StoreError`` with `invalidArguments` where the name is empty or too long.
     @discardableResult
     public nonisolated(nonsending) func mark(_ name: String) async throws(StoreError) -> Mark {
-        guard !name.isEmpty, name.utf8.count <= NameRules.limit else {
-            throw StoreError(.invalidArguments, "a mark's name has 1 to 255 bytes")
+        try await answering { () async throws(EngineError) -> Mark in
+            guard !name.isEmpty, name.utf8.count <= NameRules.limit else {
+                throw .refused(.invalidArguments, "a mark's name has 1 to 255 bytes")
+            }
+            let committed = try await engine().commit(MarkRequest(name: name))
+            guard case .staged(let place)? = committed.draft.results.first,
+                let payload = committed.draft.buffer.payload(at: place),
+                let entry = try? MarkEntry(payload.span)
+            else { throw .refused(.internalError, "the mark was not staged") }
+            return Mark(entry)
         }
-        let committed = try await engine().commit(MarkRequest(name: name))
-        guard case .staged(let place)? = committed.draft.results.first,
-            let payload = committed.draft.buffer.payload(at: place),
-            let entry = try? MarkEntry(payload.span)
-        else { throw StoreError(.internalError, "the mark was not staged") }
-        return Mark(entry)
     }
 
     /// All marks, in the order they were made.
     public nonisolated(nonsending) func marks() async throws(StoreError) -> [Mark] {
-        try await read { reading throws(StoreError) in try reading.marks() }
+        try await answering { () async throws(EngineError) -> [Mark] in
+            try await read { reading throws(EngineError) in try reading.marks() }
+        }
     }
 }
 
 extension StoreReading {
-    fileprivate func marks() throws(StoreError) -> [Mark] {
+    fileprivate func marks() throws(EngineError) -> [Mark] {
         var places: [EntryLocation] = []
         try scan(KeySpace.marks.range()) { _, value in
             places.append(EntryLocation(value))
@@ -50,7 +55,7 @@ extension StoreReading {
         for place in places {
             let entry = try entry(place)
             guard let mark = entry.withPayload({ try? MarkEntry($0) }) else {
-                throw StoreError.damaged(entry)
+                throw .damaged(entry)
             }
             marks.append(Mark(mark))
         }
@@ -73,7 +78,7 @@ private struct MarkRequest: Transaction {
 
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) throws(StoreError) -> Draft? {
+    ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         guard let position = context.position else { return nil }
         let mark = MarkEntry(

@@ -1,5 +1,6 @@
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// The feed of a zone as it was at an earlier point: what changed since then is traced back to what
 /// it was, entry by entry, so a page costs what was changed after the point.
@@ -12,7 +13,7 @@ struct PastFeed {
 
     /// The first entries of the feed behind ``since``, one more than fit into a page where there
     /// are more.
-    func places() throws(StoreError) -> [EntryLocation] {
+    func places() throws(EngineError) -> [EntryLocation] {
         guard since.rawValue < end.rawValue else { return [] }
         var places: [EntryLocation] = []
         let all = KeySpace.feed.range(zone: zone.number)
@@ -22,7 +23,7 @@ struct PastFeed {
             places.append(EntryLocation(value))
             return places.count <= limit
         }
-        try reading.scan(later..<all.upperBound) { _, value throws(StoreError) in
+        try reading.scan(later..<all.upperBound) { _, value throws(EngineError) in
             if let place = try place(before: EntryLocation(value)) { places.append(place) }
             // However much was changed, no more is held than two pages.
             if places.count > limit * 2 + 2 { keepFirst(of: &places) }
@@ -39,7 +40,7 @@ struct PastFeed {
 
     /// What the record at `place`, which was changed behind the end, was there; nil where it was
     /// not, or lies before the page.
-    private func place(before place: EntryLocation) throws(StoreError) -> EntryLocation? {
+    private func place(before place: EntryLocation) throws(EngineError) -> EntryLocation? {
         var entry = try reading.entry(place)
         while let before = try reading.entry(replacedBy: entry, after: since) {
             if before.version.rawValue <= end.rawValue {
@@ -59,17 +60,17 @@ extension StoreReading {
     /// - Throws: ``StoreError`` with `changeTokenExpired` where it is not kept any more.
     func entry(
         replacedBy entry: JournalEntry, after version: Version
-    ) throws(StoreError) -> JournalEntry? {
+    ) throws(EngineError) -> JournalEntry? {
         guard try versionReplaced(by: entry).rawValue > version.rawValue else { return nil }
         guard let before = try keptEntry(replacedBy: entry) else {
-            throw StoreError(
+            throw .refused(
                 .changeTokenExpired, "what was there at the token is not kept any more")
         }
         return before
     }
 
     /// The same; nil also where it is not kept any more.
-    func keptEntry(replacedBy entry: JournalEntry) throws(StoreError) -> JournalEntry? {
+    func keptEntry(replacedBy entry: JournalEntry) throws(EngineError) -> JournalEntry? {
         let version = try versionReplaced(by: entry)
         guard version != .none, let before = try keptEntry(at: version.offset),
             before.version == version, before.zone == entry.zone, before.offset < entry.offset
@@ -77,14 +78,14 @@ extension StoreReading {
         return before
     }
 
-    private func versionReplaced(by entry: JournalEntry) throws(StoreError) -> Version {
+    private func versionReplaced(by entry: JournalEntry) throws(EngineError) -> Version {
         entry.kind == .tombstone
             ? try tombstone(entry).previous : try entry.recordHead().head.previous
     }
 
-    func tombstone(_ entry: JournalEntry) throws(StoreError) -> Tombstone {
+    func tombstone(_ entry: JournalEntry) throws(EngineError) -> Tombstone {
         guard let tombstone = entry.withPayload({ try? Tombstone($0) }) else {
-            throw StoreError.damaged(entry)
+            throw .damaged(entry)
         }
         return tombstone
     }

@@ -1,3 +1,5 @@
+internal import StratusEngine
+
 extension StoreError {
     /// What went wrong, in a set that may grow.
     public struct Code: RawRepresentable, Hashable, Sendable {

@@ -1,3 +1,5 @@
+internal import StratusEngine
+
 extension StoreError {
     /// What a caller should do about an error: enough to act on, whatever the code.
     public enum Remedy: Hashable, Sendable, CaseIterable {

@@ -1,3 +1,5 @@
+internal import StratusEngine
+
 /// The one error of Stratus: a code to branch on, a fixed reason, and everything else as data.
 ///
 /// Codes and raw values are those of CloudKit's `CKError` (rules: `Formats/README.md`, "Errors").
@@ -70,7 +72,6 @@ public struct StoreError: Error, Sendable, Equatable {
         var serverRecord: Record?
         var ancestorRecord: Record?
         var partialErrors: [Item: StoreError] = [:]
-        var wouldBlock = false
     }
 
     private var box: Box
@@ -140,12 +141,6 @@ public struct StoreError: Error, Sendable, Equatable {
     public var partialErrors: [Item: StoreError] {
         get { content.partialErrors }
         set { content.partialErrors = newValue }
-    }
-    /// The answer must be read from disk, and the call may not wait for that: it is to be repeated
-    /// on a thread that may. No caller of the library ever sees it.
-    var wouldBlock: Bool {
-        get { content.wouldBlock }
-        set { content.wouldBlock = newValue }
     }
 }
 

@@ -1,5 +1,6 @@
 internal import StratusFiles
 internal import Synchronization
+internal import StratusEngine
 
 /// The profile of a container at work: who may make a call now.
 final class Limits: Sendable {
@@ -23,18 +24,18 @@ final class Limits: Sendable {
     }
 
     /// Counts a request of `user`.
-    func admit(_ user: UserID?) throws(StoreError) {
+    func admit(_ user: UserID?) throws(EngineError) {
         guard let rate = profile.requestRate else { return }
         let now = clock()
         let wait = debts.withLock { $0.add(user, rate, now: now) }
         guard let wait else { return }
         var error = StoreError(.requestRateLimited, "too many requests of this user")
         error.retryAfter = .nanoseconds(Int64(clamping: wait))
-        throw error
+        throw .refused(error)
     }
 
     /// Counts an unfinished commit to a zone, until it leaves.
-    func enter(_ scope: DatabaseScope, _ zone: RecordZone.ID) throws(StoreError) {
+    func enter(_ scope: DatabaseScope, _ zone: RecordZone.ID) throws(EngineError) {
         guard let limit = profile.commitsWaitingPerZone else { return }
         let line = Line(scope: scope, zoneName: zone.zoneName)
         let isAdmitted = lines.withLock { lines in
@@ -46,7 +47,7 @@ final class Limits: Sendable {
         if isAdmitted { return }
         var error = StoreError(.zoneBusy, "too many commits wait for this zone").with(zone)
         error.retryAfter = .milliseconds(100)
-        throw error
+        throw .refused(error)
     }
 
     func leave(_ scope: DatabaseScope, _ zone: RecordZone.ID) {
@@ -59,15 +60,15 @@ final class Limits: Sendable {
     }
 
     /// Checks how many items a call names.
-    func check(itemCount: Int) throws(StoreError) {
+    func check(itemCount: Int) throws(EngineError) {
         guard let limit = profile.itemsPerRequest, itemCount > limit else { return }
-        throw StoreError(
+        throw .refused(
             .limitExceeded,
             "the call has \(itemCount) items, which is more than the maximum (\(limit))")
     }
 
     /// Checks how many bytes a call sends.
-    func check(bytesOf items: [RecordItem]) throws(StoreError) {
+    func check(bytesOf items: [RecordItem]) throws(EngineError) {
         guard let limit = profile.bytesPerRequest else { return }
         var total = 0
         for item in items {
@@ -78,7 +79,7 @@ final class Limits: Sendable {
             let error = StoreError(
                 .limitExceeded, "the call sends more than the maximum of \(limit) bytes")
             // Where one record is too much by itself, fewer of them are of no help.
-            throw length > limit ? error.with(record.recordID) : error
+            throw .refused(length > limit ? error.with(record.recordID) : error)
         }
     }
 }

@@ -1,3 +1,5 @@
+internal import StratusEngine
+
 /// How much a container lets its callers do; nil stands for as much as they like.
 ///
 /// What is refused, with which code, and how bytes are counted: `Formats/README.md`, "Limits".

@@ -1,5 +1,6 @@
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// What a zone or a database holds.
 public struct Usage: Sendable, Hashable {
@@ -16,33 +17,17 @@ public struct Usage: Sendable, Hashable {
 }
 
 extension Usage {
-    /// As the index keeps it. Wraps around where a file says nonsense.
-    init(_ value: IndexValue?) {
-        self.init(
-            recordCount: Int(truncatingIfNeeded: value?.first ?? 0),
-            bytes: Int(truncatingIfNeeded: value?.second ?? 0))
-    }
-
-    func value(at stamp: UInt64) -> IndexValue {
-        IndexValue(
-            stamp: stamp, first: UInt64(truncatingIfNeeded: recordCount),
-            second: UInt64(truncatingIfNeeded: bytes))
-    }
-
-    mutating func add(_ other: Usage) {
-        recordCount &+= other.recordCount
-        bytes &+= other.bytes
-    }
-
-    var negated: Usage { Usage(recordCount: 0 &- recordCount, bytes: 0 &- bytes) }
+    init(_ stored: StoredUsage) { self.init(recordCount: stored.recordCount, bytes: stored.bytes) }
 }
 
 extension Container {
     /// What the private database of `user` takes.
     public nonisolated(nonsending) func usage(of user: String) async throws(StoreError) -> Usage {
-        let owner = userID(user)
-        return try await read { reading throws(StoreError) in
-            try reading.usage(of: .private(owner: owner))
+        try await answering { () async throws(EngineError) -> Usage in
+            let owner = userID(user)
+            return try await read { reading throws(EngineError) in
+                try reading.usage(of: .private(owner: owner))
+            }
         }
     }
 }
@@ -50,7 +35,7 @@ extension Container {
 extension Database {
     /// What the database takes.
     public nonisolated(nonsending) func usage() async throws(StoreError) -> Usage {
-        try await read { snapshot throws(StoreError) in try snapshot.usage() }
+        try await read { view throws(EngineError) in try view.usage() }
     }
 
     /// What a zone takes.
@@ -59,25 +44,25 @@ extension Database {
     public nonisolated(nonsending) func usage(
         ofZoneWith id: RecordZone.ID
     ) async throws(StoreError) -> Usage {
-        try await read { snapshot throws(StoreError) in try snapshot.usage(ofZoneWith: id) }
+        try await read { view throws(EngineError) in try view.usage(ofZoneWith: id) }
     }
 }
 
-extension DatabaseSnapshot {
+extension DatabaseView {
     /// What the database takes.
-    public func usage() throws(StoreError) -> Usage { try reading.usage(of: scope) }
+    func usage() throws(EngineError) -> Usage { try reading.usage(of: scope) }
 
     /// What a zone takes.
-    public func usage(ofZoneWith id: RecordZone.ID) throws(StoreError) -> Usage {
+    func usage(ofZoneWith id: RecordZone.ID) throws(EngineError) -> Usage {
         let reading = try reading
         guard let zone = try usedZone(id, reading) else { return Usage() }
-        return Usage(try reading.value(.activity(zone.number)))
+        return Usage(StoredUsage(try reading.value(.activity(zone.number))))
     }
 }
 
 extension StoreReading {
-    fileprivate func usage(of scope: DatabaseScope) throws(StoreError) -> Usage {
+    fileprivate func usage(of scope: DatabaseScope) throws(EngineError) -> Usage {
         guard let database = try database(scope) else { return Usage() }
-        return Usage(try value(.usage(database)))
+        return Usage(StoredUsage(try value(.usage(database))))
     }
 }

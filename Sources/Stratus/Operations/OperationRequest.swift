@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// How a caller names a call, and what the caller's device says with it: `Formats/README.md`,
 /// "Operations".
@@ -11,19 +12,19 @@ struct OperationLabel: Sendable {
     let device: String
 
     /// Nil where nothing is said.
-    init?(_ id: String?, _ token: Data?, device: String?) throws(StoreError) {
+    init?(_ id: String?, _ token: Data?, device: String?) throws(EngineError) {
         if id == nil, token == nil { return nil }
         if let id, id.isEmpty || id.utf8.count > NameRules.limit {
-            throw StoreError(.invalidArguments, "an operationID has 1 to 255 bytes")
+            throw .refused(.invalidArguments, "an operationID has 1 to 255 bytes")
         }
         if let token, token.count > ClientTokenEntry.tokenLimit {
-            throw StoreError(.invalidArguments, "clientChangeTokenData has at most 4096 bytes")
+            throw .refused(.invalidArguments, "clientChangeTokenData has at most 4096 bytes")
         }
         self.id = id
         self.token = token
         self.device = device ?? ""
         guard self.device.utf8.count <= NameRules.limit else {
-            throw StoreError(.invalidArguments, "the name of a device has at most 255 bytes")
+            throw .refused(.invalidArguments, "the name of a device has at most 255 bytes")
         }
     }
 
@@ -154,24 +155,24 @@ protocol RecordedTransaction: Transaction {
     func resolve(
         _ draft: inout Draft, in part: CommitBuffer, from start: JournalOffset,
         _ reading: StoreReading
-    ) throws(StoreError)
+    ) throws(EngineError)
 
     /// Checks and encodes the items, as if it were done for the first time; nil where that needs a
     /// serial context.
     func draftItems(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) throws(StoreError) -> Draft?
+    ) throws(EngineError) -> Draft?
     /// What the items were answered when it was done, as the entry of that version says.
     func results(
         of operation: OperationEntry, _ version: Version, _ reading: StoreReading
-    ) throws(StoreError) -> [ItemResult]
+    ) throws(EngineError) -> [ItemResult]
 }
 
 extension RecordedTransaction {
     /// An operation is done once: `Formats/README.md`, "Operations".
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) throws(StoreError) -> Draft? {
+    ) throws(EngineError) -> Draft? {
         guard let operation else { return try draftItems(reading, context, sink: sink) }
         let zone = try reading.livingZone(zoneID, in: scope)
         if let done = try operation.recorded(by: caller, in: zone, reading, now: context.now) {
@@ -203,19 +204,19 @@ extension OperationRequest {
     /// - Throws: ``StoreError/reusedOperationID`` where it was another one.
     func recorded(
         by caller: UserID, in zone: UInt32?, _ reading: StoreReading, now: Int64
-    ) throws(StoreError) -> (operation: OperationEntry, version: Version)? {
+    ) throws(EngineError) -> (operation: OperationEntry, version: Version)? {
         guard let id else { return nil }
         var found: (OperationEntry, Version)?
         try reading.scan(key(id, of: caller, reading).asPrefix) {
-            _, value throws(StoreError) in
+            _, value throws(EngineError) in
             let entry = try reading.entry(EntryLocation(value))
             guard let time = entry.commitTime, entry.kind == .operation,
                 let operation = entry.withPayload({ try? OperationEntry($0) })
-            else { throw StoreError.damaged(entry) }
+            else { throw .damaged(entry) }
             guard operation.id == id, operation.caller == caller.bits,
                 !OperationEntry.isExpired(time, at: now)
             else { return true }
-            guard operation.request == hash else { throw StoreError.reusedOperationID }
+            guard operation.request == hash else { throw .refused(.reusedOperationID) }
             if entry.zone == zone { found = (operation, entry.version) }
             return true
         }
@@ -239,7 +240,7 @@ extension OperationRequest {
     func append(
         to draft: inout Draft, of batch: some RecordedTransaction, _ reading: StoreReading,
         _ context: PreparationContext, sink: PartSink
-    ) throws(StoreError) -> Bool {
+    ) throws(EngineError) -> Bool {
         guard let zone = draft.zone else { return true }
         let hasChanges = !draft.buffer.isEmpty
         // A call of which nothing was done has not arrived, so its token is not kept. Nor is it in
@@ -253,8 +254,7 @@ extension OperationRequest {
         guard let id, hasChanges else { return true }
         var length = 64 + id.utf8.count
         for result in draft.results {
-            let error: StoreError? = if case .failed(let error) = result { error } else { nil }
-            length += OperationEntry.greatestLength(reason: error?.reason.utf8.count)
+            length += OperationEntry.greatestLength(reason: result.error?.reason.utf8.count)
         }
         if draft.buffer.lengthInBytes + length > context.partLimit {
             guard context.isSerial else { return false }
@@ -263,7 +263,7 @@ extension OperationRequest {
         let here = draft.buffer.count
         let entry = OperationEntry(
             caller: batch.caller.bits, id: id, request: hash,
-            outcomes: try batch.byName.map { index throws(StoreError) in
+            outcomes: try batch.byName.map { index throws(EngineError) in
                 try draft.outcome(of: index, before: here, batch, reading)
             })
         do throws(FrameFault) {
@@ -272,7 +272,7 @@ extension OperationRequest {
                 limit: context.payloadLimit
             ) { entry.write(to: &$0) }
         } catch {
-            throw StoreError(
+            throw .refused(
                 .limitExceeded, "too many records for one operation with an operationID")
         }
         return true
@@ -283,7 +283,7 @@ extension Draft {
     /// Sends what there is as a part, so that the operation stands alone in the last one.
     fileprivate mutating func sendPart(
         of batch: some RecordedTransaction, _ reading: StoreReading, _ sink: PartSink
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         let part = buffer
         buffer = CommitBuffer()
         let start = try sink(.append(part)).start
@@ -293,15 +293,16 @@ extension Draft {
     /// What has become of the item of that number, told from `here` on in the buffer.
     fileprivate func outcome(
         of index: Int, before here: Int, _ batch: some RecordedTransaction, _ reading: StoreReading
-    ) throws(StoreError) -> OperationEntry.Outcome {
+    ) throws(EngineError) -> OperationEntry.Outcome {
         switch results[index] {
         case .unchanged, .planned: return .gone
-        case .failed(let error):
+        case .refused(let error):
+            let error = StoreError(translating: error)
             return .failed(
                 code: error.code.rawValue, reason: error.reason,
                 server: error.serverRecord?.system?.version ?? 0)
-        case .saved(let record):
-            guard let system = record.system else { return .gone }
+        case .done:
+            guard let system = results[index].record?.system else { return .gone }
             return .saved(
                 OperationEntry.Saved(
                     place: .at(Version(rawValue: system.version).offset),

@@ -1,12 +1,13 @@
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 // What a repeated operation is answered.
 extension RecordBatch {
     func results(
         of operation: OperationEntry, _ version: Version, _ reading: StoreReading
-    ) throws(StoreError) -> [ItemResult] {
+    ) throws(EngineError) -> [ItemResult] {
         guard operation.outcomes.count == items.count else {
             throw reading.damaged(at: version.offset)
         }
@@ -31,7 +32,7 @@ extension RecordBatch {
     /// The error that an item was told, with the records of a conflict as far as they are kept.
     private func failure(
         _ told: StoreError, of item: Item, _ server: Version, _ reading: StoreReading
-    ) throws(StoreError) -> StoreError {
+    ) throws(EngineError) -> StoreError {
         let error = told.with(item.recordID)
         if server == .none { return error }
         let entry = try entry(named: item.recordID.recordName, server, reading)
@@ -44,7 +45,7 @@ extension RecordBatch {
     private func record(
         _ record: Record, _ saved: OperationEntry.Saved, _ operation: Version,
         _ reading: StoreReading
-    ) throws(StoreError) -> Record {
+    ) throws(EngineError) -> Record {
         guard let offset = saved.offset(from: operation.offset) else {
             throw reading.damaged(at: operation.offset)
         }
@@ -64,7 +65,7 @@ extension RecordBatch {
     /// That version of a record of the zone, where it is still kept.
     private func entry(
         named name: String, _ version: Version, _ reading: StoreReading
-    ) throws(StoreError) -> JournalEntry? {
+    ) throws(EngineError) -> JournalEntry? {
         guard let entry = try reading.keptEntry(at: version.offset), entry.kind == .record,
             entry.version == version, try entry.isRecord(named: name)
         else { return nil }
@@ -87,7 +88,7 @@ extension RecordBatch {
     func resolve(
         _ draft: inout Draft, in part: CommitBuffer, from start: JournalOffset,
         _ reading: StoreReading
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         try draft.resolve(items.indices, of: self, in: part, from: start, reading)
     }
 }
@@ -96,7 +97,7 @@ extension StoreReading {
     /// The number of a zone, where it is there already.
     func livingZone(
         _ id: RecordZone.ID, in scope: DatabaseScope
-    ) throws(StoreError) -> UInt32? {
+    ) throws(EngineError) -> UInt32? {
         guard let database = try database(scope),
             let place = try ZonePlace.decoded(value(.zone(database, hash(id.zoneName)))),
             place.isAlive
@@ -105,11 +106,11 @@ extension StoreReading {
     }
 }
 
-extension DatabaseSnapshot {
+extension DatabaseView {
     /// What the caller's device said last with a change in a zone.
     func clientToken(
         in zone: ZonePlace, _ reading: StoreReading
-    ) throws(StoreError) -> [UInt8]? {
+    ) throws(EngineError) -> [UInt8]? {
         guard let user else { return nil }
         let identity = ClientTokenEntry.identity(user.bits, device ?? "")
         let key = IndexKey.clientToken(
@@ -117,7 +118,7 @@ extension DatabaseSnapshot {
         guard let value = try reading.value(key) else { return nil }
         let entry = try reading.entry(EntryLocation(value))
         guard let said = entry.withPayload({ try? ClientTokenEntry($0) }) else {
-            throw StoreError.damaged(entry)
+            throw .damaged(entry)
         }
         return said.caller == user.bits && said.device == device ?? "" ? said.token : nil
     }

@@ -1,6 +1,7 @@
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// A hash of what a database or a zone holds, whatever way it came there: two with the same zones,
 /// records, fields and parents have the same hash. Definition: `Formats/Hash.md`.
@@ -23,8 +24,8 @@ extension Database {
     public nonisolated(nonsending) func contentHash(
         of id: RecordZone.ID, includingSystem: Bool = false
     ) async throws(StoreError) -> ContentHash {
-        try await read { snapshot throws(StoreError) in
-            try snapshot.contentHash(of: id, includingSystem: includingSystem)
+        try await read { view throws(EngineError) in
+            try view.contentHash(of: id, includingSystem: includingSystem)
         }
     }
 
@@ -32,29 +33,17 @@ extension Database {
     public nonisolated(nonsending) func contentHash(
         includingSystem: Bool = false
     ) async throws(StoreError) -> ContentHash {
-        try await read { snapshot throws(StoreError) in
-            try snapshot.contentHash(includingSystem: includingSystem)
+        try await read { view throws(EngineError) in
+            try view.contentHash(of: nil, includingSystem: includingSystem)
         }
     }
 }
 
-extension DatabaseSnapshot {
-    /// The hash of a zone. With `includingSystem`, change tags, dates and users count too.
-    public func contentHash(
-        of id: RecordZone.ID, includingSystem: Bool = false
-    ) throws(StoreError) -> ContentHash {
-        try contentHash(of: id, includingSystem: includingSystem) { _ in }
-    }
-
-    /// The hash of all zones.
-    public func contentHash(includingSystem: Bool = false) throws(StoreError) -> ContentHash {
-        try contentHash(of: nil, includingSystem: includingSystem) { _ in }
-    }
-
+extension DatabaseView {
     /// The hash of a zone, or of all. `progress` is told after each page how many records were read.
-    package func contentHash(
-        of id: RecordZone.ID?, includingSystem: Bool, progress: (Int) -> Void
-    ) throws(StoreError) -> ContentHash {
+    func contentHash(
+        of id: RecordZone.ID?, includingSystem: Bool, progress: (Int) -> Void = { _ in }
+    ) throws(EngineError) -> ContentHash {
         let reading = try reading
         if let id {
             return try reading.contentHash(
@@ -64,17 +53,18 @@ extension DatabaseSnapshot {
         var count = 0
         var damage: StoreError?
         for (id, place) in try livingZones(reading).sorted(by: { $0.0.precedes($1.0) }) {
-            do throws(StoreError) {
+            do throws(EngineError) {
                 let hash = try reading.contentHash(
                     of: place, id, includingSystem: includingSystem, { progress(count + $0) })
                 count += hash.recordCount
                 if hash.recordCount > 0 || !id.isDefault { hashes.append(hash) }
             } catch {
-                guard error.cause == .damaged else { throw error }
+                guard error.isDamage else { throw error }
+                let error = StoreError(error)
                 damage = damage?.adding(error.places) ?? error
             }
         }
-        if let damage { throw damage }
+        if let damage { throw .refused(damage) }
         var writer = ByteWriter()
         writer.varint(hashes.count)
         for hash in hashes { writer.append(hash.digest) }
@@ -86,14 +76,14 @@ extension StoreReading {
     fileprivate func contentHash(
         of zone: ZonePlace, _ id: RecordZone.ID, includingSystem: Bool,
         _ progress: (Int) -> Void
-    ) throws(StoreError) -> ContentHash {
+    ) throws(EngineError) -> ContentHash {
         var sum = Sum256()
         var count = 0
         var places: [EntryLocation] = []
         var length = 0
         // There is no hash of what cannot be read; that all of it is named is worth reading on.
         var skipped = SkippedDamage(isAllowed: true)
-        func add() throws(StoreError) {
+        func add() throws(EngineError) {
             for record in try records(places, in: id, &skipped) {
                 sum.add(SHA256.hash(record.canonicalBytes(includingSystem: includingSystem)))
             }
@@ -102,7 +92,7 @@ extension StoreReading {
             places.removeAll(keepingCapacity: true)
             length = 0
         }
-        try scan(KeySpace.records.range(zone: zone.number)) { _, value throws(StoreError) in
+        try scan(KeySpace.records.range(zone: zone.number)) { _, value throws(EngineError) in
             let place = EntryLocation(value)
             if place.isDeleted { return true }
             places.append(place)
@@ -112,7 +102,7 @@ extension StoreReading {
         }
         try add()
         if let first = skipped.errors.first {
-            throw skipped.errors.dropFirst().reduce(first) { $0.adding($1.places) }
+            throw .refused(skipped.errors.dropFirst().reduce(first) { $0.adding($1.places) })
         }
         var writer = ByteWriter()
         writer.countedText(id.zoneName)

@@ -1,6 +1,7 @@
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// A page of the records of a zone.
 public struct RecordPage: Sendable {
@@ -34,21 +35,21 @@ extension Database {
         resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil,
         skippingDamaged: Bool = false
     ) async throws(StoreError) -> RecordPage {
-        try await read { snapshot throws(StoreError) in
-            try snapshot.records(
+        try await read { view throws(EngineError) in
+            try view.records(
                 inZoneWith: id, type: type, desiredKeys: desiredKeys, resultsLimit: resultsLimit,
                 from: cursor, skippingDamaged: skippingDamaged)
         }
     }
 }
 
-extension DatabaseSnapshot {
+extension DatabaseView {
     /// The records of a zone, or those of one type, a page at a time: as of ``Database``.
-    public func records(
+    func records(
         inZoneWith id: RecordZone.ID, type: String? = nil, desiredKeys: [String]? = nil,
         resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil,
         skippingDamaged: Bool = false
-    ) throws(StoreError) -> RecordPage {
+    ) throws(EngineError) -> RecordPage {
         try page(
             ofZoneWith: id, desiredKeys, resultsLimit, from: cursor, skippingDamaged
         ) { zone, reading in
@@ -60,11 +61,11 @@ extension DatabaseSnapshot {
     }
 
     /// The records of a zone whose parent is the record of that name, a page at a time.
-    package func records(
+    func records(
         inZoneWith id: RecordZone.ID, withParent parent: String, desiredKeys: [String]? = nil,
         resultsLimit: Int? = nil, from cursor: RecordPage.Cursor? = nil,
         skippingDamaged: Bool = false
-    ) throws(StoreError) -> RecordPage {
+    ) throws(EngineError) -> RecordPage {
         try page(
             ofZoneWith: id, desiredKeys, resultsLimit, from: cursor, skippingDamaged
         ) { zone, reading in
@@ -78,11 +79,11 @@ extension DatabaseSnapshot {
         ofZoneWith id: RecordZone.ID, _ desiredKeys: [String]?, _ resultsLimit: Int?,
         from cursor: RecordPage.Cursor?, _ skippingDamaged: Bool,
         _ prefix: (UInt32, StoreReading) -> IndexKey?
-    ) throws(StoreError) -> RecordPage {
+    ) throws(EngineError) -> RecordPage {
         let reading = try reading
         guard let zone = try usedZone(id, reading) else { return RecordPage() }
         guard cursor.map({ $0.zone == zone.number }) ?? true else {
-            throw StoreError(.invalidArguments, "the cursor is of another zone")
+            throw .refused(.invalidArguments, "the cursor is of another zone")
         }
         guard let prefix = prefix(zone.number, reading) else { return RecordPage() }
         let limit = Page(resultsLimit).limit
@@ -98,14 +99,14 @@ extension StoreReading {
     /// Living records whose keys begin with `prefix`, which ends before the hash of the name.
     fileprivate func places(
         _ prefix: IndexKey, _ zone: UInt32, from cursor: RecordPage.Cursor?, _ limit: Int
-    ) throws(StoreError) -> (places: [EntryLocation], next: RecordPage.Cursor?) {
+    ) throws(EngineError) -> (places: [EntryLocation], next: RecordPage.Cursor?) {
         let range = prefix.asPrefix
         let isRecords = prefix == KeySpace.records.key(zone: zone)
         let first = cursor.map { prefix.appending($0.high).appending($0.low) } ?? range.lowerBound
         var places: [EntryLocation] = []
         var length = 0
         var next: RecordPage.Cursor?
-        try scan(first..<range.upperBound) { key, value throws(StoreError) in
+        try scan(first..<range.upperBound) { key, value throws(EngineError) in
             let name = Hash128(
                 high: key.uint64(at: prefix.count), low: key.uint64(at: prefix.count + 8))
             let record = isRecords ? value : try self.value(.record(zone, name))

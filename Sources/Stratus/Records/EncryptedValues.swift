@@ -1,3 +1,5 @@
+internal import StratusEngine
+
 extension Record {
     /// The fields that are flagged as encrypted, alone. A flag is all that it is so far: the store
     /// keeps it with the field, does not let the field be queried, and does not encrypt anything.

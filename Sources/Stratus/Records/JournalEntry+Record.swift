@@ -1,16 +1,17 @@
 internal import StratusBytes
 internal import StratusJournal
+internal import StratusEngine
 
 extension JournalEntry {
     /// The head of the record that the entry holds, and where its fields begin.
-    func recordHead() throws(StoreError) -> (head: RecordHead, fields: ByteCursor) {
+    func recordHead() throws(EngineError) -> (head: RecordHead, fields: ByteCursor) {
         do throws(FormatError) {
             var cursor = ByteCursor(at: payloadRange.lowerBound)
             let head = try RecordHead(
                 bytes.span.extracting(0..<payloadRange.upperBound), &cursor)
             return (head, cursor)
         } catch {
-            throw StoreError.damaged(self)
+            throw .damaged(self)
         }
     }
 
@@ -26,9 +27,9 @@ extension JournalEntry {
     /// the fields need not make sense, so that a damaged record can be deleted.
     func tombstone(
         by user: UInt32, now: Int64, _ schema: Schema
-    ) throws(StoreError) -> Tombstone {
+    ) throws(EngineError) -> Tombstone {
         let (head, fields) = try recordHead()
-        guard schema.name(head.type) != nil else { throw StoreError.damaged(self) }
+        guard schema.name(head.type) != nil else { throw .damaged(self) }
         let span = bytes.span.extracting(0..<payloadRange.upperBound)
         do throws(FormatError) {
             var tombstone = Tombstone(
@@ -40,7 +41,7 @@ extension JournalEntry {
             if head.hasCascadeLinks { tombstone.cascadeLinks = try cascadeLinks(from: fields) }
             return tombstone
         } catch {
-            throw StoreError.damaged(self)
+            throw .damaged(self)
         }
     }
 

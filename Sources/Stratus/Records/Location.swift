@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import StratusEngine
 
 /// A place on the earth, with the parts of Core Location's `CLLocation`.
 public struct Location: Hashable, Sendable, Codable {

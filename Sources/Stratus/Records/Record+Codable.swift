@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import StratusEngine
 
 // A property of a value is a field of the record, under the name of its coding key.
 //

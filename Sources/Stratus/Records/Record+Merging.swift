@@ -1,3 +1,5 @@
+internal import StratusEngine
+
 extension Record {
     /// The name under which a merge asks for the parent, which is no field.
     public static let parentKey = "___parent"

@@ -1,4 +1,5 @@
 internal import StratusBytes
+internal import StratusEngine
 
 extension Record {
     /// What the store needs to know of a record to save it again, as bytes: identity, type, change

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 internal import StratusBytes
 internal import StratusJournal
+internal import StratusEngine
 
 /// A record: typed fields under a name, in a zone.
 ///

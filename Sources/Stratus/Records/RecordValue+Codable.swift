@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import StratusEngine
 
 /// Elsewhere than in a record a value is a container with one key, which is its kind.
 extension RecordValue: Codable {

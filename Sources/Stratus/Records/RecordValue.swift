@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import StratusEngine
 
 /// A value of a field.
 public enum RecordValue: Hashable, Sendable {

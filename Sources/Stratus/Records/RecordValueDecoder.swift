@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import StratusEngine
 
 /// Reads a property from the value of a field.
 enum RecordValueDecoder {

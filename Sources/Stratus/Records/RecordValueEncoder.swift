@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import StratusEngine
 
 /// Turns the properties of a value into fields.
 enum RecordValueEncoder {

@@ -1,3 +1,5 @@
+internal import StratusEngine
+
 /// A pointer from one record to another of the same zone.
 public struct Reference: Hashable, Sendable, Codable {
     /// What becomes of the source when its target is deleted.

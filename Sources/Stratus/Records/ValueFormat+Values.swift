@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import StratusAssets
 internal import StratusBytes
+internal import StratusEngine
 
 // How values are read and written: `Formats/Record.md`, "Values".
 extension ValueFormat {

@@ -1,4 +1,5 @@
 internal import StratusBytes
+internal import StratusEngine
 
 /// What a batch does to parents and cascade targets, as its items were encoded.
 struct BatchLinks: Sendable {

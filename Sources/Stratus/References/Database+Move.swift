@@ -1,3 +1,5 @@
+internal import StratusEngine
+
 extension Database {
     /// Moves records into another zone of the database, with all their descendants: one commit, of
     /// which readers see all or nothing. Beyond CloudKit.
@@ -19,31 +21,34 @@ extension Database {
     public nonisolated(nonsending) func moveRecords(
         _ ids: [Record.ID], to zoneID: RecordZone.ID, operationID: String? = nil
     ) async throws(StoreError) -> [Record] {
-        let user = try writer()
-        guard let first = ids.first else { return [] }
-        let (source, destination) = (ownZone(first.zoneID), ownZone(zoneID))
-        for id in ids where ownZone(id.zoneID) != source {
-            throw StoreError(.invalidArguments, "a move is from one zone").with(id)
-        }
-        guard source != destination else {
-            throw StoreError(.invalidArguments, "the records lie in this zone").with(zoneID)
-        }
-        for zone in [source, destination] {
-            try await read { snapshot throws(StoreError) in try snapshot.check(zone) }
-        }
-        let limits = container.limits
-        try limits?.admit(caller)
-        try limits?.check(itemCount: ids.count)
-        try limits?.enter(scope, destination)
-        defer { limits?.leave(scope, destination) }
-        let operation = try OperationLabel(operationID, nil, device: nil)?.request(
-            moving: ids, to: destination, in: scope, secret: container.reading.identity.secret)
-        let batch = MoveBatch(
-            scope: scope, caller: user, userName: userName, ids: ids, source: source,
-            destination: destination, limits: limits, operation: operation)
-        let committed = try await container.engine().commit(batch)
-        return try await container.read { reading throws(StoreError) in
-            try batch.records(of: committed, reading)
+        try await answering { () async throws(EngineError) -> [Record] in
+            let user = try writer()
+            guard let first = ids.first else { return [] }
+            let (source, destination) = (ownZone(first.zoneID), ownZone(zoneID))
+            for id in ids where ownZone(id.zoneID) != source {
+                throw .refused(StoreError(.invalidArguments, "a move is from one zone").with(id))
+            }
+            guard source != destination else {
+                throw .refused(
+                    StoreError(.invalidArguments, "the records lie in this zone").with(zoneID))
+            }
+            for zone in [source, destination] {
+                try current.check(zone)
+            }
+            let limits = container.limits
+            try limits?.admit(caller)
+            try limits?.check(itemCount: ids.count)
+            try limits?.enter(scope, destination)
+            defer { limits?.leave(scope, destination) }
+            let operation = try OperationLabel(operationID, nil, device: nil)?.request(
+                moving: ids, to: destination, in: scope, secret: container.reading.identity.secret)
+            let batch = MoveBatch(
+                scope: scope, caller: user, userName: userName, ids: ids, source: source,
+                destination: destination, limits: limits, operation: operation)
+            let committed = try await container.engine().commit(batch)
+            return try await container.read { reading throws(EngineError) in
+                try batch.records(of: committed, reading)
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// Checks what a batch does to parents and cascade targets, in the state that it leaves behind: the
 /// store with the saves and deletions over it. Finds what deletions take along.
@@ -40,7 +41,7 @@ struct LinkCheck {
         for save in links.saves { saves[save.name] = save }
     }
 
-    mutating func run() throws(StoreError) {
+    mutating func run() throws(EngineError) {
         try checkCycles()
         try followDeletes()
         if !isLong {
@@ -54,7 +55,7 @@ struct LinkCheck {
         if failures[item] == nil { failures[item] = error }
     }
 
-    private mutating func place(of name: Hash128) throws(StoreError) -> EntryLocation? {
+    private mutating func place(of name: Hash128) throws(EngineError) -> EntryLocation? {
         let key = IndexKey.record(zone, name)
         readSet.append(key)
         guard let place = try reading.value(key).map({ EntryLocation($0) }), !place.isDeleted else {
@@ -67,7 +68,7 @@ struct LinkCheck {
 // Parents.
 extension LinkCheck {
     /// No record may be among its own ancestors.
-    private mutating func checkCycles() throws(StoreError) {
+    private mutating func checkCycles() throws(EngineError) {
         let changed = links.saves.filter(\.changesParent)
         // A new record has no children yet but those of the batch.
         let mayClose = changed.contains { save in
@@ -95,7 +96,7 @@ extension LinkCheck {
         }
     }
 
-    private mutating func parent(of name: Hash128) throws(StoreError) -> Hash128? {
+    private mutating func parent(of name: Hash128) throws(EngineError) -> Hash128? {
         if let save = saves[name] { return save.parent }
         guard let place = try place(of: name) else { return nil }
         let entry = try reading.entry(place)
@@ -106,7 +107,7 @@ extension LinkCheck {
     }
 
     /// Nothing that goes may be the parent of what stays.
-    private mutating func checkChildren() throws(StoreError) {
+    private mutating func checkChildren() throws(EngineError) {
         var parents: Set<Hash128> = []
         for save in links.saves { if let parent = save.parent { parents.insert(parent) } }
         for (name, item) in gone {
@@ -127,7 +128,7 @@ extension LinkCheck {
 // References.
 extension LinkCheck {
     /// Finds all that goes along with what is deleted.
-    private mutating func followDeletes() throws(StoreError) {
+    private mutating func followDeletes() throws(EngineError) {
         if links.deletes.isEmpty { return }
         var savesByTarget: [Hash128: [Int]] = [:]
         for save in links.saves {
@@ -159,7 +160,7 @@ extension LinkCheck {
     }
 
     /// The records that have deleteSelf references to `target`; no more than there may be.
-    private mutating func sources(of target: Hash128) throws(StoreError) -> [Hash128] {
+    private mutating func sources(of target: Hash128) throws(EngineError) -> [Hash128] {
         let range = IndexKey.references(zone, to: target).asPrefix
         readRanges.append(range)
         var sources: [Hash128] = []
@@ -174,7 +175,7 @@ extension LinkCheck {
     }
 
     /// What is to be validated is there at the end.
-    private mutating func checkValidated() throws(StoreError) {
+    private mutating func checkValidated() throws(EngineError) {
         for save in links.saves {
             for target in save.validated {
                 if goneNames.contains(target) {
@@ -186,7 +187,7 @@ extension LinkCheck {
         }
     }
 
-    private mutating func checkReferenceLimit() throws(StoreError) {
+    private mutating func checkReferenceLimit() throws(EngineError) {
         guard let referenceLimit else { return }
         var counts: [Hash128: Int] = [:]
         for save in links.saves {

@@ -1,6 +1,7 @@
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// A cascade that is longer than a part: written by the committer, in memory that does not grow.
 ///
@@ -49,7 +50,7 @@ struct LongCascade {
     /// Deletes all that goes along with the deletions of a batch; returns the last part.
     mutating func run(
         _ deletes: [(item: Int, name: Hash128)], _ sink: PartSink
-    ) throws(StoreError) -> CommitBuffer {
+    ) throws(EngineError) -> CommitBuffer {
         for (item, name) in deletes {
             roots.append((item, reading.head))
             let hadHeld = held != nil
@@ -66,14 +67,14 @@ struct LongCascade {
     }
 
     /// Whether a record is there at the end.
-    func isThere(_ name: Hash128) throws(StoreError) -> Bool {
+    func isThere(_ name: Hash128) throws(EngineError) -> Bool {
         name == held?.name ? false : try living(name) != nil
     }
 
     /// Takes along what has deleteSelf references to `target`.
     private mutating func expand(
         _ target: Hash128, of item: Int, _ sink: PartSink
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         let range = IndexKey.references(zone.number, to: target).asPrefix
         var first = range.lowerBound
         while true {
@@ -107,7 +108,7 @@ struct LongCascade {
     }
 
     /// Expands what was staged and what that brings about, until nothing is left.
-    private mutating func drain(of item: Int, _ sink: PartSink) throws(StoreError) {
+    private mutating func drain(of item: Int, _ sink: PartSink) throws(EngineError) {
         while true {
             let targets = try stagedTombstones(behind: walked)
             for (name, version) in targets {
@@ -121,7 +122,7 @@ struct LongCascade {
     }
 
     /// What goes may not be the parent of what is left.
-    private mutating func checkChildren() throws(StoreError) {
+    private mutating func checkChildren() throws(EngineError) {
         if let held, try hasChild(held.name) { failedDeletes.insert(held.item) }
         var version = Self.behind(start, zone)
         while true {
@@ -141,7 +142,7 @@ struct LongCascade {
             incarnation: zone.incarnation, offset: place.previous)
     }
 
-    private func hasChild(_ name: Hash128) throws(StoreError) -> Bool {
+    private func hasChild(_ name: Hash128) throws(EngineError) -> Bool {
         var hasChild = false
         try reading.scan(IndexKey.children(zone.number, of: name).asPrefix) { key, _ in
             hasChild = key.linkedRecord != held?.name
@@ -153,7 +154,7 @@ struct LongCascade {
     /// The next tombstones in the feed.
     private func stagedTombstones(
         behind version: Version
-    ) throws(StoreError) -> [(name: Hash128, version: Version)] {
+    ) throws(EngineError) -> [(name: Hash128, version: Version)] {
         let first = IndexKey.feed(zone.number, Version(rawValue: version.rawValue + 1))
         let end = KeySpace.feed.range(zone: zone.number).upperBound
         var places: [EntryLocation] = []
@@ -164,19 +165,19 @@ struct LongCascade {
         var tombstones: [(name: Hash128, version: Version)] = []
         for entry in try reading.entries(places) {
             guard let tombstone = entry.withPayload({ try? Tombstone($0) }) else {
-                throw StoreError.damaged(entry)
+                throw .damaged(entry)
             }
             tombstones.append((reading.hash(tombstone.name), entry.version))
         }
         return tombstones
     }
 
-    private func living(_ name: Hash128) throws(StoreError) -> EntryLocation? {
+    private func living(_ name: Hash128) throws(EngineError) -> EntryLocation? {
         let place = try reading.value(.record(zone.number, name)).map { EntryLocation($0) }
         return place.flatMap { $0.isDeleted ? nil : $0 }
     }
 
-    private mutating func append(_ place: EntryLocation) throws(StoreError) {
+    private mutating func append(_ place: EntryLocation) throws(EngineError) {
         let tombstone = try reading.entry(place).tombstone(
             by: user, now: context.now / 1000, reading.schema)
         try buffer.add(.tombstone, in: zone, limit: context.payloadLimit) {
@@ -184,7 +185,7 @@ struct LongCascade {
         }
     }
 
-    private mutating func flush(_ sink: PartSink) throws(StoreError) {
+    private mutating func flush(_ sink: PartSink) throws(EngineError) {
         reading = try sink(.append(buffer)).reading
         buffer = CommitBuffer(capacity: context.partLimit)
         pending = []

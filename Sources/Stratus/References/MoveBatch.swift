@@ -1,6 +1,7 @@
 internal import StratusBytes
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// Records that go from one zone of a database to another with all their descendants: one commit.
 ///
@@ -21,7 +22,7 @@ struct MoveBatch: RecordedTransaction {
     /// Checks and encodes what moves; nil where that needs a serial context.
     func draftItems(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) throws(StoreError) -> Draft? {
+    ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         var numbers = NumberAssignment(reading, context)
         let (user, database) = try numbers.caller(caller, name: userName, in: scope)
@@ -42,7 +43,7 @@ struct MoveBatch: RecordedTransaction {
     /// The records that were moved, as they were then.
     func results(
         of operation: OperationEntry, _ version: Version, _ reading: StoreReading
-    ) throws(StoreError) -> [ItemResult] {
+    ) throws(EngineError) -> [ItemResult] {
         guard operation.outcomes.count == ids.count else {
             throw reading.damaged(at: version.offset)
         }
@@ -58,8 +59,9 @@ struct MoveBatch: RecordedTransaction {
             guard let entry = try reading.keptEntry(at: offset), entry.kind == .record,
                 try entry.isRecord(named: ids[index].recordName)
             else {
-                throw StoreError(.unknownItem, "what was moved then is not kept any more")
-                    .with(ids[index])
+                throw .refused(
+                    StoreError(.unknownItem, "what was moved then is not kept any more")
+                        .with(ids[index]))
             }
             results[index] = .saved(try reading.record(entry, in: destination, &users))
         }
@@ -69,17 +71,18 @@ struct MoveBatch: RecordedTransaction {
     /// What became of the records that were named, once the commit was acknowledged.
     func records(
         of committed: borrowing Committed, _ reading: StoreReading
-    ) throws(StoreError) -> [Record] {
+    ) throws(EngineError) -> [Record] {
         var records: [Record] = []
         for index in ids.indices {
             switch committed.draft.results[index] {
-            case .saved(let record): records.append(record)
+            case .done:
+                if let record = committed.draft.results[index].record { records.append(record) }
             case .staged(let place):
                 records.append(
                     try committed.draft.record(
                         at: place, of: self, index, in: committed.draft.buffer,
                         from: committed.start ?? .zero, reading))
-            case .failed(let error): throw error
+            case .refused(let error): throw .other(error)
             case .unchanged, .planned: preconditionFailure("a record was moved or the call failed")
             }
         }
@@ -96,7 +99,7 @@ extension MoveBatch {
     func resolve(
         _ draft: inout Draft, in part: CommitBuffer, from start: JournalOffset,
         _ reading: StoreReading
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         try draft.resolve(ids.indices, of: self, in: part, from: start, reading)
     }
 }
@@ -125,7 +128,7 @@ private struct Move {
     init(
         _ batch: MoveBatch, from old: ZonePlace, to new: ZonePlace, by user: UInt32,
         _ reading: StoreReading, _ context: PreparationContext
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         self.batch = batch
         self.old = old
         self.new = new
@@ -138,17 +141,18 @@ private struct Move {
     /// Finds the records and their descendants; returns false where there are more than `limit`.
     mutating func collect(
         limit: Int, _ draft: inout Draft
-    ) throws(StoreError) -> Bool {
+    ) throws(EngineError) -> Bool {
         for id in batch.ids {
             let name = reading.hash(id.recordName)
             guard let place = try place(name, in: old, &draft) else {
-                throw StoreError(.unknownItem, "there is no such record").with(id)
+                throw .refused(StoreError(.unknownItem, "there is no such record").with(id))
             }
             guard try reading.entry(place).isRecord(named: id.recordName) else {
-                throw StoreError.hashCollision
+                throw .refused(.hashCollision)
             }
             guard names.insert(name).inserted else {
-                throw StoreError(.invalidArguments, "a record is named twice in one call").with(id)
+                throw .refused(
+                    StoreError(.invalidArguments, "a record is named twice in one call").with(id))
             }
             moved.append(Moved(name: name, place: place))
         }
@@ -172,15 +176,16 @@ private struct Move {
     }
 
     /// Nothing that stays may be linked to what goes, and no name may be taken.
-    mutating func check(_ draft: inout Draft) throws(StoreError) {
+    mutating func check(_ draft: inout Draft) throws(EngineError) {
         for index in moved.indices {
             let entry = try reading.entry(moved[index].place)
             let tombstone = try entry.tombstone(by: user, now: 0, reading.schema)
             let id = Record.ID(recordName: tombstone.name, zoneID: batch.source)
             guard UserID(recordName: tombstone.name) == nil else {
-                throw StoreError(
-                    .permissionFailure, "a user's record stays in the default zone"
-                ).with(id)
+                throw .refused(
+                    StoreError(
+                        .permissionFailure, "a user's record stays in the default zone"
+                    ).with(id))
             }
             var isApart = tombstone.parent.map { !names.contains(reading.hash($0)) } ?? false
             for link in tombstone.cascadeLinks {
@@ -196,7 +201,7 @@ private struct Move {
                 if !names.contains(key.linkedRecord) { isApart = true }
                 return !isApart
             }
-            guard !isApart else { throw StoreError.linkAcrossZones.with(id) }
+            guard !isApart else { throw .refused(StoreError.linkAcrossZones.with(id)) }
             guard let taken = try self.entry(moved[index].name, in: new, &draft) else {
                 continue
             }
@@ -204,7 +209,7 @@ private struct Move {
                 var error = StoreError(.serverRecordChanged, "record to insert already exists")
                 error.serverRecord = try reading.record(
                     taken, as: Record.ID(recordName: id.recordName, zoneID: batch.destination))
-                throw error.with(id)
+                throw .refused(error.with(id))
             }
             moved[index].previous = taken.version
         }
@@ -212,7 +217,7 @@ private struct Move {
 
     /// A tombstone in the old zone and a record in the new one for each. Returns false where they
     /// take more than a part, and the context is not serial.
-    mutating func encode(_ draft: inout Draft, _ sink: PartSink) throws(StoreError) -> Bool {
+    mutating func encode(_ draft: inout Draft, _ sink: PartSink) throws(EngineError) -> Bool {
         var first = 0
         for index in moved.indices {
             // The last part does not go through the sink.
@@ -227,14 +232,14 @@ private struct Move {
             let place = try encode(moved[index], &draft)
             if index < batch.ids.count { draft.results[index] = .staged(place: place) }
         }
-        if let quota, quota.isExceeded { throw quota.error }
+        if let quota, quota.isExceeded { throw .refused(quota.error) }
         draft.charge = quota?.charge
         return true
     }
 
     private mutating func encode(
         _ moved: Moved, _ draft: inout Draft
-    ) throws(StoreError) -> Int {
+    ) throws(EngineError) -> Int {
         let entry = try reading.entry(moved.place)
         let (old, fields) = try entry.recordHead()
         // They are written again as they are.
@@ -265,14 +270,14 @@ private struct Move {
 
     private func place(
         _ name: Hash128, in zone: ZonePlace, _ draft: inout Draft
-    ) throws(StoreError) -> EntryLocation? {
+    ) throws(EngineError) -> EntryLocation? {
         try entry(name, in: zone, &draft).flatMap { $0.isDeleted ? nil : $0 }
     }
 
     /// The last entry of a name: a record or a tombstone.
     private func entry(
         _ name: Hash128, in zone: ZonePlace, _ draft: inout Draft
-    ) throws(StoreError) -> EntryLocation? {
+    ) throws(EngineError) -> EntryLocation? {
         let key = IndexKey.record(zone.number, name)
         if !context.isSerial { draft.readSet.append(key) }
         return try reading.value(key).map { EntryLocation($0) }
@@ -289,7 +294,7 @@ extension Draft {
     fileprivate mutating func resolve(
         _ moved: Range<Int>, of batch: MoveBatch, in buffer: CommitBuffer,
         from start: JournalOffset, _ reading: StoreReading
-    ) throws(StoreError) {
+    ) throws(EngineError) {
         for index in moved.clamped(to: batch.ids.indices) {
             guard case .staged(let place) = results[index] else { continue }
             results[index] = .saved(
@@ -301,7 +306,7 @@ extension Draft {
     fileprivate func record(
         at place: Int, of batch: MoveBatch, _ index: Int, in buffer: CommitBuffer,
         from start: JournalOffset, _ reading: StoreReading
-    ) throws(StoreError) -> Record {
+    ) throws(EngineError) -> Record {
         let id = Record.ID(recordName: batch.ids[index].recordName, zoneID: batch.destination)
         return try record(
             buffer.payload(at: place) ?? [], of: start.advanced(byBytes: place), as: id,

@@ -1,5 +1,6 @@
 internal import StratusBytes
 internal import StratusIndex
+internal import StratusEngine
 
 /// Checks that the parents that saves name are there.
 struct ParentCheck {
@@ -30,7 +31,7 @@ struct ParentCheck {
     mutating func failure(
         of record: Record, at item: Int, _ rule: SaveRule, isInsert: Bool,
         _ draft: inout Draft
-    ) throws(StoreError) -> StoreError? {
+    ) throws(EngineError) -> StoreError? {
         guard let parent = record.parent?.recordID,
             batch.sendsParent(of: record, rule, isInsert: isInsert),
             parent.recordName != lastFound
@@ -49,10 +50,10 @@ struct ParentCheck {
 
     /// The saves that fail since their parents were to be saved and failed, after all that is wrong
     /// with them alone. Each error says why its parent failed, and where all of it began.
-    func failures(after draft: Draft) throws(StoreError) -> [Int: StoreError] {
+    func failures(after draft: Draft) throws(EngineError) -> [Int: StoreError] {
         var failures: [Int: StoreError] = [:]
         for start in dependents.keys.sorted() {
-            guard case .failed(let error) = draft.results[start] else { continue }
+            guard let error = draft.results[start].error else { continue }
             var failed = [(item: start, reason: error, cause: error)]
             while let (parent, reason, cause) = failed.popLast() {
                 for item in dependents[parent] ?? []
@@ -71,18 +72,18 @@ struct ParentCheck {
     /// What is wrong with type and fields of a save that was not encoded yet.
     private func contentFailure(
         of item: Int, _ result: ItemResult
-    ) throws(StoreError) -> StoreError? {
+    ) throws(EngineError) -> StoreError? {
         guard case .save(let record, let rule) = batch.items[item],
             case .planned(let plan) = result
         else { return nil }
         let isInsert = if case .insert = plan { true } else { false }
-        do throws(StoreError) {
+        do throws(EngineError) {
             try NumberAssignment(reading, .readOnly).check(
                 record, rule.policy, isInsert: isInsert, of: batch)
             return nil
         } catch {
             if error.wouldBlock { throw error }
-            return error
+            return StoreError(error)
         }
     }
 }
@@ -96,7 +97,7 @@ extension RecordBatch {
             failed[items[index].recordID.recordName] = index
         }
         func parent(of index: Int) -> Int? {
-            guard case .failed(let error) = results[index], error.isOfParent else { return nil }
+            guard results[index].error?.isOfParent == true else { return nil }
             return items[index].parentName.flatMap { failed[$0] }
         }
         var roots: [Int: Int] = [:]
@@ -111,8 +112,8 @@ extension RecordBatch {
             for step in path { roots[step] = root }
         }
         for (index, root) in roots {
-            guard let parent = parent(of: index), case .failed(let reason) = results[parent],
-                case .failed(let cause) = results[root]
+            guard let parent = parent(of: index), let reason = results[parent].error,
+                let cause = results[root].error
             else { continue }
             results[index] = .failed(
                 StoreError.afterFailure(of: reason, begunBy: cause)

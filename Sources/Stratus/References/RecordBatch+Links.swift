@@ -1,5 +1,6 @@
 internal import StratusBytes
 internal import StratusJournal
+internal import StratusEngine
 
 // What can be checked only once all items are encoded: the state that the batch leaves behind.
 extension RecordBatch {
@@ -9,7 +10,7 @@ extension RecordBatch {
     func encode(
         _ encoder: inout RecordEncoder, _ parents: ParentCheck,
         _ draft: inout Draft, sink: PartSink
-    ) throws(StoreError) -> [Int: StoreError] {
+    ) throws(EngineError) -> [Int: StoreError] {
         try encoder.encode(&draft, sink: sink)
         if encoder.needsSerial { return [:] }
         if encoder.links.isEmpty {
@@ -33,7 +34,7 @@ extension RecordBatch {
     /// fails.
     private func addCascade(
         _ encoder: inout RecordEncoder, _ draft: inout Draft, sink: PartSink
-    ) throws(StoreError) -> [Int: StoreError] {
+    ) throws(EngineError) -> [Int: StoreError] {
         let context = encoder.context
         let (links, reading) = (encoder.links, encoder.reading)
         var check = LinkCheck(
@@ -67,7 +68,7 @@ extension RecordBatch {
 
     private func addLongCascade(
         _ encoder: inout RecordEncoder, _ draft: inout Draft, sink: PartSink
-    ) throws(StoreError) -> [Int: StoreError] {
+    ) throws(EngineError) -> [Int: StoreError] {
         let links = encoder.links
         let start = encoder.reading.head
         let reading = try encoder.flush(&draft, sink: sink)

@@ -1,3 +1,5 @@
+internal import StratusEngine
+
 extension Container {
     /// The type of the values of a field, as CloudKit's schema language names it, without the
     /// `ENCRYPTED` of an encrypted field; nil where no record of that type was saved with the field.

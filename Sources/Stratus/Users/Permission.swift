@@ -1,3 +1,5 @@
+internal import StratusEngine
+
 /// Who makes a call, as the program that opened the container says.
 enum Principal: Hashable, Sendable {
     case anonymous
@@ -49,8 +51,8 @@ enum Permission {
     /// Throws what ``refusal(of:by:in:)`` returns.
     static func check(
         _ action: Action, by principal: Principal, in scope: DatabaseScope
-    ) throws(StoreError) {
-        if let refusal = refusal(of: action, by: principal, in: scope) { throw refusal }
+    ) throws(EngineError) {
+        if let refusal = refusal(of: action, by: principal, in: scope) { throw .refused(refusal) }
     }
 }
 

@@ -1,5 +1,6 @@
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 // The records of users, which are there before their first save: `Formats/README.md`, "Users".
 
@@ -42,11 +43,11 @@ extension DatabaseScope {
     }
 }
 
-extension DatabaseSnapshot {
+extension DatabaseView {
     /// A record that was never saved: a user's record, or `unknownItem`.
     func unsaved(
         _ id: Record.ID, _ reading: StoreReading
-    ) throws(StoreError) -> Record {
+    ) throws(EngineError) -> Record {
         if let owner = UserID(recordName: id.recordName), scope.hasRecord(of: owner, in: id.zoneID)
         {
             if let record = try reading.unsavedRecord(of: owner, as: id) { return record }
@@ -55,17 +56,17 @@ extension DatabaseSnapshot {
                 return Record(recordType: Record.userRecordType, recordID: id)
             }
         }
-        throw StoreError(.unknownItem, "there is no such record").with(id)
+        throw .refused(StoreError(.unknownItem, "there is no such record").with(id))
     }
 }
 
 extension StoreReading {
-    func known(_ user: UserID) throws(StoreError) -> KnownUser? {
+    func known(_ user: UserID) throws(EngineError) -> KnownUser? {
         try value(.user(user.bits)).map { KnownUser($0) }
     }
 
     /// The record of a user as it is before its first save; nil where the user is not known.
-    func unsavedRecord(of user: UserID, as id: Record.ID) throws(StoreError) -> Record? {
+    func unsavedRecord(of user: UserID, as id: Record.ID) throws(EngineError) -> Record? {
         guard let known = try known(user) else { return nil }
         return Record(
             recordType: Record.userRecordType, recordID: id,
@@ -78,28 +79,28 @@ extension StoreReading {
 
 extension RecordBatch {
     /// The user whose record `record` is; nil where it is no user's record.
-    func owner(of record: Record, _ reading: StoreReading) throws(StoreError) -> UserID? {
+    func owner(of record: Record, _ reading: StoreReading) throws(EngineError) -> UserID? {
         let user = UserID(recordName: record.recordID.recordName)
         let hasType = record.recordType == Record.userRecordType
         guard user != nil || hasType else { return nil }
         guard let user, hasType, scope.hasRecord(of: user, in: zoneID) else {
-            throw StoreError(
+            throw .refused(
                 .invalidArguments,
                 "a user's record has the type Users and the user's name, and lies in the default "
                     + "zone of the public database or of the user's own")
         }
         try Permission.check(.change(creator: user), by: principal, in: scope)
         if user != caller, try reading.known(user) == nil {
-            throw StoreError(.unknownItem, "there is no user of that name")
+            throw .refused(.unknownItem, "there is no user of that name")
         }
         return user
     }
 
     /// A user's record stays as long as the store.
-    func checkDeletion(of id: Record.ID) throws(StoreError) {
+    func checkDeletion(of id: Record.ID) throws(EngineError) {
         guard let user = UserID(recordName: id.recordName), scope.hasRecord(of: user, in: zoneID)
         else { return }
-        throw StoreError(.permissionFailure, "a user's record cannot be deleted")
+        throw .refused(.permissionFailure, "a user's record cannot be deleted")
     }
 }
 
@@ -107,7 +108,7 @@ extension RecordEncoder {
     /// A user's record was made when the user was first used, by that user.
     func newHead(
         of record: Record, type: UInt32, previous: Version
-    ) throws(StoreError) -> RecordHead {
+    ) throws(EngineError) -> RecordHead {
         let now = context.now / 1000
         var head = RecordHead(
             type: type, modified: now, modifier: user, created: now, creator: user,

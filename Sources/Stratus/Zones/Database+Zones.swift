@@ -1,5 +1,6 @@
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 extension Database {
     /// Makes a zone, or changes nothing where it is there already.
@@ -9,9 +10,11 @@ extension Database {
     public nonisolated(nonsending) func save(
         _ zone: RecordZone
     ) async throws(StoreError) -> RecordZone {
-        try await modifyZone(.save(zone.zoneID), zone.zoneID)
-        return try await answer { snapshot throws(StoreError) in
-            try snapshot.recordZone(for: zone.zoneID)
+        try await answering { () async throws(EngineError) -> RecordZone in
+            try await modifyZone(.save(zone.zoneID), zone.zoneID)
+            return try await answer { view throws(EngineError) in
+                try view.recordZone(for: zone.zoneID)
+            }
         }
     }
 
@@ -24,42 +27,44 @@ extension Database {
     public nonisolated(nonsending) func deleteRecordZone(
         withID id: RecordZone.ID, reason: DatabaseChanges.Deletion.Reason = .deleted
     ) async throws(StoreError) -> RecordZone.ID {
-        try await modifyZone(.delete(id, reason == .purged ? .purged : .deleted), id)
-        return id
+        try await answering { () async throws(EngineError) -> RecordZone.ID in
+            try await modifyZone(.delete(id, reason == .purged ? .purged : .deleted), id)
+            return id
+        }
     }
 
     /// The zone `id`, with what it can do.
     public nonisolated(nonsending) func recordZone(
         for id: RecordZone.ID
     ) async throws(StoreError) -> RecordZone {
-        try await read { snapshot throws(StoreError) in try snapshot.recordZone(for: id) }
+        try await read { view throws(EngineError) in try view.recordZone(for: id) }
     }
 
     /// All zones of this database, the default zone first, the others sorted by name.
     public nonisolated(nonsending) func allRecordZones() async throws(StoreError) -> [RecordZone] {
-        try await read { snapshot throws(StoreError) in try snapshot.allRecordZones() }
+        try await read { view throws(EngineError) in try view.allRecordZones() }
     }
 
     private nonisolated(nonsending) func modifyZone(
         _ item: ZoneBatch.Item, _ id: RecordZone.ID
-    ) async throws(StoreError) {
+    ) async throws(EngineError) {
         let user = try writer()
         try container.limits?.admit(user)
         try current.check(id)
         let batch = ZoneBatch(scope: scope, userName: userName, items: [item])
         let committed = try await container.engine().commit(batch)
-        if case .failed(let error)? = committed.draft.results.first { throw error }
+        if let error = committed.draft.results.first?.error { throw .refused(error) }
     }
 }
 
-extension DatabaseSnapshot {
+extension DatabaseView {
     /// The zone `id`, with what it can do.
-    public func recordZone(for id: RecordZone.ID) throws(StoreError) -> RecordZone {
+    func recordZone(for id: RecordZone.ID) throws(EngineError) -> RecordZone {
         RecordZone(zoneID: id, try usedZone(id, reading)?.capabilities ?? [])
     }
 
     /// All zones of this database, the default zone first, the others sorted by name.
-    public func allRecordZones() throws(StoreError) -> [RecordZone] {
+    func allRecordZones() throws(EngineError) -> [RecordZone] {
         var zones: [RecordZone] = []
         for (id, place) in try livingZones(reading) where !id.isDefault {
             zones.append(RecordZone(zoneID: id, place.capabilities))
@@ -71,11 +76,11 @@ extension DatabaseSnapshot {
     /// The living zones of one state, in no order; the default zone once it was saved in.
     func livingZones(
         _ reading: StoreReading
-    ) throws(StoreError) -> [(RecordZone.ID, ZonePlace)] {
+    ) throws(EngineError) -> [(RecordZone.ID, ZonePlace)] {
         guard let database = try reading.database(scope) else { return [] }
         var places: [ZonePlace] = []
         try reading.scan(KeySpace.zones.key().appending(database).asPrefix) {
-            _, value throws(StoreError) in
+            _, value throws(EngineError) in
             if let place = try ZonePlace.decoded(value), place.isAlive { places.append(place) }
             return true
         }

@@ -1,4 +1,5 @@
 internal import StratusJournal
+internal import StratusEngine
 
 extension Container {
     /// Deletes all that the private database of `user` holds, for good.
@@ -6,8 +7,10 @@ extension Container {
     /// The database's feed reports its zones as purged, and a save into one of them fails with
     /// `userDeletedZone` until the zone is made again. The default zone stays, empty.
     public nonisolated(nonsending) func purge(user: String) async throws(StoreError) {
-        guard !user.isEmpty else { throw .emptyUserName }
-        _ = try await engine().commit(Purge(owner: userID(user)))
+        try await answering { () async throws(EngineError) in
+            guard !user.isEmpty else { throw .refused(.emptyUserName) }
+            _ = try await engine().commit(Purge(owner: userID(user)))
+        }
     }
 }
 
@@ -17,11 +20,11 @@ private struct Purge: Transaction {
 
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) throws(StoreError) -> Draft? {
+    ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         // Only a serial preparation excludes that a zone is made meanwhile.
         guard context.isSerial else { return nil }
-        let database = DatabaseSnapshot(.state(reading), .private(owner: owner), .host(owner))
+        let database = DatabaseView(reading, .private(owner: owner), .host(owner))
         for (id, place) in try database.livingZones(reading) {
             if draft.buffer.lengthInBytes > context.partLimit * 3 / 4 {
                 _ = try sink(.append(draft.buffer))

@@ -1,3 +1,5 @@
+internal import StratusEngine
+
 /// A compartment of a database: records, their feed, and what is atomic lie inside one zone.
 ///
 /// Rules: `Formats/README.md`, "Zones" (after CloudKit's record zones).

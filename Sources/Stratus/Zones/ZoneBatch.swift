@@ -1,5 +1,6 @@
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusEngine
 
 /// Saves and deletes of zones of one database: one commit.
 struct ZoneBatch: Transaction {
@@ -15,17 +16,17 @@ struct ZoneBatch: Transaction {
 
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
-    ) throws(StoreError) -> Draft? {
+    ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         guard case .private(let owner) = scope else {
-            throw StoreError(.badDatabase, "the public database has the default zone only")
+            throw .refused(.badDatabase, "the public database has the default zone only")
         }
         var numbers = NumberAssignment(reading, context)
         guard let database = try numbers.user(owner, name: userName) else { return nil }
         try numbers.write(to: &draft)
         var number = reading.zoneCount
         for item in items {
-            do throws(StoreError) {
+            do throws(EngineError) {
                 guard
                     let entry = try entry(
                         for: item, in: database, after: number, reading, &draft)
@@ -43,7 +44,7 @@ struct ZoneBatch: Transaction {
                 draft.results.append(.staged(place: place))
             } catch {
                 if error.wouldBlock { throw error }
-                draft.results.append(.failed(error))
+                draft.results.append(.failed(StoreError(error)))
             }
         }
         // Without a zone there is no need of a user either.
@@ -56,7 +57,7 @@ struct ZoneBatch: Transaction {
     private func entry(
         for item: Item, in database: UInt32, after number: UInt32, _ reading: StoreReading,
         _ draft: inout Draft
-    ) throws(StoreError) -> ZoneEntry? {
+    ) throws(EngineError) -> ZoneEntry? {
         let id =
             switch item {
             case .save(let id), .delete(let id, _): id
@@ -70,10 +71,11 @@ struct ZoneBatch: Transaction {
             // Saving a zone that is there changes nothing.
             if let place, place.isAlive { return nil }
             guard id.isDefault || NameRules.isItemName(id.zoneName) else {
-                throw StoreError(
-                    .invalidArguments,
-                    "a zone name is 1 to 255 ASCII characters and does not begin with _"
-                ).with(id)
+                throw .refused(
+                    StoreError(
+                        .invalidArguments,
+                        "a zone name is 1 to 255 ASCII characters and does not begin with _"
+                    ).with(id))
             }
             return ZoneEntry(
                 number: number + 1, database: database, state: .alive,
@@ -81,12 +83,13 @@ struct ZoneBatch: Transaction {
                 incarnation: reading.identity.incarnation, name: id.zoneName)
         case .delete(_, let state):
             guard !id.isDefault else {
-                throw StoreError(.invalidArguments, "the default zone cannot be deleted").with(id)
+                throw .refused(
+                    StoreError(.invalidArguments, "the default zone cannot be deleted").with(id))
             }
             if let place, place.isAlive {
                 return ZoneEntry(place, state: state, name: id.zoneName)
             }
-            throw StoreError.noZone(id, place)
+            throw .refused(.noZone(id, place))
         }
     }
 }

@@ -20,6 +20,19 @@ package final class IOThreads: Sendable {
     package func submit(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
         try workers.add(body)
     }
+
+    /// What `body` comes to on one of the threads; the failure of ``submit(_:)`` where it never runs.
+    package nonisolated(nonsending) func outcome<Value: Sendable>(
+        of body: @escaping @Sendable () throws -> Value
+    ) async -> Result<Value, any Error> {
+        await withCheckedContinuation { continuation in
+            do throws(SystemError) {
+                try submit { continuation.resume(returning: Result(catching: body)) }
+            } catch {
+                continuation.resume(returning: .failure(error))
+            }
+        }
+    }
 }
 
 /// What the threads share: they must not keep the instance whose release ends them.

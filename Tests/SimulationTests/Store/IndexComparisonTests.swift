@@ -6,6 +6,7 @@ import StratusIndex
 import StratusJournal
 import Support
 import Testing
+import StratusEngine
 
 /// A checkpoint that is whole, and says something else than the journal.
 struct IndexComparisonTests {

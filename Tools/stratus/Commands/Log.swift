@@ -3,6 +3,7 @@ import Stratus
 import StratusFiles
 import StratusGateway
 import StratusJournal
+import StratusEngine
 
 /// Shows the entries of the journal.
 enum Log {

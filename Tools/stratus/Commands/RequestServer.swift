@@ -93,7 +93,7 @@ package struct RequestServer: Sendable {
                     return line
                 }
                 if hasEnded { return nil }
-                let bytes = try await server.threads.run(server.read)
+                let bytes = try await server.threads.outcome(of: server.read).get()
                 if let bytes, !bytes.isEmpty {
                     lines.append(bytes)
                     if server.refreshes { try await server.gateway.refresh() }

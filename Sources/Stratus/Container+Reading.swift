@@ -1,0 +1,17 @@
+internal import StratusFiles
+internal import StratusEngine
+
+extension Container {
+    /// Asks the newest state as ``Database`` does: first without waiting.
+    nonisolated(nonsending) func read<Answer: Sendable>(
+        _ body: @escaping @Sendable (StoreReading) throws(EngineError) -> Answer
+    ) async throws(EngineError) -> Answer {
+        let reading = reading
+        do throws(EngineError) {
+            return try body(reading)
+        } catch {
+            guard error.wouldBlock else { throw error }
+        }
+        return try await threads.run { try body(reading.waiting) }
+    }
+}

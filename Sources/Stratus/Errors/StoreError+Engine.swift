@@ -1,0 +1,215 @@
+internal import StratusFiles
+package import StratusJournal
+internal import StratusAssets
+internal import StratusEngine
+
+// The errors of the layers below, translated at the doors of the library.
+
+extension StoreError {
+    init(_ error: EngineError) {
+        switch error {
+        case .journal(let error): self.init(error)
+        case .chunk(let error): self.init(error)
+        case .chunkGone: self = .assetGone
+        case .system(let error): self.init(error)
+        case .cancelled: self.init(.operationCancelled, "cancelled before it was committed")
+        case .committing(let error): self.init(committing: error)
+        case .noRoom: self.init(.quotaExceeded, "the journal has no room to go on")
+        case .other(let error): self.init(translating: error)
+        case .wouldBlock: self.init(.internalError, "not in memory")
+        }
+    }
+
+    package init(_ error: JournalError) {
+        switch error {
+        case .noStore:
+            self.init(.badContainer, "there is no store here")
+        case .storage(let error):
+            self.init(error)
+        case .poisoned(let error):
+            if error.kind == .fencedOut {
+                self.init(error)
+                return
+            }
+            self.init(
+                .internalError,
+                "a sync failed: the store takes no changes until it is opened again")
+            cause = .poisoned
+            place = Place(file: error.file, byte: 0, kind: "sync failed")
+        case .damaged(let damage), .refused(_, let damage):
+            self.init(.internalError, "the store is damaged")
+            cause = .damaged
+            place = Place(damage)
+        case .newerFormat(let damage):
+            self.init(.internalError, "the store was written by a newer version")
+            cause = .newerFormat
+            place = Place(damage)
+        case .noEntry(let offset):
+            self.init(.internalError, "the index names an entry that is not there")
+            cause = .damaged
+            place = Place(file: "", byte: 0, offset: offset.rawValue, kind: "no entry")
+        case .entryTooLong:
+            self.init(.limitExceeded, "the record is longer than an entry may be")
+        case .historyChanged:
+            self.init(
+                .changeTokenExpired,
+                "the store lost what was read of it before that was durable")
+        case .closed:
+            self.init(.operationCancelled, "the container was closed")
+            cause = .closed
+        }
+    }
+
+    /// Why a commit failed. After a failed sync it is open whether it is on the medium.
+    init(committing error: JournalError) {
+        self.init(error)
+        guard case .poisoned = error else { return }
+        code = .serverResponseLost
+        if cause == .poisoned {
+            reason =
+                "a sync failed: whether the change is kept shows when the store is opened again"
+        }
+    }
+
+    init(_ error: StorageError) {
+        let call = error.cause.map { " (\($0))" } ?? ""
+        switch error.kind {
+        case .locked(let holder):
+            self.init(.serviceUnavailable, "the store is locked by \(holder)")
+            cause = .locked(holder: holder)
+        case .noSpace:
+            self.init(.quotaExceeded, "no space is left for the store")
+            cause = .inputOutput("\(error.file)\(call)")
+        case .permission:
+            self.init(.permissionFailure, "the file system does not permit it")
+            cause = .notPermitted("\(error.file)\(call)")
+        case .notFound:
+            self.init(.badContainer, "there is no store here")
+            cause = .inputOutput("\(error.file)\(call)")
+        case .truncated:
+            self.init(.internalError, "a file of the store is too short")
+            cause = .damaged
+            place = Place(file: error.file, byte: 0, kind: "file.truncated")
+        case .tooManyFiles:
+            self.init(
+                .serviceUnavailable,
+                """
+                the process has as many files open as it may (EMFILE): raise its limit (ulimit -n) \
+                or close some
+                """)
+            retryAfter = .seconds(1)
+            cause = .tooManyFiles
+        case .fencedOut:
+            self.init(
+                .internalError,
+                """
+                the store was taken from this container: \(error.file) was removed, replaced or \
+                added while it was open; open it again
+                """)
+            cause = .fencedOut(error.file)
+        case .exists, .syncFailed, .inputOutput, .notResident:
+            self.init(.internalError, "the file system failed")
+            cause = .inputOutput("\(error.file)\(call)")
+        }
+    }
+
+    init(_ error: ChunkError) {
+        switch error {
+        case .storage(let error): self.init(error)
+        case .damaged(let damage):
+            if case .newerFormat = damage.kind {
+                self.init(.internalError, "an asset lies in a segment of a newer format")
+                cause = .newerFormat
+            } else {
+                self.init(.internalError, "an asset is damaged")
+                cause = .damaged
+            }
+            place = Place(
+                file: damage.file, byte: damage.byte, kind: damage.kind.identifier)
+        case .refused: self.init(.internalError, "the index gave no answer")
+        case .closed: self.init(JournalError.closed)
+        }
+    }
+
+    /// A call of the system failed that concerns no file.
+    init(_ error: SystemError) {
+        guard error.code == .tooManyThreads else {
+            self.init(.internalError, "the system failed")
+            cause = .inputOutput("\(error)")
+            return
+        }
+        self.init(
+            .serviceUnavailable,
+            """
+            the system gives this process no further thread (EAGAIN): raise the limit of its user \
+            (ulimit -u) or of its control group (pids.max)
+            """)
+        retryAfter = .seconds(1)
+        cause = .tooManyThreads
+    }
+
+    /// Any error of the layers below.
+    package init(translating error: any Error) {
+        switch error {
+        case let error as StoreError: self = error
+        case let error as EngineError: self.init(error)
+        case let error as JournalError: self.init(error)
+        case let error as StorageError: self.init(error)
+        case let damage as JournalDamage: self.init(JournalError(damage))
+        default: self.init(.internalError, "unexpected: \(error)")
+        }
+    }
+}
+
+extension StoreError.Place {
+    init(_ damage: JournalDamage) {
+        self.init(
+            file: damage.file, byte: damage.byte, offset: damage.offset?.rawValue,
+            kind: damage.kind.identifier)
+    }
+}
+
+extension EngineError {
+    /// What stands on the engine refuses with `error`.
+    static func refused(_ error: StoreError) -> EngineError { .other(error) }
+
+    static func refused(_ code: StoreError.Code, _ reason: String) -> EngineError {
+        .other(StoreError(code, reason))
+    }
+
+    /// Whether bytes of the store are not what was written.
+    var isDamage: Bool { !wouldBlock && StoreError(self).cause == .damaged }
+
+    /// The same of a record.
+    func with(_ recordID: Record.ID) -> EngineError {
+        wouldBlock ? self : .refused(StoreError(self).with(recordID))
+    }
+}
+
+/// What `body` returns; its errors are those that callers of the library see.
+func answering<Value>(
+    _ body: () throws(EngineError) -> Value
+) throws(StoreError) -> Value {
+    do throws(EngineError) {
+        return try body()
+    } catch {
+        throw StoreError(error)
+    }
+}
+
+/// The same of what suspends.
+nonisolated(nonsending) func answering<Value>(
+    _ body: nonisolated(nonsending) () async throws(EngineError) -> Value
+) async throws(StoreError) -> Value {
+    do throws(EngineError) {
+        return try await body()
+    } catch {
+        throw StoreError(error)
+    }
+}
+
+extension StoreError {
+    /// Two names with one hash of 128 bits, which cannot be brought about without the secret.
+    static let hashCollision = StoreError(
+        .internalError, "two record names have the same hash")
+}

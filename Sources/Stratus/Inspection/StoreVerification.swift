@@ -1,0 +1,199 @@
+internal import FoundationEssentials
+package import StratusFiles
+internal import StratusIndex
+internal import StratusJournal
+package import StratusEngine
+
+/// Checks every byte of a store without opening it.
+package struct StoreVerification: Sendable {
+    /// Something that is not as it should be, and what it means.
+    package struct Finding: Sendable, Hashable {
+        package enum Severity: String, Sendable {
+            /// Bytes of the store are not what was written.
+            case damage
+            /// The end of the journal is not whole, and may have been acknowledged.
+            case possibleLoss
+            /// A write at the end of the journal was cut off. No damage.
+            case tornTail
+        }
+
+        package var place: StoreError.Place
+        package var severity = Severity.damage
+    }
+
+    package var findings: [Finding] = []
+    package var segmentCount = 0
+    package var entryCount = 0
+    package var commitCount = 0
+    package var bytesRead = 0
+    /// Of the index, those that the checkpoint names.
+    package var tableCount = 0
+    package var tableBytes = 0
+    /// Whether there is a checkpoint, be it of use or not.
+    package var hasCheckpoint = false
+    /// Of assets, all that the journal knows.
+    package var chunkCount = 0
+    package var chunkBytes = 0
+
+    /// What caches and memtables may take, in bytes. What of the index does not fit lies in a file
+    /// without a name.
+    package static let memoryLimit = 64 << 20
+
+    /// Where that file lies: TMPDIR or, where that is not set, `/var/tmp`, since `/tmp` is often
+    /// memory.
+    package static var scratchDirectory: String {
+        ProcessInfo.processInfo.environment["TMPDIR"] ?? "/var/tmp"
+    }
+
+    /// Reads the store in the directory `path`, as far as its manifest can be read. `progress` is
+    /// told how many bytes of the journal were read, and of how many; with a checkpoint the journal
+    /// is read twice.
+    package nonisolated(nonsending) init(
+        at path: String, progress: @escaping Container.ReadingProgress = { _, _ in }
+    ) async throws(StoreError) {
+        try await answering { () async throws(EngineError) in
+            self = try await IOThreads(count: 1).run {
+                try StoreVerification(LocalStorage(at: path, .reading), progress: progress)
+            }
+        }
+    }
+
+    /// Reads the store that a container has open, which goes on meanwhile, with a quarter of its
+    /// memory besides.
+    package nonisolated(nonsending) init(of container: Container) async throws(StoreError) {
+        try await answering { () async throws(EngineError) in
+            let foundation = container.foundation
+            self = try await container.threads.run {
+                try StoreVerification(
+                    foundation.storage, foundation.registry,
+                    memoryLimit: foundation.budget.limit / 4)
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - scratch: a directory of the storage's file system, for temporary files.
+    ///   - memoryLimit: what caches and memtables may take, in bytes.
+    package init(
+        _ storage: any Storage, _ registry: ProjectionRegistry = .store,
+        scratch: String = scratchDirectory, memoryLimit: Int = memoryLimit,
+        progress: @escaping Container.ReadingProgress = { _, _ in }
+    ) throws {
+        guard let (manifest, pin) = try StoreFollower.pinNewest(in: storage) else {
+            throw JournalError.noStore
+        }
+        defer { withExtendedLifetime(pin) {} }
+        var verifier = JournalVerifier(manifest, in: storage)
+        let length = manifest.length
+        let total = manifest.checkpoint == nil ? length : 2 * length
+        var hasAssets = false
+        var payloads = PayloadCheck(registry)
+        try verifier.run { entry, isBehindDamage in
+            hasAssets = hasAssets || entry.kind == .chunks
+            progress(entry.offset.bytes(since: .zero), total)
+            return payloads.fault(of: entry, isBehindDamage: isBehindDamage)
+        }
+        // Whether anything is damaged only a version can tell that knows all of it.
+        if let newer = verifier.findings.first(where: \.damage.isNewer) {
+            throw JournalError.newerFormat(newer.damage)
+        }
+        findings = verifier.findings.map {
+            Finding(place: StoreError.Place($0.damage), severity: Finding.Severity($0.severity))
+        }
+        segmentCount = verifier.segmentCount
+        entryCount = verifier.entryCount
+        commitCount = verifier.commitCount
+        bytesRead = verifier.bytesRead
+        hasCheckpoint = manifest.checkpoint != nil || manifest.checkpointDamage != nil
+        if let checkpoint = manifest.checkpoint {
+            try verify(checkpoint, of: manifest, in: storage)
+        }
+        var foundation = StoreFoundation(
+            ScratchStorage(over: storage, in: scratch), registry, memoryLimit: memoryLimit,
+            threads: IOThreads(count: 1), rebuilds: true)
+        // What the journal says can only be believed if it is whole itself.
+        if findings.allSatisfy({ $0.severity != .damage }) {
+            try compareIndex(of: manifest, &foundation) { progress(length + $0, total) }
+        }
+        guard hasAssets,
+            findings.allSatisfy({ $0.severity != .damage || Self.isOfIndex($0.place) })
+        else { return }
+        let assets = try AssetVerification(foundation)
+        findings += assets.findings.map { Finding(place: $0) }
+        chunkCount = assets.chunkCount
+        chunkBytes = assets.chunkBytes
+    }
+
+    /// Compares the index that the checkpoint names with one that is made of the journal.
+    private mutating func compareIndex(
+        of manifest: Manifest, _ foundation: inout StoreFoundation,
+        progress: @escaping @Sendable (Int) -> Void
+    ) throws {
+        guard let checkpoint = manifest.checkpoint,
+            let named = FoldState(
+                checkpoint, foundation.tables(of: manifest), foundation.released),
+            let rebuilt = try foundation.rebuild(
+                manifest, follow: { progress($0.bytes(since: .zero)) })
+        else { return }
+        let comparison: IndexComparison
+        do throws(IndexError) {
+            comparison = try IndexComparison(named, with: rebuilt)
+        } catch {
+            throw JournalError(error)
+        }
+        func note(_ word: String, at offset: JournalOffset?) {
+            let place = StoreError.Place(
+                file: manifest.fileName, byte: manifest.checkpointPlace, offset: offset?.rawValue,
+                kind: "checkpoint.\(word)")
+            findings.append(Finding(place: place))
+        }
+        if comparison.differsInState { note("state", at: nil) }
+        for (keyspace, offset) in comparison.keyspaces.sorted(by: { $0.key < $1.key }) {
+            note(foundation.registry.name(ofKeyspace: keyspace), at: offset)
+        }
+    }
+
+    /// Reads the tables of the index that a checkpoint names.
+    private mutating func verify(
+        _ checkpoint: Manifest.Checkpoint, of manifest: Manifest, in storage: any Storage
+    ) throws(JournalError) {
+        let tables = TableStore(
+            storage, cache: BlockCache(limit: 0), storeID: StoreIdentity(manifest).idBits)
+        guard let index = FoldState(checkpoint, tables, ReleasedFiles())?.index else {
+            find(
+                JournalDamage(
+                    .checkpoint("refused"), file: manifest.fileName,
+                    byte: manifest.checkpointPlace))
+            return
+        }
+        tableBytes = index.statistics.runs.reduce(0) { $0 + $1.bytes }
+        for number in index.tableNumbers.sorted() {
+            tableCount += 1
+            do throws(IndexError) {
+                try index.verify(number)
+            } catch {
+                guard case .damaged(let damage) = error else { throw JournalError(error) }
+                find(JournalDamage(damage))
+            }
+        }
+    }
+
+    private mutating func find(_ damage: JournalDamage) {
+        findings.append(Finding(place: StoreError.Place(damage)))
+    }
+
+    /// Whether a finding is about what can be made anew from the journal.
+    package static func isOfIndex(_ place: StoreError.Place) -> Bool {
+        place.kind.hasPrefix("checkpoint.") || place.file.hasPrefix(Manifest.Checkpoint.filePrefix)
+    }
+}
+
+extension StoreVerification.Finding.Severity {
+    fileprivate init(_ severity: JournalFinding.Severity) {
+        switch severity {
+        case .damage: self = .damage
+        case .possibleLoss: self = .possibleLoss
+        case .tornTail: self = .tornTail
+        }
+    }
+}

@@ -1,0 +1,179 @@
+internal import StratusBytes
+internal import StratusIndex
+internal import StratusJournal
+internal import StratusEngine
+
+// The checks of an item against what is there, each with its error: `Formats/README.md`, "Order of
+// checks".
+extension RecordBatch {
+    /// What an item would do, and the first check that it fails. Throws where it says what can
+    /// never be done.
+    func validate(
+        _ item: Item, at index: Int, in zone: UInt32, _ reading: StoreReading,
+        _ parents: inout ParentCheck, _ draft: inout Draft
+    ) throws(EngineError) -> (plan: ItemPlan?, failure: StoreError?) {
+        let key = IndexKey.record(zone, reading.hash(item.recordID.recordName))
+        let last = try reading.value(key).map { EntryLocation($0) }
+        draft.readSet.append(key)
+        let place = last.flatMap { $0.isDeleted ? nil : $0 }
+        let entry: JournalEntry? = if let place { try reading.entry(place) } else { nil }
+        switch item {
+        case .delete(let id, let tag):
+            try checkDeletion(of: id)
+            if let entry { try checkCreator(of: entry, reading) }
+            let failure = try tagFailure(of: id, tag, place, reading)
+            return (place.map { .delete($0, held(entry)) }, failure)
+        case .save(let record, let rule):
+            if let entry { try checkCreator(of: entry, reading) }
+            let owner = try owner(of: record, reading)
+            try checkNames(of: record, isUsers: owner != nil)
+            if let entry { try checkType(of: record, over: entry, reading) }
+            var unsaved: Record?
+            if place == nil, let owner {
+                unsaved = try reading.unsavedRecord(of: owner, as: record.recordID)
+            }
+            // Of a record that is gone nothing but changes is sent under its old tag.
+            let isGone = place == nil && unsaved == nil && isTagged(record, rule)
+            let isInsert = place == nil && !isGone
+            var failure = try parents.failure(
+                of: record, at: index, rule, isInsert: isInsert, &draft)
+            if failure == nil {
+                failure =
+                    if let unsaved {
+                        tagFailure(of: record, rule, unsaved: unsaved)
+                    } else {
+                        try tagFailure(of: record, rule, place, reading)
+                    }
+            }
+            // What is sent is encoded, and checked by that, after this; where it never will be,
+            // it is checked here, since that error comes before these.
+            if failure != nil {
+                try NumberAssignment(reading, .readOnly).check(
+                    record, rule.policy, isInsert: isInsert, of: self)
+            }
+            if isGone { return (nil, failure) }
+            return (
+                place.map { .update($0, held(entry)) }
+                    ?? .insert(previous: last?.version ?? .none), failure
+            )
+        }
+    }
+
+    /// Whether the caller may change the record that is there.
+    private func checkCreator(
+        of entry: JournalEntry, _ reading: StoreReading
+    ) throws(EngineError) {
+        // In a private database nothing depends on the creator, which then is not read.
+        guard scope == .public else { return }
+        guard let creator = try reading.user(entry.recordHead().head.creator) else {
+            throw .damaged(entry)
+        }
+        try Permission.check(.change(creator: creator), by: principal, in: scope)
+    }
+
+    private func checkNames(of record: Record, isUsers: Bool) throws(EngineError) {
+        guard isUsers || NameRules.isItemName(record.recordID.recordName) else {
+            throw .refused(
+                .invalidArguments,
+                "a record name is 1 to 255 ASCII characters and does not begin with _")
+        }
+        if let parent = record.parent {
+            guard isInside(parent.recordID.zoneID), parent.action == .none,
+                NameRules.isItemName(parent.recordID.recordName)
+            else {
+                throw .refused(
+                    .invalidArguments,
+                    "a parent is a reference without action to a record of the same zone")
+            }
+        }
+    }
+
+    private func checkType(
+        of record: Record, over entry: JournalEntry, _ reading: StoreReading
+    ) throws(EngineError) {
+        guard try entry.isRecord(named: record.recordID.recordName) else {
+            throw .refused(.hashCollision)
+        }
+        guard let type = try reading.schema.name(entry.recordHead().head.type) else {
+            throw .damaged(entry)
+        }
+        guard type == record.recordType else {
+            throw .refused(
+                .invalidArguments, "a record of this name has another record type")
+        }
+    }
+}
+
+// The logic of change tags: `Formats/README.md`, "Saving".
+extension RecordBatch {
+    private func isTagged(_ record: Record, _ rule: SaveRule) -> Bool {
+        rule.policy == .ifServerRecordUnchanged && record.version != nil
+    }
+
+    private func tagFailure(
+        of record: Record, _ rule: SaveRule, _ place: EntryLocation?, _ reading: StoreReading
+    ) throws(EngineError) -> StoreError? {
+        guard let place else {
+            return isTagged(record, rule) ? StoreError.taggedRecordNotFound : nil
+        }
+        guard rule.policy == .ifServerRecordUnchanged, record.version != place.version.rawValue
+        else { return nil }
+        let reason =
+            record.version == nil
+            ? "record to insert already exists" : "client oplock error updating record"
+        return try conflict(
+            StoreError(.serverRecordChanged, reason), of: .save(record, rule), place, reading)
+    }
+
+    /// Of a user's record before its first save, which is there and has a tag. Without a tag it may
+    /// be saved too: there is nothing yet that the save could overwrite.
+    private func tagFailure(
+        of record: Record, _ rule: SaveRule, unsaved: Record
+    ) -> StoreError? {
+        guard isTagged(record, rule), record.version != unsaved.version else { return nil }
+        var error = StoreError(.serverRecordChanged, "client oplock error updating record")
+        error.serverRecord = unsaved
+        error.clientRecord = record
+        error.ancestorRecord = record.ancestor
+        return error
+    }
+
+    /// Of a deletion, which has a tag or none.
+    private func tagFailure(
+        of id: Record.ID, _ tag: String?, _ place: EntryLocation?, _ reading: StoreReading
+    ) throws(EngineError) -> StoreError? {
+        guard let tag else { return nil }
+        guard let place else { return StoreError.taggedRecordNotFound }
+        if Version(changeTag: tag) == place.version { return nil }
+        return try conflict(
+            StoreError(.serverRecordChanged, "client oplock error deleting record"),
+            of: .delete(id, recordChangeTag: tag), place, reading)
+    }
+
+    /// The error of an item in conflict with the version at `place`, with the records concerned;
+    /// nil: that version is not kept any more.
+    ///
+    /// The ancestor is the record that the caller edited or, where that holds only a part of the
+    /// fields, the version that the tag names, as long as it is kept.
+    func conflict(
+        _ error: StoreError, of item: Item, _ place: EntryLocation?, _ reading: StoreReading
+    ) throws(EngineError) -> StoreError {
+        let id = Record.ID(recordName: item.recordID.recordName, zoneID: zoneID)
+        var error = error
+        let base: Version?
+        switch item {
+        case .save(let record, _):
+            error.clientRecord = record
+            error.ancestorRecord = record.ancestor
+            base = record.version.map { Version(rawValue: $0) }
+        case .delete(_, let tag):
+            base = tag.map { Version(changeTag: $0) }
+        }
+        guard let place else { return error }
+        error.serverRecord = try reading.record(place, as: id)
+        if let base, error.ancestorRecord == nil {
+            error.ancestorRecord = try reading.record(at: base, of: place, as: id)
+        }
+        return error
+    }
+}

@@ -1,0 +1,220 @@
+internal import StratusBytes
+internal import StratusIndex
+internal import StratusJournal
+internal import StratusEngine
+
+/// Saves and deletes in one zone: one commit.
+struct RecordBatch: RecordedTransaction {
+    typealias Item = RecordItem
+
+    let scope: DatabaseScope
+    let principal: Principal
+    /// The user whose name the changes bear.
+    let caller: UserID
+    /// That user's name as the host gave it.
+    let userName: String
+    let zoneID: RecordZone.ID
+    let items: [Item]
+    /// Whether one item's failure is that of all.
+    let isAtomic: Bool
+    /// Nil where nothing is limited.
+    let limits: Limits?
+    let environment: Container.Environment
+    /// What the caller says of the whole call.
+    var operation: OperationRequest?
+    /// The assets of the whole call; nil where there are none.
+    var assets: SealedAssets?
+
+    private enum Attempt {
+        case draft(Draft)
+        case needsSerial
+        /// These items fail, which was found when others had been encoded that rely on them: what
+        /// is left is checked again without them.
+        case retry(without: [Int: StoreError])
+    }
+
+    /// Checks and encodes the items; nil where that needs a serial context.
+    func draftItems(
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) throws(EngineError) -> Draft? {
+        var (reading, context) = (reading, context)
+        var failed: [Int: StoreError] = [:]
+        while true {
+            var hasParts = false
+            let attempt = try attempt(reading, context, without: failed) {
+                step throws(EngineError) in
+                hasParts = true
+                return try sink(step)
+            }
+            switch attempt {
+            case .draft(let draft): return draft
+            case .needsSerial: return nil
+            case .retry(let late):
+                failed.merge(late) { first, _ in first }
+                guard hasParts else { continue }
+                reading = try sink(.takeBack).reading
+                // What the group held was written ahead of the first part.
+                context.staged = [:]
+            }
+        }
+    }
+
+    /// `failed` are the items that an earlier attempt found to fail.
+    private func attempt(
+        _ reading: StoreReading, _ context: PreparationContext, without failed: [Int: StoreError],
+        sink: PartSink
+    ) throws(EngineError) -> Attempt {
+        var draft = Draft(reading)
+        // Surely longer than a part: checking it here as well would be lost work.
+        guard context.isSerial || items.count <= context.partLimit / 128 else {
+            return .needsSerial
+        }
+        var numbers = NumberAssignment(reading, context, environment)
+        let (user, database) = try numbers.caller(caller, name: userName, in: scope)
+        let zone = try numbers.zone(zoneID, in: database, &draft)
+        guard let user, let zone else { return .needsSerial }
+        draft.user = user
+        draft.zone = zone
+
+        var parents = ParentCheck(self, reading, zone: zone.number)
+        let failures = try plan(
+            zone, reading, context, without: failed, &parents, &numbers, &draft)
+        // What was assigned for items that failed is not written either.
+        if draft.results.allSatisfy(\.writesNothing) {
+            failTogether(failures, &draft)
+            return .draft(draft)
+        }
+        if !isAtomic {
+            let orphans = try parents.failures(after: draft)
+            if !orphans.isEmpty { return .retry(without: orphans) }
+        }
+        // What is refused already is encoded for its errors only. (Of a deletion, what goes along
+        // with it may be found in what was written.)
+        let isRefused = isAtomic && draft.results.contains(where: \.hasFailed)
+        let isDiscarded =
+            (isRefused || !failures.isEmpty) && items.allSatisfy { !$0.isDeletion }
+        var encoder = try RecordEncoder(
+            reading: reading, context: context, zone: zone, user: user, batch: self,
+            numbers: numbers)
+        var hasParts = false
+        var late: [Int: StoreError] = [:]
+        do throws(EngineError) {
+            late = try encode(&encoder, parents, &draft) { step throws(EngineError) in
+                hasParts = true
+                return isDiscarded
+                    ? StagedPart(start: reading.head, reading: reading) : try sink(step)
+            }
+        } catch {
+            if error.wouldBlock { throw error }
+            for index in draft.results.indices where !draft.results[index].hasFailed {
+                draft.results[index] = .failed(StoreError(error).with(items[index].recordID))
+            }
+        }
+        if encoder.needsSerial { return .needsSerial }
+        if !late.isEmpty { return .retry(without: late) }
+        failTogether(failures, &draft)
+        // Names, users and zones are of no use without what they were assigned for, and must not
+        // fix the type of a field that was not saved.
+        let writesNothing =
+            hasParts
+            ? draft.results.allSatisfy(\.hasFailed)
+            : draft.results.allSatisfy(\.writesNothing)
+        if writesNothing { draft.buffer = CommitBuffer() }
+        return .draft(draft)
+    }
+
+    /// Checks the items. Returns what failed of an atomic batch and is still encoded: nothing
+    /// of it is stored, but what an item is told does not depend on which others fail.
+    private func plan(
+        _ zone: ZonePlace, _ reading: StoreReading, _ context: PreparationContext,
+        without failed: [Int: StoreError], _ parents: inout ParentCheck,
+        _ numbers: inout NumberAssignment,
+        _ draft: inout Draft
+    ) throws(EngineError) -> [Int: StoreError] {
+        draft.results = [ItemResult](repeating: .unchanged, count: items.count)
+        draft.readSet.reserveCapacity(items.count + 1)
+        var failures: [Int: StoreError] = [:]
+        for index in items.indices {
+            let item = items[index]
+            if let error = failed[index] {
+                draft.results[index] = .failed(error.with(item.recordID))
+                continue
+            }
+            do throws(EngineError) {
+                let (plan, failure) = try validate(
+                    item, at: index, in: zone.number, reading, &parents, &draft)
+                if let failure, !isAtomic { throw .refused(failure) }
+                failures[index] = failure?.with(item.recordID)
+                if context.isSerial, case .save(let record, let rule) = item, failure == nil {
+                    let isInsert = if case .insert = plan { true } else { false }
+                    try numbers.assign(record, rule.policy, isInsert: isInsert, of: self)
+                }
+                draft.results[index] = plan.map { .planned($0) } ?? .unchanged
+            } catch {
+                if error.wouldBlock { throw error }
+                draft.results[index] = .failed(StoreError(error).with(item.recordID))
+            }
+        }
+        return failures
+    }
+
+    /// What became of each item of a commit that was acknowledged, with the records made in the
+    /// caller's own task; nil for one that is as it was, or gone.
+    func outcomes(
+        of committed: borrowing Committed, _ reading: StoreReading
+    ) throws(EngineError) -> [Result<Record?, StoreError>] {
+        var outcomes: [Result<Record?, StoreError>] = []
+        outcomes.reserveCapacity(items.count)
+        for index in items.indices {
+            switch committed.draft.results[index] {
+            case .done(let record): outcomes.append(.success(record as? Record))
+            case .refused(let error): outcomes.append(.failure(StoreError(translating: error)))
+            case .unchanged, .planned: outcomes.append(.success(nil))
+            case .staged(let place):
+                let start = committed.start ?? .zero
+                outcomes.append(
+                    .success(
+                        try committed.draft.record(
+                            index, at: place, of: self, in: committed.draft.buffer,
+                            from: start, reading)))
+            }
+        }
+        return outcomes
+    }
+
+    /// Whether a save says what the record's parent is, or leaves it as it is.
+    func sendsParent(of record: Record, _ rule: SaveRule, isInsert: Bool) -> Bool {
+        isInsert || rule.replaces || record.changesParent
+            || (rule.policy == .allKeys && record.parent != nil)
+    }
+
+    /// Gives each item of an atomic batch that failed its own error, and the others theirs.
+    private func failTogether(_ failures: [Int: StoreError], _ draft: inout Draft) {
+        for (index, error) in failures { draft.results[index] = .failed(error) }
+        guard isAtomic, draft.results.contains(where: \.hasFailed) else { return }
+        for index in draft.results.indices where !draft.results[index].hasFailed {
+            draft.results[index] = .failed(
+                StoreError.batchRequestFailed.with(items[index].recordID))
+        }
+    }
+
+    /// An entry that was read to check an item and is needed again to encode it; a long batch
+    /// reads it again rather than hold them all.
+    func held(_ entry: JournalEntry?) -> JournalEntry? {
+        items.count <= 1000 ? entry : nil
+    }
+
+    /// Whether a zone that a caller names is the batch's own: the owner may be named in two ways.
+    func isInside(_ zone: RecordZone.ID) -> Bool {
+        zone.zoneName == zoneID.zoneName
+            && (zone.ownerName == RecordZone.ID.currentUser || zone.ownerName == zoneID.ownerName
+                || zone.ownerName == caller.recordName)
+    }
+}
+
+extension StoreError {
+    static let taggedRecordNotFound = StoreError(
+        .unknownItem, "recordChangeTag specified, but record not found")
+    static let batchRequestFailed = StoreError(
+        .batchRequestFailed, "another item of the same atomic batch failed")
+}

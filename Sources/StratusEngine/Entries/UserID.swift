@@ -1,0 +1,83 @@
+package import StratusBytes
+
+/// A user as the store knows one: 128 bits, written as `_` and 32 hexadecimal digits.
+package struct UserID: Hashable, Sendable {
+    package var bits: Hash128
+
+    /// The user of that record name, or the one that `name` stands for: any other name is accepted,
+    /// and always stands for the same user in stores with the same seed.
+    package init(_ name: String, seed: Hash128) {
+        if let bits = Self.bits(of: name) {
+            self.bits = bits
+            return
+        }
+        var writer = ByteWriter()
+        writer.hash(seed)
+        writer.text(name)
+        let hash = SHA256.hash(writer.bytes).span
+        bits = Hash128(high: hash.uint64(at: 0), low: hash.uint64(at: 8))
+    }
+
+    package init(bits: Hash128) { self.bits = bits }
+
+    /// The user of that record name; nil where it is none.
+    package init?(recordName: String) {
+        guard let bits = Self.bits(of: recordName) else { return nil }
+        self.bits = bits
+        guard self.recordName == recordName else { return nil }
+    }
+
+    package var recordName: String { "_" + Hex.encode(bits.high) + Hex.encode(bits.low) }
+
+    /// The bits that a name gives by itself: 33 bytes that read as a record name.
+    fileprivate static func bits(of name: String) -> Hash128? {
+        guard name.utf8.count == 33, name.utf8.first == UInt8(ascii: "_"),
+            let bytes = Hex.decode(String(decoding: name.utf8.dropFirst(), as: UTF8.self)),
+            bytes.count == 16
+        else { return nil }
+        let word = { (range: Range<Int>) in bytes[range].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        }
+        return Hash128(high: word(0..<8), low: word(8..<16))
+    }
+}
+
+/// The entry of a user: `Formats/Record.md`, "User".
+package struct UserEntry: Equatable, Sendable {
+    /// From 1 on; the number of the user's private database too. 0 is the public database.
+    package var number: UInt32
+    package var bits: Hash128
+    /// When the user was first used, in milliseconds since 1970.
+    package var created: Int64
+    /// What the host calls the user; empty where that is a record name, or too long to be kept.
+    package var hostName: String
+
+    /// Of a host name that is kept, in bytes.
+    package static let hostNameLimit = 255
+
+    package func write(to writer: inout ByteWriter) {
+        writer.varint(number)
+        writer.hash(bits)
+        writer.signedVarint(created)
+        writer.countedText(hostName)
+    }
+
+    /// Of a user that the host gave as `name`.
+    package init(number: UInt32, user: UserID, name: String, created: Int64) {
+        self.number = number
+        bits = user.bits
+        self.created = created
+        let isKept = name.utf8.count <= Self.hostNameLimit && UserID.bits(of: name) == nil
+        hostName = isKept ? name : ""
+    }
+
+    package init(_ bytes: Span<UInt8>) throws(FormatError) {
+        var cursor = ByteCursor()
+        number = try cursor.varint32(bytes)
+        bits = try cursor.hash(bytes)
+        created = try cursor.signedVarint(bytes)
+        guard number > 0, number < 1 << 31 else { throw .value("number") }
+        guard created.magnitude < 1 << 53 else { throw .value("created") }
+        hostName = try cursor.text(bytes, upTo: Self.hostNameLimit)
+        try ExtensionBlock.end(bytes, &cursor)
+    }
+}

@@ -1,0 +1,77 @@
+package import StratusBytes
+
+/// What has become of a zone.
+package enum ZoneState: UInt8, Sendable {
+    case alive = 1
+    case deleted = 2
+    /// The user's data were removed as a whole.
+    case purged = 3
+}
+
+/// What a zone can do: CloudKit's bits, as of ``RecordZone/Capabilities-swift.struct``.
+package struct ZoneCapabilities: OptionSet, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    package static let fetchChanges = ZoneCapabilities(rawValue: 1)
+    /// All, which a zone has that a user made.
+    package static let custom = ZoneCapabilities(rawValue: 15)
+}
+
+/// The entry of a zone: `Formats/Record.md`, "Zone".
+package struct ZoneEntry: Equatable, Sendable {
+    /// Never used again, also when a zone of the same name is made anew.
+    package var number: UInt32
+    package var database: UInt32
+    package var state: ZoneState
+    package var capabilities: ZoneCapabilities
+    package var incarnation: UInt16
+    package var name: String
+
+    package func write(to writer: inout ByteWriter) {
+        writer.varint(number)
+        writer.varint(database)
+        writer.uint8(state.rawValue)
+        writer.uint8(capabilities.rawValue)
+        writer.uint16(incarnation)
+        writer.countedText(name)
+    }
+
+    package init(
+        number: UInt32, database: UInt32, state: ZoneState,
+        capabilities: ZoneCapabilities, incarnation: UInt16, name: String
+    ) {
+        self.number = number
+        self.database = database
+        self.state = state
+        self.capabilities = capabilities
+        self.incarnation = incarnation
+        self.name = name
+    }
+
+    /// What has become of the zone at `place`.
+    package init(_ place: ZonePlace, state: ZoneState, name: String) {
+        self.init(
+            number: place.number, database: place.database, state: state,
+            capabilities: place.capabilities, incarnation: place.incarnation, name: name)
+    }
+
+    package init(_ bytes: Span<UInt8>) throws(FormatError) {
+        var cursor = ByteCursor()
+        number = try cursor.varint32(bytes)
+        database = try cursor.varint32(bytes)
+        guard let state = ZoneState(rawValue: try cursor.uint8(bytes)) else {
+            throw .value("state")
+        }
+        self.state = state
+        capabilities = ZoneCapabilities(rawValue: try cursor.uint8(bytes))
+        incarnation = try cursor.uint16(bytes)
+        name = try cursor.text(bytes, upTo: 255)
+        guard number > 0, number < 1 << 31, database < 1 << 31, !name.isEmpty,
+            incarnation < 1 << 12
+        else { throw .value("zone") }
+        guard capabilities.isSubset(of: .custom) else { throw .newer("capabilities") }
+        try ExtensionBlock.end(bytes, &cursor)
+    }
+}

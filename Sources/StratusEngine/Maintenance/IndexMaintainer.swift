@@ -1,0 +1,361 @@
+package import StratusFiles
+internal import StratusIndex
+package import StratusJournal
+internal import Synchronization
+
+/// Keeps the index of a store that is being written within its memory, and what an opening has to
+/// read short: writes checkpoints, and merges their runs.
+///
+/// What is due is decided between commits, by the bytes that were written and never by the clock.
+/// The work itself is done by other threads meanwhile, or on the spot where the caller takes the
+/// steps, so that the same calls make the same store.
+package final class IndexMaintainer: Sendable {
+    private struct State {
+        /// What the tables hold, whether or not a manifest says so.
+        var checkpoint: StoreCheckpoint?
+        /// What they will hold once the frozen memtable is written.
+        var coming: StoreCheckpoint?
+        var writing: RunningJob?
+        var merging: RunningJob?
+        /// The fold has written a memtable by itself: the tables hold more than any checkpoint
+        /// says, and nothing is kept before there is one that says it.
+        var isBehind = false
+        /// After a failure: how large the memtable becomes before it is tried again.
+        var retrySize = 0
+        /// The journal takes no checkpoint any more.
+        var hasFailed = false
+        var isClosing = false
+        /// Why the last try came to nothing.
+        var failure: EngineError?
+    }
+
+    private let committer: Committer<StoreParticipant>
+    private let budget: MemoryBudget
+    private let released: ReleasedFiles
+    /// Nil: a job runs on the thread that begins it.
+    private let threads: IOThreads?
+    private let wakeUp: WakeUp
+    private let writeBudget = WriteBudget()
+    private let due: MaintenanceDue
+    /// Where the checkpoint lies that the manifest has. Any thread may read it.
+    private let inForce: Mutex<JournalOffset?>
+    /// Of the steps: taken by threads that take them and by no others, and held meanwhile.
+    private let state: Mutex<State>
+
+    /// A stretch of journal that is read sooner than a checkpoint is written, in bytes.
+    private static let shortStretch = 256 << 10
+
+    package init(
+        _ committer: Committer<StoreParticipant>, _ checkpoint: StoreCheckpoint?,
+        _ budget: MemoryBudget, _ released: ReleasedFiles, _ due: MaintenanceDue,
+        threads: IOThreads?, _ wakeUp: WakeUp
+    ) {
+        self.committer = committer
+        self.budget = budget
+        self.released = released
+        self.due = due
+        self.threads = threads
+        self.wakeUp = wakeUp
+        inForce = Mutex(checkpoint?.position.offset)
+        let state = State(checkpoint: checkpoint)
+        self.state = Mutex(state)
+        due.set(limits(of: state))
+    }
+
+    /// Does what is due, and waits where the memtables would grow beyond their share.
+    package func step() {
+        while !takeSteps() { wakeUp.wait() }
+    }
+
+    /// Whether a step would do anything.
+    package var isDue: Bool { due.isSet || !released.isEmpty }
+
+    /// Gives `body` the state, and finds out afterwards what is due and when something will be.
+    private func stepping<Result: Sendable, Failure>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try state.withLock { state throws(Failure) in
+            due.clear()
+            defer {
+                due.set(limits(of: state))
+                if state.writing?.result != nil || state.merging?.result != nil || isFull(state) {
+                    due.set()
+                }
+            }
+            return try body(&state)
+        }
+    }
+
+    private func limits(of state: State) -> MaintenanceDue.Limits {
+        if state.hasFailed { return MaintenanceDue.Limits() }
+        if state.retrySize > 0 { return MaintenanceDue.Limits(memtableBytes: state.retrySize) }
+        if state.isBehind { return MaintenanceDue.Limits(memtableBytes: 0, end: 0) }
+        let start = state.checkpoint?.position.offset ?? .zero
+        let units = (budget.limit - 1) / JournalOffset.unit + 1
+        return MaintenanceDue.Limits(
+            memtableBytes: budget.memtable, end: start.rawValue + UInt64(units))
+    }
+
+    private func isFull(_ state: State) -> Bool {
+        let limits = limits(of: state)
+        return committer.freeze { participant, position in
+            limits.areReached(
+                memtableBytes: participant.fold.state.index.activeBytes, end: position.offset)
+        } ?? false
+    }
+
+    /// Writes a checkpoint of everything, if reading it again would take longer.
+    package func close() {
+        // A running merge is stopped, so that closing does not wait for it.
+        stepping { state in
+            state.isClosing = true
+            state.merging?.stop()
+        }
+        finish(.everything)
+        // What is not in the index is still in the journal.
+        try? checkpoint(ifLonger: Self.shortStretch)
+        finish(.everything)
+    }
+
+    /// Where an opening would begin to read now; nil: at the beginning of the journal.
+    package var checkpoint: JournalOffset? { inForce.withLock { $0 } }
+
+    /// Writes a checkpoint of everything that was committed; it is in force when this returns.
+    package func writeCheckpoint() throws(EngineError) {
+        try checkpoint(ifLonger: 0)
+        // Generations that readers had pinned may go by now, too.
+        committer.release(released.take())
+    }
+
+    private func checkpoint(ifLonger least: Int) throws(EngineError) {
+        finish(.writing)
+        let isDue = try stepping { state throws(EngineError) in
+            try begin(trying: &state)
+            if let stretch = stretch(since: state.checkpoint), stretch <= least { return false }
+            freeze(&state)
+            return true
+        }
+        guard isDue else { return }
+        stepping { begin(&$0) }
+        finish(.writing)
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+    }
+
+    /// Merges all runs into one, so that no version is left that no reader needs.
+    package func mergeAll() throws(EngineError) {
+        finish(.everything)
+        try stepping { state throws(EngineError) in
+            try begin(trying: &state)
+            guard let job = withIndex({ $0.fullMergeJob() }) else { return }
+            state.merging = RunningJob(job, on: threads, due, wakeUp)
+        }
+        finish(.everything)
+        releaseGone()
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+    }
+
+    private func begin(trying state: inout State) throws(EngineError) {
+        if let failure = committer.failure { throw EngineError(failure) }
+        // What failed once may succeed now, when it is asked for.
+        state.hasFailed = false
+        state.retrySize = 0
+        state.failure = nil
+    }
+
+    private func takeSteps() -> Bool {
+        stepping { state in
+            while installFinished(&state) {}
+            if isFull(state), state.coming == nil { freeze(&state) }
+            begin(&state)
+            // On the spot everything is done by now.
+            while installFinished(&state) { begin(&state) }
+            releaseGone()
+            return state.writing == nil || !isFull(state)
+        }
+    }
+
+    private func releaseGone() {
+        let gone = released.take()
+        if !gone.isEmpty { committer.release(gone) }
+    }
+
+    private enum Work { case writing, everything }
+
+    /// Waits until `work` is done.
+    private func finish(_ work: Work) {
+        while true {
+            let isIdle = stepping { state in
+                while installFinished(&state) {}
+                return state.writing == nil && (work == .writing || state.merging == nil)
+            }
+            if isIdle { return }
+            wakeUp.wait()
+        }
+    }
+
+    private func begin(_ state: inout State) {
+        if state.hasFailed || state.retrySize > 0 { return }
+        if state.writing == nil, state.coming != nil,
+            let job = withIndex({ $0.checkpointJob() })
+        {
+            state.writing = RunningJob(job, on: threads, due, wakeUp)
+        }
+        if !state.isClosing, state.merging == nil, let job = withIndex({ $0.mergeJob() }) {
+            // Where the writer is ahead of the merges, reading needs them more than the disk.
+            let isLate = withIndex { $0.hasTooManyRuns } ?? false
+            state.merging = RunningJob(job, on: threads, due, wakeUp, isLate ? nil : writeBudget)
+        }
+    }
+
+    /// How much journal was written since, in bytes; nil where there can be no checkpoint now.
+    private func stretch(since checkpoint: StoreCheckpoint?) -> Int? {
+        committer.freeze { _, position in
+            position.offset.bytes(since: checkpoint?.position.offset ?? .zero)
+        }
+    }
+
+    private func freeze(_ state: inout State) {
+        state.coming = committer.freeze { participant, position in
+            participant.fold.withIndex { $0.freeze() }
+            return StoreCheckpoint(participant.fold.state, at: position)
+        }
+        // Not now, where a segment is full and the next one could not be begun.
+        guard let coming = state.coming else {
+            // Of a store without commits there is nothing to spare an opening.
+            if committer.withStage({ $0.writer.manifest.segments.isEmpty }) { return }
+            state.failure = .noRoom
+            return
+        }
+        (state.isBehind, state.retrySize) = (false, 0)
+        // There may be nothing to write, and still be a place to go on from.
+        guard withIndex({ $0.hasFrozen }) == false else { return }
+        state.coming = nil
+        state.checkpoint = coming
+        keep(coming, &state)
+    }
+
+    /// Installs what a job has made; returns whether there was one.
+    private func installFinished(_ state: inout State) -> Bool {
+        if let result = state.writing?.result {
+            state.writing = nil
+            install(result, &state)
+            if let coming = state.coming.take() {
+                state.checkpoint = coming
+                keep(coming, &state)
+            }
+            return true
+        }
+        if let result = state.merging?.result {
+            state.merging = nil
+            // What was stopped or failed has changed nothing that a manifest would say.
+            if install(result, &state), let checkpoint = state.checkpoint {
+                keep(checkpoint, &state)
+            }
+            return true
+        }
+        return false
+    }
+
+    /// Returns whether the index has other tables now.
+    @discardableResult
+    private func install(
+        _ result: Result<IndexJob.Output?, IndexError>, _ state: inout State
+    ) -> Bool {
+        switch result {
+        case .success(let output?):
+            _ = committer.freeze { participant, _ in participant.fold.install(output) }
+            state.retrySize = 0
+            committer.publish()
+            return true
+        case .success(nil): return false
+        case .failure(let error):
+            // Everything is still in memory and in the journal. Where the disk is full the
+            // memtable grows by another share before it is tried again.
+            state.retrySize = (withIndex { $0.activeBytes } ?? 0) + budget.memtable
+            state.failure = EngineError(error)
+            state.coming = nil
+            return false
+        }
+    }
+
+    /// Makes a checkpoint the one that openings begin at.
+    private func keep(_ checkpoint: StoreCheckpoint, _ state: inout State) {
+        if state.hasFailed { return }
+        guard let manifest = withIndex({ checkpoint.manifest(of: $0) }) else {
+            state.isBehind = true
+            return
+        }
+        do {
+            try committer.take(manifest)
+            inForce.withLock { $0 = checkpoint.position.offset }
+        } catch {
+            state.failure = EngineError(error)
+            // The next one may succeed; the one in force still holds.
+            if case .storage = error { return }
+            state.hasFailed = true
+        }
+    }
+
+    private func withIndex<Result: Sendable>(
+        _ body: @Sendable (inout OrderedIndex) -> Result
+    ) -> Result? {
+        committer.freeze { participant, _ in participant.fold.withIndex(body) }
+    }
+
+    private func withIndex<Result: Sendable>(
+        _ body: @Sendable (inout OrderedIndex) -> Result?
+    ) -> Result? {
+        committer.freeze { participant, _ in participant.fold.withIndex(body) } ?? nil
+    }
+}
+
+/// How the memory of a store is divided.
+package struct MemoryBudget: Sendable {
+    /// In bytes.
+    package var limit: Int
+
+    /// Below this there is no room for the blocks that a merge reads.
+    package static let least = 1 << 20
+    package static let usual = 64 << 20
+
+    /// The active memtable, or the one being written: of each there is at most one.
+    package var memtable: Int { limit / 8 }
+    /// Directories and filters of the index's tables.
+    package var pinned: Int { limit / 8 }
+    /// Other blocks of the index, and entries of the journal.
+    package var cache: Int { limit * 9 / 16 }
+}
+
+/// A job of the index that was begun.
+private final class RunningJob: Sendable {
+    private let outcome = Mutex<Result<IndexJob.Output?, IndexError>?>(nil)
+    private let isStopped = Atomic(false)
+
+    /// What came of it, once it has ended.
+    var result: Result<IndexJob.Output?, IndexError>? { outcome.withLock { $0 } }
+
+    /// `budget` is what it may write by on another thread; nil: as fast as it can.
+    init(
+        _ job: IndexJob, on threads: IOThreads?, _ due: MaintenanceDue, _ wakeUp: WakeUp,
+        _ budget: WriteBudget? = nil
+    ) {
+        let budget = threads == nil ? nil : budget
+        let work: @Sendable () -> Void = { [self] in
+            let result = Result { () throws(IndexError) in
+                try job.run(stop: { isStopped.load(ordering: .relaxed) }) { bytes in
+                    guard let budget, bytes > 0 else { return }
+                    let wait = budget.spend(bytes, at: Clock.monotonicNanoseconds)
+                    if wait > 0 { Thread.pause(microseconds: UInt32(wait / 1_000)) }
+                }
+            }
+            outcome.withLock { $0 = result }
+            due.set()
+            wakeUp.signal()
+        }
+        // Where the system gives no thread it is done here.
+        if let threads, (try? threads.submit(work)) != nil {} else { work() }
+    }
+
+    /// Ends it early: nothing comes of it.
+    func stop() { isStopped.store(true, ordering: .relaxed) }
+}

@@ -1,0 +1,46 @@
+internal import StratusFiles
+package import StratusIndex
+package import StratusJournal
+
+/// Where the state that a checkpoint names differs from the same state made anew of the journal:
+/// `Formats/Index.md`, "Keys".
+package struct IndexComparison {
+    /// Whether the names, their locations, or the counts of zones and users, differ.
+    package let differsInState: Bool
+    /// The keyspaces that differ, and of each the earliest entry whose row is missing or another
+    /// one; nil where there are only rows too many.
+    package private(set) var keyspaces: [UInt8: JournalOffset?] = [:]
+
+    /// Reads both once, from one end to the other.
+    package init(_ named: FoldState, with rebuilt: FoldState) throws(IndexError) {
+        differsInState =
+            named.zoneCount != rebuilt.zoneCount || named.userCount != rebuilt.userCount
+            || named.schema.whole != rebuilt.schema.whole
+            || named.schema.locations != rebuilt.schema.locations
+        var (named, rebuilt) = (named.index.allRows, rebuilt.index.allRows)
+        var (left, right) = (try named.next(), try rebuilt.next())
+        while left != nil || right != nil {
+            switch (left, right) {
+            case (let row?, let expected?) where row.key == expected.key:
+                if row.value != expected.value { note(row.key, expected.value) }
+                (left, right) = (try named.next(), try rebuilt.next())
+            case (let row?, let expected) where expected.map({ row.key < $0.key }) ?? true:
+                note(row.key, nil)
+                left = try named.next()
+            case (_, let expected):
+                if let expected { note(expected.key, expected.value) }
+                right = try rebuilt.next()
+            }
+        }
+    }
+
+    private mutating func note(_ key: IndexKey, _ expected: IndexValue?) {
+        let offset = expected.map { JournalOffset(rawValue: $0.stamp) }
+        let known = keyspaces[key.keyspace] ?? nil
+        keyspaces.updateValue([known, offset].compactMap(\.self).min(), forKey: key.keyspace)
+    }
+}
+
+extension OrderedIndex {
+    fileprivate var allRows: IndexCursor { cursor(IndexKey.all, .blocking) }
+}

@@ -1,0 +1,132 @@
+internal import StratusBytes
+internal import StratusFiles
+package import StratusIndex
+package import StratusJournal
+
+extension KeySpace {
+    package static var databaseFeed: KeySpace { KeySpace(18, "databaseFeed") }
+    package static var activity: KeySpace { KeySpace(19, "activity") }
+    package static var usage: KeySpace { KeySpace(23, "usage") }
+}
+
+extension IndexKey {
+    package static func databaseFeed(_ database: UInt32, _ offset: JournalOffset) -> IndexKey {
+        KeySpace.databaseFeed.key().appending(database).appending(offset.rawValue)
+    }
+    /// The last change of a zone, and what the zone holds.
+    package static func activity(_ zone: UInt32) -> IndexKey {
+        KeySpace.activity.key().appending(zone)
+    }
+    /// What a database holds.
+    package static func usage(_ database: UInt32) -> IndexKey {
+        KeySpace.usage.key().appending(database)
+    }
+}
+
+/// The feed of each database, and what zones and databases hold. The feed names a zone once per
+/// group, at its latest change.
+struct ActivityProjection: DerivedProjection {
+    package static let alsoReads: [EntryKind] = [.record, .tombstone, .zone]
+    package static let keyspaces: [KeySpace] = [.databaseFeed, .activity, .usage]
+
+    /// What commits have changed in a zone or a database.
+    private struct Change {
+        /// The last change.
+        var offset = JournalOffset.zero
+        /// What the changes added.
+        var usage = StoredUsage()
+
+        mutating func add(_ more: StoredUsage, at offset: JournalOffset) {
+            self.offset = max(self.offset, offset)
+            usage.add(more)
+        }
+    }
+
+    /// By zone: of the open commit, and of the complete commits of the group.
+    private var open: [UInt32: Change] = [:]
+    private var complete: [UInt32: Change] = [:]
+    /// The zones that the group made or deleted, and where.
+    private var zones: [(zone: ZoneEntry, offset: JournalOffset)] = []
+
+    package mutating func apply(
+        _ entry: inout FoldedEntry, _ payload: Span<UInt8>, to state: inout FoldState
+    ) throws(FormatError) {
+        switch entry.header.kind {
+        case .zone: zones.append((try ZoneEntry(payload), entry.offset))
+        case .tombstone:
+            let taken = try entry.tombstone(payload).entry.takenBytes
+            note(entry.header, StoredUsage(recordCount: -1, bytes: -taken))
+        default:
+            let head = try entry.record(payload).head
+            let assetBytes = (head.assetBytes ?? 0) - (head.formerAssetBytes ?? 0)
+            note(
+                entry.header,
+                StoredUsage(
+                    recordCount: head.isUpdate ? 0 : 1,
+                    bytes: payload.count - head.replacedLength + assetBytes))
+        }
+    }
+
+    private mutating func note(_ header: FrameHeader, _ usage: StoredUsage) {
+        open[header.zone, default: Change()].add(usage, at: header.version.offset)
+    }
+
+    package mutating func completeCommit(at time: Int64, in state: inout FoldState) {
+        for (zone, change) in open {
+            complete[zone, default: Change()].add(change.usage, at: change.offset)
+        }
+        open.removeAll(keepingCapacity: true)
+    }
+
+    package mutating func endGroup(in state: inout FoldState) throws(IndexError) {
+        var totals: [UInt32: Change] = [:]
+        for (zone, offset) in zones {
+            try set(
+                zone.number, in: zone.database, zone.state, Change(offset: offset), &totals,
+                &state)
+        }
+        zones.removeAll(keepingCapacity: true)
+        // The index gets the zones in one order, whatever the dictionary's.
+        let changes =
+            complete.count < 2 ? Array(complete) : complete.sorted(by: { $0.key < $1.key })
+        complete.removeAll(keepingCapacity: true)
+        for (zone, change) in changes {
+            let place = try state.index.value(of: .zoneNumber(zone), .blocking)
+            guard let place = place.flatMap({ ZonePlace($0) }), place.isAlive else { continue }
+            try set(zone, in: place.database, place.state, change, &totals, &state)
+        }
+        for (database, change) in totals where change.usage != StoredUsage() {
+            var usage = StoredUsage(try state.index.value(of: .usage(database), .blocking))
+            usage.add(change.usage)
+            state.index.set(.usage(database), usage.value(at: change.offset.rawValue))
+        }
+    }
+
+    package mutating func rollBack() { self = ActivityProjection() }
+
+    private func set(
+        _ zone: UInt32, in database: UInt32, _ zoneState: ZoneState, _ change: Change,
+        _ totals: inout [UInt32: Change], _ state: inout FoldState
+    ) throws(IndexError) {
+        state.changes?.zones.append(ChangedZone(number: zone, database: database))
+        let stamp = change.offset.rawValue
+        var usage = StoredUsage()
+        if let last = try state.index.value(of: .activity(zone), .blocking) {
+            if last.stamp == stamp { return }
+            let old = JournalOffset(rawValue: last.stamp)
+            state.index.remove(.databaseFeed(database, old), at: stamp)
+            usage = StoredUsage(last)
+        }
+        let isAlive = zoneState == .alive
+        // What a zone holds goes with it; how much of that are assets is not known.
+        let difference = isAlive ? change.usage : usage.negated
+        if !isAlive { state.changes?.freedAssetBytes &+= max(0, usage.bytes) }
+        usage.add(difference)
+        state.index.set(.activity(zone), usage.value(at: stamp))
+        state.index.set(
+            .databaseFeed(database, change.offset),
+            IndexValue(stamp: stamp, first: UInt64(zone), second: UInt64(zoneState.rawValue)),
+            isFresh: true)
+        totals[database, default: Change()].add(difference, at: change.offset)
+    }
+}

@@ -1,0 +1,38 @@
+package import StratusIndex
+package import StratusJournal
+
+/// The state of all projections: what grows with the journal, and is rolled back as a whole.
+package struct FoldState: Sendable {
+    package var index: OrderedIndex
+    package var lease: IndexLease
+    package var numbers = StoreNumbers()
+    /// Where the last commit ends.
+    package var end = JournalOffset.zero
+    /// Of the last commit, in microseconds since 1970.
+    package var lastTime: Int64 = 0
+    /// What changed since the state was last published; nil where it is read by its own fold only.
+    package var changes: UnpublishedChanges?
+
+    package var schema: Schema { numbers.schema }
+    package var zoneCount: UInt32 { numbers.zoneCount }
+    package var userCount: UInt32 { numbers.userCount }
+}
+
+/// What the readers of a state, and the asset collector, are told of the commits since the last one.
+package struct UnpublishedChanges: Sendable {
+    /// The zones that were changed, made or deleted.
+    package var zones: [ChangedZone] = []
+    /// The length of the assets that records have ceased to name, in bytes.
+    package var freedAssetBytes = 0
+}
+
+/// A zone in which something changed.
+package struct ChangedZone: Sendable {
+    package var number: UInt32
+    package var database: UInt32
+
+    package init(number: UInt32, database: UInt32) {
+        self.number = number
+        self.database = database
+    }
+}

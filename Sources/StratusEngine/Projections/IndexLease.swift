@@ -1,0 +1,47 @@
+internal import Synchronization
+
+/// Keeps the files of the index that a state of the store may read.
+///
+/// Every state holds the lease of its time, and every lease the one that followed it: the files
+/// that the index gave up under a lease are deleted once no state holds it or an older lease.
+package final class IndexLease: Sendable {
+    private struct State {
+        var next: IndexLease?
+        var given: [String] = []
+    }
+
+    private let state = Mutex(State())
+    private let released: ReleasedFiles
+
+    package init(_ released: ReleasedFiles) { self.released = released }
+
+    deinit { released.add(state.withLock { $0.given }) }
+
+    /// The index gives up `files`; returns the lease of states that do not read them.
+    package func giveUp(_ files: [String]) -> IndexLease {
+        let next = IndexLease(released)
+        state.withLock { $0 = State(next: next, given: files) }
+        return next
+    }
+}
+
+/// Files of the index that no state of this process reads any more.
+package final class ReleasedFiles: Sendable {
+    private let names = Mutex<[String]>([])
+
+    package init() {}
+
+    package func add(_ files: [String]) {
+        if !files.isEmpty { names.withLock { $0 += files } }
+    }
+
+    package var isEmpty: Bool { names.withLock { $0.isEmpty } }
+
+    /// All of them, for deletion.
+    package func take() -> [String] {
+        names.withLock { names in
+            defer { names = [] }
+            return names
+        }
+    }
+}

@@ -1,0 +1,61 @@
+internal import StratusBytes
+package import StratusJournal
+
+/// Checks that entries use no number of a zone, user, type or field before an earlier entry has
+/// defined it: `Formats/Record.md`, "Validity".
+package struct NumberCheck {
+    private var numbers = StoreNumbers()
+    /// The first fault of the entry being checked.
+    package private(set) var fault: StaticString?
+    /// False behind an entry that could not be read, which may have defined numbers.
+    package var isReliable = true
+
+    package mutating func beginEntry() { fault = nil }
+
+    package mutating func useZone(_ number: UInt32) {
+        if !numbers.hasZone(number) { note("zone number") }
+    }
+
+    package mutating func useUser(_ number: UInt32) {
+        if !numbers.hasUser(number) { note("user number") }
+    }
+
+    package mutating func useType(_ number: UInt32) {
+        if numbers.schema.name(number) == nil { note("type number") }
+    }
+
+    package mutating func use(_ fields: StoredFields) {
+        do throws(FormatError) { try fields.checkNumbers(numbers.schema) } catch { note(error) }
+    }
+
+    package mutating func define(_ zone: ZoneEntry) {
+        do throws(FormatError) { try numbers.add(zone) } catch { note(error) }
+    }
+
+    package mutating func define(_ user: UserEntry) {
+        do throws(FormatError) { try numbers.add(user) } catch { note(error) }
+    }
+
+    /// A preamble says of the names what the entries before it say.
+    package mutating func use(_ preamble: SchemaPreamble) {
+        if !preamble.agrees(with: numbers.schema) { note("preamble") }
+    }
+
+    package mutating func define(_ names: SchemaAddition, at offset: JournalOffset) {
+        do throws(FormatError) {
+            try numbers.add(names, at: offset)
+        } catch {
+            note(error)
+            // What follows may use the numbers that these names were to have.
+            isReliable = false
+        }
+    }
+
+    private mutating func note(_ error: FormatError) {
+        if case .value(let what) = error { note(what) }
+    }
+
+    private mutating func note(_ what: StaticString) {
+        if isReliable, fault == nil { fault = what }
+    }
+}

@@ -1,0 +1,95 @@
+package import StratusBytes
+package import StratusJournal
+
+/// The projections of a store, found by the kinds of entries and the keyspaces that they declare.
+package struct ProjectionRegistry: Sendable {
+
+    package let projections: [any Projection.Type]
+    /// By the number of a kind.
+    private var kinds = [Kind](repeating: Kind(), count: 256)
+    /// By the number of a keyspace.
+    private var keyspaces: [UInt8: KeySpace] = [:]
+
+    private struct Kind {
+        /// Nil for a kind that no projection defines.
+        var form: EntryForm?
+        var projection: (any Projection.Type)?
+        /// The places of the projections that apply it.
+        var readers: [Int] = []
+    }
+
+    package init(_ projections: [any Projection.Type]) {
+        self.projections = projections
+        for (place, projection) in projections.enumerated() {
+            for form in projection.entries {
+                let number = Int(form.kind.rawValue)
+                precondition(kinds[number].form == nil, "two projections define \(form.name)")
+                kinds[number].form = form
+                kinds[number].projection = projection
+            }
+            for kind in projection.entries.map(\.kind) + projection.alsoReads {
+                kinds[Int(kind.rawValue)].readers.append(place)
+            }
+            for keyspace in projection.keyspaces {
+                let old = keyspaces.updateValue(keyspace, forKey: keyspace.rawValue)
+                precondition(old == nil, "two projections write \(keyspace.name)")
+            }
+        }
+    }
+
+    /// All kinds of entries, in the order of their numbers.
+    package var forms: [EntryForm] { kinds.compactMap(\.form).filter(\.kind.isEntry) }
+    /// All keyspaces, in the order of their numbers.
+    package var allKeyspaces: [KeySpace] {
+        keyspaces.values.sorted { $0.rawValue < $1.rawValue }
+    }
+
+    /// The places in ``projections`` of those that apply entries of a kind; none: it is unknown.
+    package func readers(of kind: EntryKind) -> [Int] { kinds[Int(kind.rawValue)].readers }
+
+    /// Whether frames of a kind carry the number of a zone that was made before.
+    package func isInZone(_ kind: EntryKind) -> Bool {
+        kinds[Int(kind.rawValue)].form?.isInZone ?? false
+    }
+
+    /// Whether entries of a kind give numbers that later entries use.
+    package func definesNumbers(_ kind: EntryKind) -> Bool {
+        kinds[Int(kind.rawValue)].form?.definesNumbers ?? false
+    }
+
+    /// Keyspace 0 holds the deletions of whole zones.
+    package func name(ofKeyspace number: UInt8) -> String {
+        if number == 0 { return "drops" }
+        return keyspaces[number]?.name ?? "keyspace \(number)"
+    }
+
+    /// Whether frames of a kind are known, or may be passed over.
+    package func mayRead(_ kind: EntryKind) -> Bool {
+        kinds[Int(kind.rawValue)].projection != nil || kind.mayBeIgnored || kind == .trailer
+    }
+
+    /// Checks the payload of an entry of a kind that is known; of others there is nothing to check.
+    package func validate(
+        _ payload: Span<UInt8>, of entry: JournalEntry, _ numbers: inout NumberCheck
+    ) throws(FormatError) {
+        guard let projection = kinds[Int(entry.kind.rawValue)].projection else { return }
+        if isInZone(entry.kind) { numbers.useZone(entry.zone) }
+        try projection.validate(payload, of: entry, &numbers)
+    }
+
+    /// An entry in words; where its payload has no meaning, its kind alone.
+    package func describe(_ entry: JournalEntry, _ schema: Schema) -> EntryDescription {
+        let kind = kinds[Int(entry.kind.rawValue)]
+        let found = kind.projection.flatMap { projection in
+            entry.withPayload { bytes in try? projection.describe(bytes, entry.kind, schema) }
+        }
+        var description = found ?? EntryDescription()
+        description.kind =
+            switch (found, kind.form) {
+            case (.some, let form?): form.name
+            case _ where entry.kind == .trailer: "trailer"
+            default: "kind \(entry.kind.rawValue)"
+            }
+        return description
+    }
+}

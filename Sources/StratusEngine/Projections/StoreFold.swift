@@ -1,0 +1,170 @@
+internal import StratusBytes
+internal import StratusFiles
+package import StratusIndex
+package import StratusJournal
+
+/// The fold of a store: every entry of the journal, applied by the projections that read its kind.
+///
+/// The same code applies entries that were just staged, that an opening reads, and that another
+/// process wrote. So what is maintained equals what is rebuilt.
+package struct StoreFold: JournalFold, Sendable {
+    package private(set) var state: FoldState
+    /// The state to roll back to.
+    private var savepoint: FoldState?
+    /// Whether a commit has begun since ``setSavepoint()`` that is not complete.
+    private var isOpen = false
+    private let registry: ProjectionRegistry
+    private var projections: [any Projection]
+    /// Seeds the hashes of names.
+    package let secret: UInt64
+    /// The points that readers may read at; nil while there are no readers.
+    private let points: (@Sendable () -> NeededPoints)?
+    /// The size at which the fold itself writes the memtable to disk; nil where the maintainer does.
+    private let spillLimit: Int?
+    /// Is told how far the journal was read.
+    private let follow: (@Sendable (JournalOffset) -> Void)?
+    private let released: ReleasedFiles
+
+    package init(
+        _ state: FoldState, _ registry: ProjectionRegistry, secret: UInt64,
+        _ released: ReleasedFiles, spillLimit: Int? = nil,
+        follow: (@Sendable (JournalOffset) -> Void)? = nil,
+        points: (@Sendable () -> NeededPoints)? = nil
+    ) {
+        self.state = state
+        self.registry = registry
+        projections = registry.projections.map { $0.init() }
+        self.secret = secret
+        self.released = released
+        self.spillLimit = spillLimit
+        self.follow = follow
+        self.points = points
+        if points != nil { self.state.changes = UnpublishedChanges() }
+    }
+
+    package func preamble(limit: Int) -> [UInt8] { state.schema.preamble(limit: limit) }
+    package var files: [String] { state.index.fileNames }
+
+    /// What the other one has written lies there until the opening is done.
+    package mutating func replace(_ failed: StoreFold) {
+        state.index.keepNumbers(of: failed.state.index)
+    }
+
+    /// The state without a commit that is still open.
+    package var committed: FoldState { isOpen ? savepoint ?? state : state }
+
+    package mutating func setSavepoint() {
+        savepoint = state
+        isOpen = true
+    }
+
+    /// Rolls back complete commits, too: those of a group that could not be written.
+    package mutating func rollBack() {
+        guard var savepoint else { preconditionFailure("there is a state to roll back to") }
+        savepoint.index.keepNumbers(of: state.index)
+        savepoint.changes = state.changes
+        // The tables that a long commit has written already belong to no state.
+        let kept = Set(savepoint.index.fileNames)
+        released.add(state.index.fileNames.filter { !kept.contains($0) })
+        state = savepoint
+        isOpen = false
+        for place in projections.indices { projections[place].rollBack() }
+    }
+
+    package mutating func apply(
+        _ header: FrameHeader, at offset: JournalOffset, payload: Span<UInt8>
+    ) throws(JournalDamage.Kind) {
+        let readers = registry.readers(of: header.kind)
+        if readers.isEmpty {
+            if header.kind.mayBeIgnored { return }
+            throw .unknownKind(header.kind.rawValue)
+        }
+        var entry = FoldedEntry(header, at: offset, secret: secret)
+        do throws(FormatError) {
+            if registry.isInZone(header.kind), !state.numbers.hasZone(header.zone) {
+                throw .value("zone")
+            }
+            for place in readers {
+                try projections[place].apply(&entry, payload, to: &state)
+            }
+        } catch {
+            throw JournalDamage.Kind(error)
+        }
+    }
+
+    package mutating func complete(end: JournalOffset, time: Int64) {
+        state.end = end
+        state.lastTime = time
+        isOpen = false
+        for place in projections.indices {
+            projections[place].completeCommit(at: time, in: &state)
+        }
+    }
+
+    package mutating func endGroup() throws(JournalError) {
+        do throws(IndexError) {
+            for place in projections.indices { try projections[place].endGroup(in: &state) }
+            if let points { state.index.points = points() }
+            state.index.endGroup()
+            if let spillLimit, state.index.activeBytes >= spillLimit { try spill() }
+            follow?(state.end)
+        } catch {
+            throw JournalError(error)
+        }
+    }
+
+    /// What changed since the last call.
+    package mutating func takeChanges() -> UnpublishedChanges {
+        guard let changes = state.changes else { return UnpublishedChanges() }
+        state.changes = UnpublishedChanges()
+        return changes
+    }
+}
+
+// Keeping the index within memory.
+extension StoreFold {
+    /// The same, read by others from now on.
+    package func observed(
+        spillLimit: Int?, points: @escaping @Sendable () -> NeededPoints
+    ) -> StoreFold {
+        StoreFold(
+            state, registry, secret: secret, released, spillLimit: spillLimit, points: points)
+    }
+
+    /// Writes the memtable to disk, and merges what is due.
+    private mutating func spill() throws(IndexError) {
+        state.index.freeze()
+        if let job = state.index.checkpointJob(), let output = try job.run() { install(output) }
+        // A commit that is open may be taken back, and then what was merged is needed again.
+        while !isOpen, let job = state.index.mergeJob() {
+            guard let output = try job.run() else { return }
+            install(output)
+        }
+    }
+
+    package mutating func install(_ output: IndexJob.Output) {
+        let given = state.index.install(output)
+        if !given.isEmpty { state.lease = state.lease.giveUp(given) }
+    }
+
+    /// Gives `body` the index, for what is done to it between groups.
+    package mutating func withIndex<Result>(_ body: (inout OrderedIndex) -> Result) -> Result {
+        body(&state.index)
+    }
+}
+
+extension JournalError {
+    /// What is wrong with the index, in the words of the journal.
+    package init(_ error: IndexError) {
+        switch error {
+        case .storage(let error): self = .storage(error)
+        case .damaged(let damage): self.init(JournalDamage(damage))
+        }
+    }
+}
+
+extension JournalDamage {
+    package init(_ damage: IndexDamage) {
+        self.init(.above(damage.kind.identifier), file: damage.file, byte: damage.byte)
+    }
+}

@@ -1,0 +1,49 @@
+package import StratusBytes
+package import StratusIndex
+package import StratusJournal
+
+extension EntryKind {
+    package static let zone = EntryKind(rawValue: 34)
+}
+
+extension KeySpace {
+    package static var zones: KeySpace { KeySpace(16, "zones") }
+    package static var zoneNumbers: KeySpace { KeySpace(17, "zoneNumbers") }
+}
+
+extension IndexKey {
+    package static func zone(_ database: UInt32, _ name: Hash128) -> IndexKey {
+        KeySpace.zones.key().appending(database).appending(name)
+    }
+    package static func zoneNumber(_ zone: UInt32) -> IndexKey {
+        KeySpace.zoneNumbers.key().appending(zone)
+    }
+}
+
+/// Zones by name and by number.
+struct ZoneProjection: Projection {
+    package static let entries = [EntryForm(.zone, "zone", definesNumbers: true)]
+    package static let keyspaces: [KeySpace] = [.zones, .zoneNumbers]
+
+    package mutating func apply(
+        _ entry: inout FoldedEntry, _ payload: Span<UInt8>, to state: inout FoldState
+    ) throws(FormatError) {
+        let zone = try ZoneEntry(payload)
+        try state.numbers.add(zone)
+        let place = ZonePlace(zone, at: entry.offset)
+        state.index.set(.zone(zone.database, entry.hash(zone.name)), place.value)
+        state.index.set(.zoneNumber(zone.number), place.value)
+        if !place.isAlive { state.index.drop(partition: zone.number, at: entry.stamp) }
+    }
+
+    package static func validate(
+        _ payload: Span<UInt8>, of entry: JournalEntry, _ numbers: inout NumberCheck
+    ) throws(FormatError) { numbers.define(try ZoneEntry(payload)) }
+
+    package static func describe(
+        _ payload: Span<UInt8>, _ kind: EntryKind, _ schema: Schema
+    ) throws(FormatError) -> EntryDescription {
+        let zone = try ZoneEntry(payload)
+        return EntryDescription(detail: "\(zone.name) \(zone.state)")
+    }
+}

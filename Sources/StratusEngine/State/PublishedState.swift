@@ -1,0 +1,122 @@
+package import StratusIndex
+package import StratusJournal
+internal import Synchronization
+
+/// The state of the store that readers see, and the points at which they hold on to the past.
+package final class PublishedState: Sendable {
+    /// A point that is held.
+    private struct Held {
+        /// How often.
+        var count = 0
+        /// Where another process writes, which keeps for a state what that has pinned and knows
+        /// nothing of points: the state itself.
+        var state: StoreState?
+    }
+
+    private struct Content {
+        var state: StoreState
+        var held: [JournalOffset: Held] = [:]
+        var isEnded = false
+    }
+
+    /// Every read takes this lock.
+    private let content: Mutex<Content>
+    private let waiters = ChangeWaiters()
+
+    package init(_ state: StoreState) { content = Mutex(Content(state: state)) }
+
+    package var current: StoreState { content.withLock { $0.state } }
+
+    /// Shows readers the fold; ``announce(_:)`` follows once the committer's lock is free.
+    package func publish(_ fold: FoldState, _ view: JournalView, head: JournalOffset) {
+        let old = current
+        show(
+            StoreState(
+                fold: fold, view: view, head: head, identity: old.identity, assets: old.assets,
+                pin: old.pin))
+    }
+
+    /// A state of which it is not known what is new in it.
+    package func publish(_ state: StoreState) {
+        show(state)
+        waiters.wakeAll(returning: true)
+    }
+
+    /// One thread at a time does.
+    private func show(_ state: StoreState) {
+        let old = content.withLock { content in
+            let old = content.state
+            content.state = state
+            return old
+        }
+        // Released only outside: it may be the last reference to much.
+        withExtendedLifetime(old) {}
+    }
+
+    /// Wakes those who wait for a change in one of `zones`, which was published.
+    package func announce(_ zones: [ChangedZone]) { waiters.wake(for: zones) }
+
+    /// Nothing will be published any more.
+    package func end() {
+        content.withLock { $0.isEnded = true }
+        waiters.wakeAll(returning: false)
+    }
+
+    /// Waits until something has changed there since the journal ended at `head`, or may have.
+    /// False where nothing will change any more, or the task was cancelled.
+    package nonisolated(nonsending) func change(
+        of watched: ChangeWaiters.Watched, since head: JournalOffset
+    ) async -> Bool {
+        // Asked once the waiter is registered: what is published later finds it, what was
+        // published before is seen here.
+        await waiters.wait(for: watched) { [self] in
+            content.withLock { content in
+                if content.state.head != head { return true }
+                return content.isEnded ? false : nil
+            }
+        }
+    }
+
+    /// Holds on to the state as it is now. Where another process writes, the state itself is given
+    /// along with its point.
+    package func hold() -> (point: JournalOffset, state: StoreState?) {
+        content.withLock { content in
+            let point = content.state.head
+            var held = content.held[point] ?? Held()
+            held.count += 1
+            if held.state == nil, content.state.pin != nil { held.state = content.state }
+            content.held[point] = held
+            return (point, held.state)
+        }
+    }
+
+    package func release(_ point: JournalOffset) {
+        // Released only outside: it may be the last reference to much.
+        let last = content.withLock { content -> StoreState? in
+            content.held[point]?.count -= 1
+            guard content.held[point]?.count == 0 else { return nil }
+            return content.held.removeValue(forKey: point)?.state
+        }
+        withExtendedLifetime(last) {}
+    }
+
+    /// The newest state and, where another process writes, those that are held beside it, the
+    /// newest first.
+    package var readable: [StoreState] {
+        content.withLock { content in
+            let held = content.held.values.compactMap(\.state).filter { $0 !== content.state }
+            return [content.state] + held.sorted { $0.head > $1.head }
+        }
+    }
+
+    /// Where readers may read: at the states that are held, and at the newest, which a reader may
+    /// begin to hold before the next one is published.
+    package var points: NeededPoints {
+        content.withLock { content in
+            // What is seen at a point lies before it.
+            let held = content.held.keys.map(\.previous.rawValue)
+            let head = content.state.head.rawValue
+            return NeededPoints(held + (head > 0 ? [head - 1] : []))
+        }
+    }
+}

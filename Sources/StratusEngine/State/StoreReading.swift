@@ -1,0 +1,285 @@
+package import StratusBytes
+package import StratusFiles
+package import StratusIndex
+package import StratusJournal
+
+/// One state of the store, and the journal to read its entries from. Never changes.
+package final class StoreState: Sendable {
+    package let fold: FoldState
+    package let view: JournalView
+    /// Everything before it belongs to this state.
+    package let head: JournalOffset
+    package let identity: StoreIdentity
+    /// Entries that are staged and not yet written; only the committer sees any.
+    package let staged: GroupBuilder?
+    /// Where another process writes: keeps it from deleting what this state reads.
+    package let pin: (any StoragePin)?
+    package let assets: AssetStore?
+
+    package init(
+        fold: FoldState, view: JournalView, head: JournalOffset, identity: StoreIdentity,
+        assets: AssetStore?, staged: GroupBuilder? = nil, pin: (any StoragePin)? = nil
+    ) {
+        self.assets = assets
+        self.pin = pin
+        self.fold = fold
+        self.view = view
+        self.head = head
+        self.identity = identity
+        self.staged = staged
+    }
+}
+
+/// A view of a state of the store, as it was at one point. Its mode says whether reads may wait for
+/// the disk.
+package struct StoreReading: Sendable {
+    private let store: StoreState
+    package private(set) var mode: ReadMode
+    /// Nothing from there on is seen.
+    private let point: JournalOffset
+
+    package init(_ store: StoreState, _ mode: ReadMode, at point: JournalOffset? = nil) {
+        self.store = store
+        self.mode = mode
+        self.point = point ?? store.head
+    }
+
+    /// The same view, whose reads may wait for the disk.
+    package var waiting: StoreReading {
+        var reading = self
+        reading.mode = .blocking
+        return reading
+    }
+
+    /// The same from an earlier point.
+    package func looking(from point: JournalOffset) -> StoreReading {
+        StoreReading(store, mode, at: point)
+    }
+
+    package var head: JournalOffset { point }
+    package var view: JournalView { store.view }
+    package var identity: StoreIdentity { store.identity }
+    package var assets: AssetStore? { store.assets }
+    package var schema: Schema { store.fold.schema }
+    package var zoneCount: UInt32 { store.fold.zoneCount }
+    package var userCount: UInt32 { store.fold.userCount }
+    package var lastTime: Int64 { store.fold.lastTime }
+
+    package func value(_ key: IndexKey) throws(EngineError) -> IndexValue? {
+        do throws(IndexError) {
+            return try store.fold.index.value(of: key, at: lookingFrom, mode)
+        } catch {
+            throw EngineError(JournalError(error))
+        }
+    }
+
+    /// Gives `body` the entries of `range` in order, until it returns false.
+    package func scan(
+        _ range: Range<IndexKey>,
+        _ body: (IndexKey, IndexValue) throws(EngineError) -> Bool
+    ) throws(EngineError) {
+        var cursor = store.fold.index.cursor(range, at: lookingFrom, mode)
+        while true {
+            let next: (key: IndexKey, value: IndexValue)?
+            do throws(IndexError) {
+                next = try cursor.next()
+            } catch {
+                throw EngineError(JournalError(error))
+            }
+            guard let next, try body(next.key, next.value) else { return }
+        }
+    }
+
+    /// Of this state itself everything is seen.
+    private var lookingFrom: UInt64 { point < store.head ? point.previous.rawValue : .max }
+
+    package func hash(_ name: String) -> Hash128 { Hash128(name, seed: identity.secret) }
+
+    package func user(_ user: UserID) throws(EngineError) -> UInt32? {
+        try value(.user(user.bits)).map { UInt32(truncatingIfNeeded: $0.first) }
+    }
+
+    package func user(_ number: UInt32) throws(EngineError) -> UserID? {
+        try value(.userNumber(number)).map {
+            UserID(bits: Hash128(high: $0.first, low: $0.second))
+        }
+    }
+
+    /// The number of a database: 0 for the public one, the owner's number for a private one; nil
+    /// where the owner has never written.
+    package func database(_ scope: DatabaseScope) throws(EngineError) -> UInt32? {
+        switch scope {
+        case .public: 0
+        case .private(let owner): try user(owner)
+        }
+    }
+
+    package func zone(_ number: UInt32) throws(EngineError) -> ZonePlace? {
+        try ZonePlace.decoded(value(.zoneNumber(number)))
+    }
+
+    package func entry(_ place: EntryLocation) throws(EngineError) -> JournalEntry {
+        if let entry = store.staged?.entry(at: place.offset) { return entry }
+        do {
+            return try view.entry(at: place.offset, frameLength: place.frameLength, mode)
+        } catch {
+            throw EngineError(error)
+        }
+    }
+
+    /// The entry at `offset`, which a caller may have made up, where one is kept there.
+    package func keptEntry(at offset: JournalOffset) throws(EngineError) -> JournalEntry? {
+        if let entry = store.staged?.entry(at: offset) { return entry }
+        guard offset < point else { return nil }
+        do {
+            return try view.entry(at: offset, mode)
+        } catch {
+            switch error {
+            case .noEntry: return nil
+            case .damaged(let damage) where damage.isNoFrame: return nil
+            default: throw EngineError(error)
+            }
+        }
+    }
+
+    /// The entries at `places`, read in the order in which they lie, given in that of `places`.
+    package func entries(_ places: [EntryLocation]) throws(EngineError) -> [JournalEntry] {
+        if let staged = store.staged, places.contains(where: { $0.offset > staged.base }) {
+            var entries: [JournalEntry] = []
+            for place in places { entries.append(try entry(place)) }
+            return entries
+        }
+        let isInOrder = zip(places, places.dropFirst()).allSatisfy { $0.offset < $1.offset }
+        let order = isInOrder ? [] : places.indices.sorted { places[$0].offset < places[$1].offset }
+        let sorted = isInOrder ? places : order.map { places[$0] }
+        let entries: [JournalEntry]
+        do {
+            entries = try view.entries(
+                at: sorted.map { ($0.offset, $0.frameLength) }, mode)
+        } catch {
+            throw EngineError(error)
+        }
+        if isInOrder { return entries }
+        var given = entries
+        for (index, place) in order.enumerated() { given[place] = entries[index] }
+        return given
+    }
+
+    /// What the entry of a user says; nil where there is no user of that number.
+    package func userEntry(_ number: UInt32) throws(EngineError) -> UserEntry? {
+        guard let value = try value(.userNumber(number)) else { return nil }
+        return try payload(at: JournalOffset(rawValue: value.stamp)) { try UserEntry($0) }
+    }
+
+    package func zoneEntry(_ place: ZonePlace) throws(EngineError) -> ZoneEntry {
+        try payload(at: place.offset) { try ZoneEntry($0) }
+    }
+
+    /// The payload of the entry at `offset`; that it cannot be decoded is damage there.
+    private func payload<Payload>(
+        at offset: JournalOffset, _ decode: (Span<UInt8>) throws -> Payload
+    ) throws(EngineError) -> Payload {
+        let entry: JournalEntry
+        do {
+            entry = try store.staged?.entry(at: offset) ?? view.entry(at: offset, mode)
+        } catch {
+            throw EngineError(translating: error)
+        }
+        guard let payload = entry.withPayload({ try? decode($0) }) else {
+            throw .damaged(entry)
+        }
+        return payload
+    }
+
+    /// The fields of a record whose entry is to be repeated in part: all that it names is known.
+    package func fields(
+        of entry: JournalEntry, _ head: RecordHead, at cursor: ByteCursor
+    ) throws(EngineError) -> StoredFields {
+        let numbers = store.fold.numbers
+        guard numbers.hasUser(head.creator), numbers.hasUser(head.modifier),
+            numbers.schema.name(head.type) != nil
+        else { throw .damaged(entry) }
+        do throws(FormatError) {
+            return try StoredFields(
+                entry.bytes, at: cursor, end: entry.payloadRange.upperBound, schema: schema)
+        } catch {
+            throw .damaged(entry)
+        }
+    }
+
+    /// The error of bytes at `offset` whose checksums hold and that make no sense.
+    package func damaged(at offset: JournalOffset) -> EngineError {
+        .journal(.damaged(view.damage(.payload("content"), at: offset)))
+    }
+}
+
+extension JournalEntry {
+    /// Whether the entry holds the record of that name. The index knows only a hash of it.
+    package func isRecord(named name: String) throws(EngineError) -> Bool {
+        let answer = withPayload { bytes -> Bool? in
+            var cursor = ByteCursor()
+            guard let head = try? RecordHead(bytes, &cursor) else { return nil }
+            return bytes.equals(name, in: head.name)
+        }
+        guard let answer else { throw .damaged(self) }
+        return answer
+    }
+}
+
+/// What never changes of a store.
+package struct StoreIdentity: Sendable {
+    package var storeID: StoreID
+    package var secret: UInt64
+    package var userSeed: Hash128
+    package var incarnation: UInt16
+    package var environment: Manifest.Environment
+    /// In microseconds since 1970.
+    package var created: Int64
+
+    package init(_ manifest: Manifest) {
+        storeID = manifest.storeID
+        secret = manifest.secret
+        userSeed = manifest.userSeed
+        incarnation = manifest.incarnation
+        environment = manifest.environment
+        created = manifest.created
+    }
+
+    package var idBits: Hash128 { Hash128(high: storeID.high, low: storeID.low) }
+}
+
+/// Which database.
+package enum DatabaseScope: Hashable, Sendable {
+    case `public`
+    case `private`(owner: UserID)
+}
+
+extension EngineError {
+    /// An entry whose checksum holds and whose payload cannot be decoded.
+    package static func damaged(_ entry: JournalEntry) -> EngineError {
+        var numbers = NumberCheck()
+        do throws(FormatError) {
+            try entry.withPayload { payload throws(FormatError) in
+                try ProjectionRegistry.store.validate(payload, of: entry, &numbers)
+            }
+        } catch {
+            return .journal(JournalError(entry.damage(JournalDamage.Kind(error))))
+        }
+        return .journal(.damaged(entry.damage(.payload("content"))))
+    }
+}
+
+/// The users that many records name, of whom there are few.
+package struct UserNames {
+    private let reading: StoreReading
+    private var last: (number: UInt32, user: UserID?)?
+
+    package init(_ reading: StoreReading) { self.reading = reading }
+
+    package mutating func user(_ number: UInt32) throws(EngineError) -> UserID? {
+        if let last, last.number == number { return last.user }
+        let user = try reading.user(number)
+        last = (number, user)
+        return user
+    }
+}
