@@ -93,6 +93,7 @@ import StratusEngine
                 "Journal.md",
                 "for tests have \(size(usual.lowerBound)) to \(size(usual.upperBound))"
             ),
+            ("Journal.md", "at most 1/\(SegmentHeader.preambleShare) of the segment's length"),
             ("Manifest.md", "| of the file in bytes | at most 2^\(power) |"),
             ("Manifest.md", "| at most \(thousands(Manifest.segmentLimit)) |"),
             (

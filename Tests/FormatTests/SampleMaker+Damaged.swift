@@ -14,6 +14,9 @@ extension SampleMaker {
             samples["damaged/segment-" + name] = files
         }
         for (name, files) in try await contents() { samples["damaged/" + name] = files }
+        for (name, files) in try await damagedPreambles() {
+            samples["damaged/preamble-" + name] = files
+        }
         for (name, files) in try await damagedLinks() { samples["damaged/" + name] = files }
         for (name, files) in try await damagedAssets() { samples["damaged/" + name] = files }
         for (name, files) in try await checkpoints() {

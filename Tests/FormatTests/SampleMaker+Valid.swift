@@ -17,7 +17,7 @@ extension SampleMaker {
             ("sealed-last", sealedLast), ("strays", strays),
             ("written-by-newer", writtenByNewer), ("ignorable-kinds", ignorableKinds),
             ("marks", marks), ("links", links), ("encrypted", encrypted), ("purged", purged),
-            ("operations", operations),
+            ("operations", operations), ("many-names", { try await manyNames().files }),
             ("checkpoint", { try await checkpoint().files }),
             ("assets", { try await assets().files }), ("assets-collected", collectedAssets),
         ]

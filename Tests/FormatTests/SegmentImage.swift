@@ -102,6 +102,28 @@ struct SegmentImage {
         seal(group)
     }
 
+    /// Of the preamble, which is the first frame of the first group but one.
+    var preamble: [UInt8] {
+        let frame = frames(ofGroup: groups[0])[1]
+        let place = payload(ofFrame: frame)
+        return Array(bytes[place..<place + Int(bytes.span.uint32(at: frame + 16))])
+    }
+
+    /// Gives the preamble another payload, and ends the segment behind it.
+    mutating func setPreamble(_ payload: [UInt8]) {
+        let group = groups[0]
+        let place = frames(ofGroup: group)[1]
+        let start = self.payload(ofFrame: place)
+        zero(from: start)
+        overwrite(start, with: payload)
+        let length = payload.count
+        overwrite(place + 16, with: (0..<4).map { UInt8(truncatingIfNeeded: length >> ($0 * 8)) })
+        overwrite(group + 44, with: [1, 0, 0, 0])
+        put(UInt64(end(ofFrame: place) - group), at: group + 48)
+        seal(place)
+        seal(group)
+    }
+
     mutating func put(_ value: UInt64, at place: Int) {
         for index in 0..<8 {
             bytes[place + index] = UInt8(truncatingIfNeeded: value >> (8 * UInt64(index)))

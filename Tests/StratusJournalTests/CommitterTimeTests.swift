@@ -133,13 +133,15 @@ struct CommitterTimeTests {
     }
 
     /// The room for the preamble was not counted, and the group ran over the segment's end.
-    @Test func `a preamble longer than what is left goes into a segment that holds it`() throws {
+    @Test func `a group that leaves no room for the preamble goes into a longer segment`() throws {
         var store = store(.full)
-        store.preamble = [UInt8](repeating: 3, count: 50_000)
+        store.options.segmentLength = 16 << 10
+        store.preamble = [UInt8](repeating: 3, count: 256)
         try store.write([[ModelCommit(1, [16])]]).kill()
         let session = try store.open()
-        session.commit([ModelCommit(2, [15_000])])
+        session.commit([ModelCommit(2, [11_800])])
         #expect(session.outcomes.acknowledged == [2])
+        #expect(session.manifest.segments.map(\.lengthInBytes) == [16 << 10, 32 << 10])
         session.kill()
         #expect(try store.open().recovered.map(\.number) == [1, 2])
     }

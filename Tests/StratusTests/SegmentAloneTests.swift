@@ -1,74 +1,64 @@
 import Stratus
-import StratusBytes
-import StratusFiles
+import StratusEngine
 import StratusJournal
 import Support
 import Testing
-import StratusEngine
 
-/// A segment with nothing beside it.
+/// A segment with nothing beside it but the entries that its preamble names.
 @Suite struct SegmentAloneTests {
-    /// What a segment says by itself.
-    private struct Alone: JournalFold {
-        var preambles: [String] = []
-        var names: [String] = []
-        var records = 0
-
-        mutating func apply(
-            _ header: FrameHeader, at offset: JournalOffset, payload: Span<UInt8>
-        ) throws(JournalDamage.Kind) {
-            let text = String(decoding: payload.array(in: 0..<payload.count), as: UTF8.self)
-            // `Formats/Record.md` has the numbers.
-            switch header.kind.rawValue {
-            case EntryKind.preamble.rawValue: preambles.append(text)
-            case 36: names.append(text)
-            case 32: records += 1
-            default: break
+    /// Alice's database of a store with short segments, and so many records of 900 bytes for each
+    /// of so many fields.
+    private func filled(fields: Int, records: Int) async throws -> DiskStore {
+        var store = DiskStore()
+        store.options.segmentLength = 16 << 10
+        store.steppedByCaller = true
+        let container = try store.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        let text = RecordValue.string(String(repeating: "x", count: 900))
+        for field in 0..<fields {
+            for part in 0..<records {
+                try await database.save(note("r\(field)-\(part)", ["Field\(100 + field)": text]))
             }
         }
-        mutating func complete(end: JournalOffset, time: Int64) {}
-        mutating func endGroup() {}
-        mutating func setSavepoint() {}
-        mutating func rollBack() {}
+        try await container.close()
+        return store
     }
 
     @Test func `any segment can be read alone, and begins with all names that it uses`()
         async throws
     {
-        var store = DiskStore()
-        store.options.segmentLength = 16 << 10
-        let container = try store.open()
-        let database = container.privateDatabase(for: "alice")
-        try await database.save(RecordZone(zoneID: notes))
-        let names = (0..<30).map { "Field\(100 + $0)" }
-        for (number, name) in names.enumerated() {
-            let text = RecordValue.string(String(repeating: "x", count: 900))
-            for part in 0..<5 {
-                try await database.save(note("r\(number)-\(part)", [name: text]))
-            }
+        let store = try await filled(fields: 15, records: 10)
+        let segments = try store.expectNamesInEverySegment()
+        #expect(segments.count > 8)
+        #expect(segments.reduce(0) { $0 + $1.recordCount } == 150)
+        let last = try #require(segments.last?.preambles.first)
+        #expect(last.names == ["Note"] + (0..<15).map { "Field\(100 + $0)" })
+        #expect(last.locations.isEmpty)
+    }
+
+    @Test func `names that have no room in a preamble are found from the entries that it gives`()
+        async throws
+    {
+        let store = try await filled(fields: 150, records: 2)
+        let segments = try store.expectNamesInEverySegment()
+        let preambles = segments.compactMap(\.preambles.first)
+        // All of them are given where there is room, and some where there is not.
+        let given = preambles.filter { !$0.locations.isEmpty }
+        #expect(given.contains { $0.names.count + $0.locations.count == $0.count })
+        #expect(given.contains { $0.names.count + $0.locations.count < $0.count })
+        #expect(given.allSatisfy { $0.names.count > 15 && $0.locations.count > 5 })
+        #expect(segments.allSatisfy { $0.segment.lengthInBytes == 16 << 10 })
+        // The log shows what a preamble says.
+        let container = try store.open(creating: false)
+        let last = try #require(given.last)
+        let places = last.locations.map { "\($0.number)@\($0.offset)" }
+        var log = container.log()
+        var shown: String?
+        while let line = try log.nextLine() {
+            let frame = container.describe(line.entry)
+            if frame.kind == "preamble" { shown = frame.detail }
         }
-        try await container.close()
-        let manifest = try #require(
-            try Journal.newestManifest(
-                in: LocalStorage(at: "store", .reading, on: store.disk.process())))
-        #expect(manifest.segments.count > 8)
-        var known: [String] = []
-        var records = 0
-        for segment in manifest.segments {
-            let storage = MemoryStorage()
-            try storage.put(segment.fileName, store.disk.contents("store/\(segment.fileName)"))
-            var lonely = manifest
-            lonely.set(nil)
-            lonely.segments = [segment]
-            var reader = JournalReader(lonely, in: storage, fold: Alone())
-            try reader.read(.toTheEnd)
-            let fold = reader.fold
-            records += fold.records
-            let preamble = fold.preambles.first ?? ""
-            #expect(known.filter { !preamble.contains($0) } == [], "\(segment.fileName)")
-            known += names.filter { name in fold.names.contains { $0.contains(name) } }
-        }
-        #expect(known == names)
-        #expect(records == 150)
+        #expect(shown == (last.names + places).joined(separator: " "))
     }
 }

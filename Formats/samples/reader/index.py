@@ -65,7 +65,13 @@ def in_use(journal):
     try:
         if c.varint() != 1:
             return set()
-        c.varint(), c.varint(), DECODERS[36](Cursor(c.take(c.varint())))
+        c.varint(), c.varint()
+        names = DECODERS[36](Cursor(c.take(c.varint())))
+        locations = c.locations(len(names["names"]))
+        if bool(names["names"]) != bool(locations) or locations and locations[0][0]:
+            return set()
+        if locations and locations[-1][1] >= checkpoint["offset"]:
+            return set()
         runs = description(c.take(c.left()))
     except (Damage, UnicodeDecodeError):
         return set()

@@ -77,6 +77,16 @@ class Cursor:
             if tag % 2 == 0:
                 raise Damage("format.newer extension")
 
+    def locations(self, count):
+        """First numbers and offsets of entries `names`, of `count` names."""
+        found = [(-1, 0)]
+        for _ in range(self.varint()):
+            (before, start), (number, offset) = found[-1], (self.varint(32), self.varint(52))
+            if not (before < number < count and start < offset):
+                raise Damage("payload.content")
+            found.append((number, offset))
+        return found[1:]
+
     def end(self):
         if self.place != len(self.data):
             raise Damage("payload.content")
@@ -444,6 +454,8 @@ class Journal:
                 except (Damage, UnicodeDecodeError) as fault:
                     newer = str(fault).startswith("format.newer")
                     raise damage(str(fault)) if newer else f["damage"]
+            if f["kind"] == 4:
+                self.check_preamble(f)
             if not f["entry"]:
                 continue
             if not self.give(f["kind"], f.get("decoded")):
@@ -458,6 +470,31 @@ class Journal:
                 self.last_time = time
                 self.commits.append(self.open)
                 self.open = None
+
+    def check_preamble(self, f):
+        """That all it names lies before it; and, as a verification, that it says what is there."""
+        p = f["decoded"]
+        if any(offset >= f["offset"] for _, offset in p["locations"]):
+            raise f["damage"]
+        complete = [e for commit in self.commits for e in commit]
+        entries = [[e for e in some if e["kind"] == 36 and e["decoded"]["names"]]
+                   for some in (complete, complete + (self.open or []))]
+        if not any(self.agrees(p, some) for some in entries):
+            print(f"  preamble at {f['offset']} differs")
+
+    @staticmethod
+    def agrees(p, entries):
+        """Whether a preamble finds every name, by its locations and the entries behind them."""
+        names = [name for e in entries for name in e["decoded"]["names"]]
+        found = list(p["names"])
+        starts = [number for number, _ in p["locations"]][1:] + [p["count"]]
+        for (number, offset), end in zip(p["locations"], starts):
+            behind = [e for e in entries if e["offset"] >= offset]
+            if not behind or (behind[0]["decoded"]["first"], behind[0]["offset"]) != (number, offset):
+                return False
+            there = [name for e in behind for name in e["decoded"]["names"]]
+            found += there[len(found) - number:end - number]
+        return p["count"] == len(names) and found == names
 
     def give(self, kind, d):
         """Takes the numbers that an entry gives; whether they are in order."""

@@ -127,6 +127,16 @@ def names(c):
     return ended(c, n)
 
 
+def preamble(c):
+    p = dict(count=c.varint())
+    p["names"] = [c.text() for _ in range(c.varint())]
+    p["locations"] = c.locations(p["count"])
+    need(len(p["names"]) <= p["count"] <= 65536)
+    need((len(p["names"]) < p["count"]) == bool(p["locations"]))
+    need(not p["locations"] or p["locations"][0][0] <= len(p["names"]))
+    return ended(c, p)
+
+
 def mark(c):
     time, offset, chain = struct.unpack("<qQQ", c.take(24))
     need(offset < 1 << 52)
@@ -171,7 +181,7 @@ def lost_chunks(c):
     return [c.take(32) for _ in range(c.left() // 32)]
 
 
-DECODERS.update({4: names, 32: record, 33: tombstone, 34: zone, 35: user, 36: names, 37: mark,
+DECODERS.update({4: preamble, 32: record, 33: tombstone, 34: zone, 35: user, 36: names, 37: mark,
                  40: operation, 41: client_token, 42: chunks, 43: lost_chunks})
 
 

@@ -46,7 +46,7 @@ extension Container {
             segmentCount: reading.view.segments.count,
             journalLength: reading.view.segments.reduce(0) { $0 + $1.limit.bytes(since: $1.base) },
             userCount: Int(reading.userCount), zoneCount: Int(reading.zoneCount),
-            nameCount: reading.schema.names.count,
+            nameCount: reading.schema.nameCount,
             lastCommit: reading.lastTime == 0 ? nil : Date(timeIntervalSince1970: last))
     }
 

@@ -14,8 +14,8 @@ struct NumberAssignment {
     private var newZone: ZoneEntry?
     private var addition: SchemaAddition
     private var newNumbers: [String: UInt32] = [:]
-    /// Of the new names, in a preamble.
-    private var newLength = 0
+    /// What the entry with the new names and columns takes, in bytes, at most.
+    private var newLength = SchemaAddition.countsLength
     private var newColumns: [Schema.Column: FieldKind] = [:]
     /// Whether a number, or the kind of a field, is missing and the context may not assign it.
     private(set) var isIncomplete = false
@@ -27,7 +27,7 @@ struct NumberAssignment {
         self.environment = environment
         self.reading = reading
         self.context = context
-        addition = SchemaAddition(firstNumber: UInt32(reading.schema.names.count))
+        addition = SchemaAddition(firstNumber: UInt32(reading.schema.nameCount))
     }
 
     /// Of a user that the host gave as `name`. Nil where there is none; so are the others.
@@ -107,18 +107,24 @@ struct NumberAssignment {
             return nil
         }
         let number = addition.firstNumber + UInt32(addition.names.count)
-        newLength += name.utf8.count + Schema.nameOverhead
-        // Every segment begins with all of them, in one entry.
-        guard number < Schema.nameLimit,
-            reading.schema.lengthInBytes + newLength
-                <= min(context.payloadLimit, Schema.lengthLimit)
-        else {
+        guard number < Schema.nameLimit else {
             throw .refused(
-                .limitExceeded, "a store has at most 65,536 names of types and fields, of 8 MiB")
+                .limitExceeded, "a store has at most 65,536 names of types and fields")
         }
+        try grow(by: SchemaAddition.lengthOf(name))
         addition.names.append(name)
         newNumbers[name] = number
         return number
+    }
+
+    /// All that is new stands in one entry.
+    private mutating func grow(by length: Int) throws(EngineError) {
+        guard newLength + length <= context.payloadLimit else {
+            throw .refused(
+                .limitExceeded,
+                "the new names and fields of a call take more than \(context.payloadLimit) bytes")
+        }
+        newLength += length
     }
 
     /// The number of a field that is to be removed, where it ever had one.
@@ -162,9 +168,10 @@ struct NumberAssignment {
             isIncomplete = true
             return
         }
-        guard reading.schema.columns.count + newColumns.count < Schema.columnLimit else {
+        guard reading.schema.columnCount + newColumns.count < Schema.columnLimit else {
             throw .refused(.limitExceeded, "a store has at most 1,048,576 fields of types")
         }
+        try grow(by: SchemaAddition.columnLength)
         addition.columns.append((column, kind))
         newColumns[column] = kind
     }
@@ -201,7 +208,8 @@ struct NumberAssignment {
             try draft.buffer.add(.names, limit: context.payloadLimit) {
                 addition.write(to: &$0)
             }
-            draft.schema = reading.schema.adding(addition)
+            // Where the entry will lie is not known yet, and no draft needs it.
+            draft.schema = reading.schema.adding(addition, at: .zero)
         }
     }
 }

@@ -27,7 +27,7 @@ package struct StoreParticipant: CommitParticipant {
         try commit.stage(in: &stage)
     }
 
-    package var preamble: [UInt8] { fold.preamble }
+    package func preamble(limit: Int) -> [UInt8] { fold.preamble(limit: limit) }
 
     package mutating func apply(
         _ header: FrameHeader, at offset: JournalOffset, payload: Span<UInt8>

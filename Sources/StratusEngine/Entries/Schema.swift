@@ -1,4 +1,5 @@
 package import StratusBytes
+package import StratusJournal
 
 /// The names of record types and fields with their numbers, and the kind of each field of a type.
 ///
@@ -21,50 +22,59 @@ package final class Schema: Sendable {
         }
     }
 
-    /// By number.
-    package let names: [String]
-    /// The kinds of fields, in the order in which they were fixed.
-    package let columns: [(column: Column, kind: FieldKind)]
-    private let numbers: NumberTable
-    private let columnPlaces: NumberTable
-    /// What all names take in a preamble, at most.
-    package let lengthInBytes: Int
-    /// All names with their numbers, as every segment begins with them.
-    package let preamble: [UInt8]
+    private struct Name: Sendable {
+        var text: String
+        /// Where the entry `names` lies that brought it.
+        var entry: JournalOffset
 
+        var hash: UInt64 { Checksum.quick(text) }
+    }
+
+    private let names: NumberTable<Name>
+    /// The kinds of fields, in the order in which they were fixed.
+    private let columns: NumberTable<(column: Column, kind: FieldKind)>
+
+    /// All are kept in memory and in the state of each checkpoint, which has 32 MiB: so many of the
+    /// longest, with as many fields as there may be, take three quarters of that.
     package static let nameLimit = 1 << 16
     /// Fields of types.
     package static let columnLimit = 1 << 20
-    /// What a name takes in a preamble beside its text, at most.
-    package static let nameOverhead = 5
-    /// Of all names together in a preamble, in bytes.
-    package static let lengthLimit = 8 << 20
-    package static let empty = Schema(names: [], columns: [])
+    package static let empty = Schema(names: NumberTable(), columns: NumberTable())
 
-    private init(names: [String], columns: [(Column, FieldKind)]) {
+    private init(
+        names: NumberTable<Name>, columns: NumberTable<(column: Column, kind: FieldKind)>
+    ) {
         self.names = names
         self.columns = columns
-        numbers = NumberTable(names.map { Checksum.quick($0) })
-        columnPlaces = NumberTable(columns.map { $0.0.hash })
-        var all = SchemaAddition(firstNumber: 0)
-        all.names = names
-        var writer = ByteWriter()
-        if !names.isEmpty { all.write(to: &writer) }
-        preamble = writer.bytes
-        lengthInBytes = names.reduce(8) { $0 + $1.utf8.count + Self.nameOverhead }
     }
 
+    /// Everything at once, the names being those of the entries at `locations`.
+    package convenience init(_ whole: SchemaAddition, at locations: [NamesLocation]) {
+        var names = NumberTable<Name>()
+        var columns = NumberTable<(column: Column, kind: FieldKind)>()
+        let ends = locations.dropFirst().map { Int($0.firstNumber) } + [whole.names.count]
+        for (location, end) in zip(locations, ends) {
+            let new = whole.names[Int(location.firstNumber)..<end]
+            names.append(new.map { Name(text: $0, entry: location.offset) }, hash: \.hash)
+        }
+        columns.append(whole.columns.map { ($0, $1) }, hash: \.column.hash)
+        self.init(names: names, columns: columns)
+    }
+
+    package var nameCount: Int { names.count }
+    package var columnCount: Int { columns.count }
+
     package func name(_ number: UInt32) -> String? {
-        number < names.count ? names[Int(number)] : nil
+        number < names.count ? names[Int(number)].text : nil
     }
 
     package func number(_ name: String) -> UInt32? {
-        numbers.place(Checksum.quick(name)) { names[$0] == name }.map { UInt32($0) }
+        names.number(Checksum.quick(name)) { $0.text == name }.map { UInt32($0) }
     }
 
     /// The kind that a field of a type was given, where it was.
     package func kind(of column: Column) -> FieldKind? {
-        columnPlaces.place(column.hash) { columns[$0].column == column }.map { columns[$0].kind }
+        columns.number(column.hash) { $0.column == column }.map { columns[$0].kind }
     }
 
     /// Whether a name is that of a type: it has fields, or is the name of none.
@@ -76,14 +86,79 @@ package final class Schema: Sendable {
     /// Everything, as an addition to nothing.
     package var whole: SchemaAddition {
         var addition = SchemaAddition(firstNumber: 0)
-        addition.names = names
-        addition.columns = columns
+        addition.names = names.elements.map(\.text)
+        addition.columns = columns.elements
         return addition
     }
 
-    package func adding(_ addition: SchemaAddition) -> Schema {
+    /// With what the entry at `offset` brings.
+    package func adding(_ addition: SchemaAddition, at offset: JournalOffset) -> Schema {
+        var (names, columns) = (names, columns)
+        names.append(addition.names.map { Name(text: $0, entry: offset) }, hash: \.hash)
         let new = addition.columns.filter { kind(of: $0.0) == nil }
-        return Schema(names: names + addition.names, columns: columns + new)
+        columns.append(new.map { ($0, $1) }, hash: \.column.hash)
+        return Schema(names: names, columns: columns)
+    }
+}
+
+// Where the names stand in the journal.
+extension Schema {
+    /// Of the entries that have names, in their order.
+    package var locations: [NamesLocation] {
+        var found: [NamesLocation] = []
+        for (number, name) in names.elements.enumerated() where name.entry != found.last?.offset {
+            found.append(NamesLocation(firstNumber: UInt32(number), offset: name.entry))
+        }
+        return found
+    }
+
+    /// Whether an entry that lies there has this number as its first.
+    package func has(_ location: NamesLocation) -> Bool {
+        let number = Int(location.firstNumber)
+        guard number < names.count, names[number].entry == location.offset else { return false }
+        return number == 0 || names[number - 1].entry != location.offset
+    }
+
+    /// What a segment begins with, in at most `limit` bytes, which are 256 or more; nothing while
+    /// nothing has a name.
+    package func preamble(limit: Int) -> [UInt8] {
+        if names.count == 0 { return [] }
+        var preamble = SchemaPreamble(nameCount: names.count)
+        let room = limit - SchemaAddition.countsLength
+        preamble.names = names(upTo: room)
+        if preamble.names.count < names.count {
+            preamble.names = names(upTo: room - limit / 4)
+            preamble.locations = locations(from: preamble.names.count, upTo: limit / 4)
+        }
+        var writer = ByteWriter()
+        preamble.write(to: &writer)
+        return writer.bytes
+    }
+
+    /// As many names, from number 0 on, as take at most `limit` bytes with their lengths.
+    private func names(upTo limit: Int) -> [String] {
+        var found: [String] = []
+        var length = 0
+        for number in 0..<names.count {
+            let name = names[number].text
+            length += SchemaAddition.lengthOf(name)
+            if length > limit { break }
+            found.append(name)
+        }
+        return found
+    }
+
+    /// The locations of the entries with the names from `number` on; where these take more than
+    /// `limit` bytes every second, fourth, … of them.
+    private func locations(from number: Int, upTo limit: Int) -> [NamesLocation] {
+        let all = locations
+        let start = all.lastIndex { $0.firstNumber <= number } ?? 0
+        var step = 1
+        while true {
+            let some = stride(from: start, to: all.count, by: step).map { all[$0] }
+            if some.reduce(0, { $0 + $1.lengthInBytes }) <= limit { return some }
+            step *= 2
+        }
     }
 }
 
@@ -93,6 +168,16 @@ package struct SchemaAddition: Sendable, Equatable {
     package var firstNumber: UInt32
     package var names: [String] = []
     package var columns: [(Schema.Column, FieldKind)] = []
+
+    /// What its three numbers take, and those of a preamble, at most, in bytes.
+    package static let countsLength = 3 + 3 + 3
+    /// What a column takes, at most, in bytes.
+    package static let columnLength = 3 + 3 + 1
+
+    /// What a name takes, in bytes.
+    package static func lengthOf(_ name: String) -> Int {
+        ByteWriter.varintLength(UInt64(name.utf8.count)) + name.utf8.count
+    }
 
     package var isEmpty: Bool { names.isEmpty && columns.isEmpty }
 

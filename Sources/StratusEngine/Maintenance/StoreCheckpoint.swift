@@ -35,6 +35,7 @@ package struct StoreCheckpoint: Sendable {
         schema.whole.write(to: &names)
         writer.varint(names.count)
         writer.append(names.bytes)
+        NamesLocation.write(schema.locations, to: &writer)
         writer.append(index.description)
         return Manifest.Checkpoint(
             position: position, files: index.fileNames, state: writer.bytes)
@@ -62,9 +63,12 @@ extension FoldState {
             let userCount = try cursor.varint32(span)
             let length = try cursor.count(span, upTo: cursor.remaining(span))
             let names = try cursor.range(span, count: length)
+            let schema = try SchemaAddition(span.extracting(names))
+            let locations = try NamesLocation.list(
+                span, &cursor, nameCount: schema.names.count)
+            guard locations.last?.offset ?? .zero < checkpoint.position.offset else { return nil }
             numbers = try StoreNumbers(
-                schema: SchemaAddition(span.extracting(names)), zoneCount: zoneCount,
-                userCount: userCount)
+                schema: schema, at: locations, zoneCount: zoneCount, userCount: userCount)
             index = try OrderedIndex(
                 description: span.extracting(cursor.position..<span.count), file: "manifest",
                 in: store)

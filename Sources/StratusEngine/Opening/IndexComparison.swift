@@ -5,7 +5,7 @@ package import StratusJournal
 /// Where the state that a checkpoint names differs from the same state made anew of the journal:
 /// `Formats/Index.md`, "Keys".
 package struct IndexComparison {
-    /// Whether the names, or the counts of zones and users, differ.
+    /// Whether the names, their locations, or the counts of zones and users, differ.
     package let differsInState: Bool
     /// The keyspaces that differ, and of each the earliest entry whose row is missing or another
     /// one; nil where there are only rows too many.
@@ -16,6 +16,7 @@ package struct IndexComparison {
         differsInState =
             named.zoneCount != rebuilt.zoneCount || named.userCount != rebuilt.userCount
             || named.schema.whole != rebuilt.schema.whole
+            || named.schema.locations != rebuilt.schema.locations
         var (named, rebuilt) = (named.index.allRows, rebuilt.index.allRows)
         var (left, right) = (try named.next(), try rebuilt.next())
         while left != nil || right != nil {

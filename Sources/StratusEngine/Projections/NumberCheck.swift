@@ -1,4 +1,5 @@
 internal import StratusBytes
+package import StratusJournal
 
 /// Checks that entries use no number of a zone, user, type or field before an earlier entry has
 /// defined it: `Formats/Record.md`, "Validity".
@@ -35,9 +36,14 @@ package struct NumberCheck {
         do throws(FormatError) { try numbers.add(user) } catch { note(error) }
     }
 
-    package mutating func define(_ names: SchemaAddition) {
+    /// A preamble says of the names what the entries before it say.
+    package mutating func use(_ preamble: SchemaPreamble) {
+        if !preamble.agrees(with: numbers.schema) { note("preamble") }
+    }
+
+    package mutating func define(_ names: SchemaAddition, at offset: JournalOffset) {
         do throws(FormatError) {
-            try numbers.add(names)
+            try numbers.add(names, at: offset)
         } catch {
             note(error)
             // What follows may use the numbers that these names were to have.

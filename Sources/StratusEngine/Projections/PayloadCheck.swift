@@ -32,10 +32,27 @@ package struct PayloadCheck {
             try entry.withPayload { bytes throws(FormatError) in
                 try registry.validate(bytes, of: entry, &numbers)
             }
+            if entry.kind == .preamble, numbers.fault != nil {
+                return try withoutOpenCommit(entry, isReliable: isReliable)
+            }
             return numbers.fault.map(JournalDamage.Kind.payload)
         } catch {
             if registry.definesNumbers(entry.kind) { numbers.isReliable = false }
             return JournalDamage.Kind(error)
         }
+    }
+
+    /// The fault of a preamble without the names of the commit that is open there. A commit that
+    /// was given up on a full disk leaves its entries, which no later preamble counts.
+    private func withoutOpenCommit(
+        _ preamble: JournalEntry, isReliable: Bool
+    ) throws(FormatError) -> JournalDamage.Kind? {
+        var numbers = committed
+        numbers.isReliable = isReliable
+        numbers.beginEntry()
+        try preamble.withPayload { bytes throws(FormatError) in
+            try registry.validate(bytes, of: preamble, &numbers)
+        }
+        return numbers.fault.map(JournalDamage.Kind.payload)
     }
 }

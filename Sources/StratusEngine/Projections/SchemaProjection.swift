@@ -16,21 +16,35 @@ struct SchemaProjection: Projection {
     package mutating func apply(
         _ entry: inout FoldedEntry, _ payload: Span<UInt8>, to state: inout FoldState
     ) throws(FormatError) {
-        let names = try SchemaAddition(payload)
-        // All of a preamble is known from the segments before it.
-        if entry.header.kind == .names { try state.numbers.add(names) }
+        if entry.header.kind == .preamble {
+            // All that it says is known from the segments before it.
+            _ = try SchemaPreamble(payload, at: entry.offset)
+        } else {
+            try state.numbers.add(SchemaAddition(payload), at: entry.offset)
+        }
     }
 
     package static func validate(
         _ payload: Span<UInt8>, of entry: JournalEntry, _ numbers: inout NumberCheck
     ) throws(FormatError) {
-        let names = try SchemaAddition(payload)
-        if entry.kind == .names { numbers.define(names) }
+        if entry.kind == .preamble {
+            numbers.use(try SchemaPreamble(payload, at: entry.offset))
+        } else {
+            numbers.define(try SchemaAddition(payload), at: entry.offset)
+        }
     }
 
     package static func describe(
         _ payload: Span<UInt8>, _ kind: EntryKind, _ schema: Schema
     ) throws(FormatError) -> EntryDescription {
-        EntryDescription(detail: try SchemaAddition(payload).names.joined(separator: " "))
+        var words: [String]
+        if kind == .preamble {
+            let preamble = try SchemaPreamble(payload)
+            words = preamble.names
+            words += preamble.locations.map { "\($0.firstNumber)@\($0.offset)" }
+        } else {
+            words = try SchemaAddition(payload).names
+        }
+        return EntryDescription(detail: words.joined(separator: " "))
     }
 }

@@ -42,7 +42,7 @@ package struct StoreFold: JournalFold, Sendable {
         if points != nil { self.state.changes = UnpublishedChanges() }
     }
 
-    package var preamble: [UInt8] { state.schema.preamble }
+    package func preamble(limit: Int) -> [UInt8] { state.schema.preamble(limit: limit) }
     package var files: [String] { state.index.fileNames }
 
     /// What the other one has written lies there until the opening is done.

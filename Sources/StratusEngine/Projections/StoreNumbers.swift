@@ -1,4 +1,5 @@
 package import StratusBytes
+package import StratusJournal
 
 /// What entries may use by number, after those that were read: `Formats/Record.md`, "Numbers".
 package struct StoreNumbers: Sendable {
@@ -12,11 +13,16 @@ package struct StoreNumbers: Sendable {
     package init() {}
 
     /// What a checkpoint keeps.
-    package init(schema: SchemaAddition, zoneCount: UInt32, userCount: UInt32) throws(FormatError) {
+    package init(
+        schema: SchemaAddition, at locations: [NamesLocation], zoneCount: UInt32, userCount: UInt32
+    ) throws(FormatError) {
         guard zoneCount < Self.limit, userCount < Self.limit else { throw .value("count") }
         self.zoneCount = zoneCount
         self.userCount = userCount
-        try add(schema)
+        try check(schema)
+        guard locations.isEmpty == schema.names.isEmpty, locations.first?.firstNumber ?? 0 == 0
+        else { throw .value("location") }
+        self.schema = Schema(schema, at: locations)
     }
 
     /// The numbers of users go up by one.
@@ -34,17 +40,23 @@ package struct StoreNumbers: Sendable {
         guard zone.database <= userCount else { throw .value("database") }
     }
 
-    /// And so do those of names, of which each stands once.
-    package mutating func add(_ addition: SchemaAddition) throws(FormatError) {
-        guard addition.firstNumber == schema.names.count else { throw .value("first number") }
-        let count = schema.names.count + addition.names.count
+    /// And so do those of names, of which each stands once; their entry lies at `offset`.
+    package mutating func add(
+        _ addition: SchemaAddition, at offset: JournalOffset
+    ) throws(FormatError) {
+        try check(addition)
+        schema = schema.adding(addition, at: offset)
+    }
+
+    private func check(_ addition: SchemaAddition) throws(FormatError) {
+        guard addition.firstNumber == schema.nameCount else { throw .value("first number") }
+        let count = schema.nameCount + addition.names.count
         guard count <= Schema.nameLimit,
             addition.columns.allSatisfy({ max($0.0.type, $0.0.field) < count })
         else { throw .value("name number") }
         guard Set(addition.names).count == addition.names.count,
             addition.names.allSatisfy({ schema.number($0) == nil })
         else { throw .value("name") }
-        schema = schema.adding(addition)
     }
 
     /// Whether that is the number of a zone, living or not.

@@ -46,6 +46,12 @@ package struct SegmentHeader: Equatable, Sendable {
         static let appended: UInt32 = 1
     }
 
+    /// A preamble has at most one of so many parts of its segment.
+    package static let preambleShare = 64
+
+    /// Of the payload of a preamble, in a segment of that length in bytes.
+    package static func preambleLimit(ofLength length: Int) -> Int { length / preambleShare }
+
     /// Of a file, in bytes.
     package static let leastLength = 16 << 10
     package static let greatestLength = 256 << 20

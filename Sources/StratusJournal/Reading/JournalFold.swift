@@ -16,8 +16,9 @@ package protocol JournalFold {
     /// journal cannot be read; then the group is taken back.
     mutating func endGroup() throws(JournalError)
 
-    /// What every further segment begins with, so that it can be read without those before it.
-    var preamble: [UInt8] { get }
+    /// What a segment that is begun now begins with, so that it can be read without those before
+    /// it, in at most `limit` bytes.
+    func preamble(limit: Int) -> [UInt8]
 
     /// Everything from here on may be taken back. Comes only where a group begins or has ended.
     mutating func setSavepoint()
@@ -47,7 +48,7 @@ package struct NoFold: JournalFold {
 }
 
 extension JournalFold {
-    package var preamble: [UInt8] { [] }
+    package func preamble(limit: Int) -> [UInt8] { [] }
     package var files: [String] { [] }
     package mutating func replace(_ failed: Self) {}
 }

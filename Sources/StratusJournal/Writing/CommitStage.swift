@@ -39,9 +39,10 @@ package struct CommitStage<Fold: JournalFold> {
         }
         if let group, !group.hasRoom(for: part.lengthInBytes) { try flush(isLong: isLong) }
         if group == nil {
-            writer.preamble = fold.preamble
             do {
-                group = try writer.beginGroup(roomFor: part.lengthInBytes)
+                group = try writer.beginGroup(roomFor: part.lengthInBytes) { [fold] limit in
+                    fold.preamble(limit: limit)
+                }
             } catch {
                 if isLong { try abandon() }
                 throw error

@@ -30,8 +30,6 @@ package struct JournalWriter {
     /// The chain over all groups written.
     package private(set) var chain: UInt64
     package private(set) var poison: StorageError?
-    /// What every further segment begins with; the layer above keeps it in force.
-    package var preamble: [UInt8] = []
 
     private let storage: any Storage
     private let options: JournalOptions
@@ -82,23 +80,23 @@ package struct JournalWriter {
     }
 
     /// Begins a group with room for at least `bytes`, in a new segment where this one is full.
+    /// `preamble` gives what a segment begins with, in at most `limit` bytes.
     package mutating func beginGroup(
-        roomFor bytes: Int
+        roomFor bytes: Int, preamble: (_ limit: Int) -> [UInt8] = { _ in [] }
     ) throws(JournalError) -> GroupBuilder {
         if let poison { throw .poisoned(poison) }
         if file == nil { try reopenSegment() }
-        let needed = leastGroup(for: bytes) + Self.trailerLength
+        var first = file == nil ? [] : firstPayload(preamble)
+        let needed = leastGroup(for: bytes, behind: first) + Self.trailerLength
         if file == nil || isSealed || head.advanced(byBytes: needed) > limit {
             try beginSegment(roomFor: bytes)
+            first = firstPayload(preamble)
         }
         let room = min(
-            limit.bytes(since: head) - Self.trailerLength, max(groupLimit, leastGroup(for: bytes)))
+            limit.bytes(since: head) - Self.trailerLength,
+            max(groupLimit, leastGroup(for: bytes, behind: first)))
         var group = GroupBuilder(at: head, room: room, in: active, totals: totals)
-        // Where no names are in force yet there is nothing to repeat.
-        if needsPreamble, !preamble.isEmpty {
-            let preamble = preamble
-            group.append(.preamble) { $0.append(preamble) }
-        }
+        if !first.isEmpty { group.append(.preamble) { $0.append(first) } }
         return group
     }
 
@@ -247,11 +245,21 @@ package struct JournalWriter {
         file = nil
     }
 
-    /// What a group takes that holds `bytes` of entries and begins here.
-    private func leastGroup(for bytes: Int) -> Int {
-        let preambleLength = FrameFormat.frameLength(payload: preamble.count)
-        let isFirst = needsPreamble && !preamble.isEmpty
-        return GroupHeader.frameLength + (isFirst ? preambleLength : 0) + bytes
+    /// The preamble, where the next group is the first of its segment. While nothing has a name
+    /// there is none.
+    private func firstPayload(_ preamble: (_ limit: Int) -> [UInt8]) -> [UInt8] {
+        guard needsPreamble else { return [] }
+        let limit = SegmentHeader.preambleLimit(ofLength: active.lengthInBytes)
+        let payload = preamble(limit)
+        precondition(payload.count <= limit, "a preamble is longer than its limit")
+        return payload
+    }
+
+    /// What a group takes that holds a preamble, if there is one, and `bytes` of entries.
+    private func leastGroup(for bytes: Int, behind preamble: [UInt8]) -> Int {
+        let preambleLength =
+            preamble.isEmpty ? 0 : FrameFormat.frameLength(payload: preamble.count)
+        return GroupHeader.frameLength + preambleLength + bytes
     }
 
     private var active: Manifest.Segment {
@@ -447,21 +455,22 @@ extension JournalWriter {
     }
 
     private func segmentLength(roomFor bytes: Int) -> Int {
-        // Whatever the size of the store, a preamble takes at most a quarter of a segment, and the
-        // group that asks for room fits.
+        // Whatever the size of the store, the group that asks for room fits.
         let overhead = SegmentHeader.length + 2 * GroupHeader.frameLength + Self.trailerLength
-        let least = max(
-            4 * FrameFormat.frameLength(payload: preamble.count),
-            bytes + FrameFormat.frameLength(payload: preamble.count) + overhead)
         var length = options.segmentLength ?? Self.leastSegment
         let share = manifest.lengthInBytes / 16
-        while length < least
+        while length < bytes + overhead + preambleLength(inSegmentOf: length)
             || (options.segmentLength == nil && length * 2 <= share
                 && length < Self.greatestSegment)
         {
             length *= 2
         }
         return length
+    }
+
+    /// Of the frame, at most.
+    private func preambleLength(inSegmentOf length: Int) -> Int {
+        FrameFormat.frameLength(payload: SegmentHeader.preambleLimit(ofLength: length))
     }
 }
 

@@ -88,6 +88,7 @@ struct IndexComparisonTests {
         var zoneCount: UInt64
         var userCount: UInt64
         var names: [UInt8]
+        var locations: [(number: UInt64, offset: UInt64)] = []
         var index: OrderedIndex
         /// Of whatever is new.
         var stamp: UInt64
@@ -111,6 +112,9 @@ struct IndexComparisonTests {
             userCount = try cursor.varint(state)
             let length = try cursor.count(state, upTo: state.count)
             names = state.array(in: try cursor.range(state, count: length))
+            for _ in 0..<(try cursor.varint(state)) {
+                locations.append((try cursor.varint(state), try cursor.varint(state)))
+            }
             let identity = Hash128(high: manifest.storeID.high, low: manifest.storeID.low)
             index = try OrderedIndex(
                 description: state.extracting(cursor.position..<state.count), file: "manifest",
@@ -123,6 +127,11 @@ struct IndexComparisonTests {
             for number in [version, zoneCount, userCount] { writer.varint(number) }
             writer.varint(names.count)
             writer.append(names)
+            writer.varint(locations.count)
+            for (number, offset) in locations {
+                writer.varint(number)
+                writer.varint(offset)
+            }
             writer.append(index.description)
             return writer.bytes
         }
@@ -235,10 +244,25 @@ struct IndexComparisonTests {
                 // The kind of the last field.
                 parts.names[parts.names.count - 1] = 3
             },
+            { $0.locations[0].offset -= 1 }, { $0.locations[1].number += 1 },
         ]
         for (number, change) in changes.enumerated() {
             let found = try findings(nil, change)
             #expect(found.map(\.kind) == ["checkpoint.state"], "change \(number)")
+        }
+    }
+
+    @Test func `a state whose locations of names make no sense is of no use`() throws {
+        let changes: [(inout Parts) throws -> Void] = [
+            { $0.locations = [] }, { $0.locations[0].number = 1 },
+            { $0.locations[1].number = 0 }, { $0.locations[1].number = 1000 },
+            { $0.locations[1].offset = $0.locations[0].offset },
+            { $0.locations[$0.locations.count - 1].offset = $0.stamp + 1 },
+            { $0.locations[$0.locations.count - 1].offset = 1 << 52 },
+        ]
+        for (number, change) in changes.enumerated() {
+            let found = try findings(nil, change)
+            #expect(found.map(\.kind) == ["checkpoint.refused"], "change \(number)")
         }
     }
 

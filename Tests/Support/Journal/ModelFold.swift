@@ -9,8 +9,8 @@ package struct ModelFold: CommitParticipant {
     package private(set) var preambleCount = 0
     /// How often something was taken back.
     package private(set) var abandonCount = 0
-    /// What every segment begins with.
-    package var preamble: [UInt8]
+    /// What every segment begins with, at most as long as the shortest segment allows.
+    private let preamble: [UInt8]
     /// What the participant tells the test.
     package let outcomes = ModelOutcomes()
 
@@ -19,6 +19,8 @@ package struct ModelFold: CommitParticipant {
     private let entryKind = EntryKind(rawValue: 32)
 
     package init(preamble: [UInt8] = []) { self.preamble = preamble }
+
+    package func preamble(limit: Int) -> [UInt8] { preamble }
 
     package var numbers: [UInt64] { commits.map(\.number) }
 
