@@ -113,6 +113,13 @@ let package = Package(
                 "Stratus", "StratusGateway", "StratusJournal", "StratusFiles", "Support",
             ],
             swiftSettings: settings),
+        .target(name: "CAllocations", path: "Tests/CAllocations"),
+        .executableTarget(
+            name: "AllocationProbe", dependencies: ["CAllocations", "Stratus"],
+            path: "Tests/AllocationProbe", swiftSettings: settings),
+        .testTarget(
+            name: "AllocationTests", dependencies: ["AllocationProbe", "Support"],
+            swiftSettings: settings),
         .testTarget(name: "LayoutTests", dependencies: ["Support"], swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["Stratus"], swiftSettings: settings),
         .testTarget(

@@ -35,6 +35,8 @@ private let reach: [String: Set<String>] = {
         // Measures beside the system.
         "SimulationTests": tests.union(all).union(["StratusAssets", "Glibc"]),
         "ModelTests": tests.union(all).union(["StratusGateway"]),
+        "AllocationProbe": ["CAllocations", "FoundationEssentials", "Stratus"],
+        "AllocationTests": tests,
         "LayoutTests": tests,
         "ReadmeTests": ["Testing", "FoundationEssentials", "Stratus"],
         "StratusGatewayTests": tests.union(["StratusGateway", "Stratus", "StratusFiles"]),

@@ -14,6 +14,19 @@ import Testing
         #expect(try await database.record(for: noteID("a")) == second)
     }
 
+    @Test func `fields that are set in any order take the places of those that are there`()
+        async throws
+    {
+        let (_, database) = try await makeDatabase()
+        var record = try await database.save(note("a", ["one": 1, "three": 3, "two": 2]))
+        record["two"] = 20
+        record["one"] = 10
+        _ = try await database.save(record)
+        let saved = try await database.record(for: noteID("a"))
+        #expect(saved.allKeys == ["one", "three", "two"])
+        #expect(saved["one"] == 10 && saved["two"] == 20 && saved["three"] == 3)
+    }
+
     // C3.
     @Test func `a save with an older tag stores nothing`() async throws {
         let (_, database) = try await makeDatabase()

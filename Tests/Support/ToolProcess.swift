@@ -18,9 +18,9 @@ package final class ToolProcess: Sendable {
         var what: String
     }
 
-    /// Starts the tool that was built with the tests.
-    package init(_ arguments: [String]) throws {
-        let program = try Self.program()
+    /// Starts the tool, or another program, that was built with the tests.
+    package init(_ arguments: [String] = [], program name: String = "stratus") throws {
+        let program = try Self.program(name)
         // Of two that are started at once neither gets an end of the other's pipes.
         let (process, input, output) = try Self.starting.withLock { _ in
             let (input, output) = (try Self.makePipe(), try Self.makePipe())
@@ -75,10 +75,10 @@ package final class ToolProcess: Sendable {
     }
 
     /// Beside the program of the tests.
-    private static func program() throws -> String {
+    private static func program(_ name: String) throws -> String {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return tests.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-            .joined(separator: "/") + "/stratus"
+            .joined(separator: "/") + "/" + name
     }
 
     private static func withStrings<Result>(

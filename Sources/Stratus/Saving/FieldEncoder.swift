@@ -43,6 +43,8 @@ struct FieldEncoder {
     /// Of the record at hand: its fields in order of their numbers, and what its caller sent.
     private var fields: [Field] = []
     private var sent: [FieldEdits.Edit] = []
+    /// The numbers of the fields that the caller set or removed, where there was a version before.
+    private var replaced: [UInt32] = []
     /// The values that were sent, encoded at once: a value is dear to look at twice.
     private var values = ByteWriter(capacity: 448)
     private var shape: [Known] = []
@@ -63,29 +65,22 @@ struct FieldEncoder {
         fields.removeAll(keepingCapacity: true)
         values.removeAll()
         fields.reserveCapacity(sent.count + (stored?.count ?? 0))
-        var replaced: Set<UInt32> = []
+        replaced.removeAll(keepingCapacity: true)
         for index in sent.indices {
             guard let value = sent[index].value else {
                 // Removing a field whose name was never used assigns no number to the name.
-                if let known = try numbers.known(sent[index].key) { replaced.insert(known) }
+                if let known = try numbers.known(sent[index].key) { replaced.append(known) }
                 continue
             }
             let kind = try batch.kind(of: sent[index], value)
             guard let number = try number(at: index, type, kind) else { continue }
-            if stored != nil { replaced.insert(number) }
+            if stored != nil { replaced.append(number) }
             let start = values.count
             ValueFormat.write(value, to: &values)
             fields.append(
                 Field(number: number, kind: kind, source: .sent(start..<values.count)))
         }
-        let kept = rule.replaces ? nil : stored
-        kept?.forEach { field in
-            if !replaced.contains(field.number) {
-                fields.append(
-                    Field(number: field.number, kind: field.kind, source: .stored(field.range)))
-            }
-            return true
-        }
+        if let stored, !rule.replaces { keep(stored) }
         sortByNumber()
         if let limit = batch.limits?.profile.bytesPerRecord,
             fields.reduce(0, { $1.kind.element == .asset ? $0 : $0 + $1.length }) > limit
@@ -94,6 +89,20 @@ struct FieldEncoder {
                 .limitExceeded, "the record is larger than the maximum of \(limit) bytes")
         }
         return type
+    }
+
+    /// Adds the stored fields that nothing takes the place of. Both lists are in order of numbers.
+    private mutating func keep(_ stored: StoredFields) {
+        replaced.sort()
+        var next = 0
+        stored.forEach { field in
+            while next < replaced.count, replaced[next] < field.number { next += 1 }
+            if next == replaced.count || replaced[next] != field.number {
+                fields.append(
+                    Field(number: field.number, kind: field.kind, source: .stored(field.range)))
+            }
+            return true
+        }
     }
 
     /// Writes the field table and the values; `bytes` are those of the version that is replaced.

@@ -65,6 +65,7 @@ struct RecordBatch: RecordedTransaction {
         sink: PartSink
     ) throws(EngineError) -> Attempt {
         var draft = Draft(reading)
+        draft.readSet.reserveCapacity(items.count + 1)
         // Surely longer than a part: checking it here as well would be lost work.
         guard context.isSerial || items.count <= context.partLimit / 128 else {
             return .needsSerial
@@ -132,7 +133,6 @@ struct RecordBatch: RecordedTransaction {
         _ draft: inout Draft
     ) throws(EngineError) -> [Int: StoreError] {
         draft.results = [ItemResult](repeating: .unchanged, count: items.count)
-        draft.readSet.reserveCapacity(items.count + 1)
         var failures: [Int: StoreError] = [:]
         for index in items.indices {
             let item = items[index]

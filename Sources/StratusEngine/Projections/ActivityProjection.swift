@@ -45,6 +45,8 @@ struct ActivityProjection: DerivedProjection {
     /// By zone: of the open commit, and of the complete commits of the group.
     private var open: [UInt32: Change] = [:]
     private var complete: [UInt32: Change] = [:]
+    /// By database: of the group, while it ends.
+    private var totals: [UInt32: Change] = [:]
     /// The zones that the group made or deleted, and where.
     private var zones: [(zone: ZoneEntry, offset: JournalOffset)] = []
 
@@ -79,7 +81,9 @@ struct ActivityProjection: DerivedProjection {
     }
 
     package mutating func endGroup(in state: inout FoldState) throws(IndexError) {
+        // Lent for the group, so that it need not be made for each.
         var totals: [UInt32: Change] = [:]
+        swap(&totals, &self.totals)
         for (zone, offset) in zones {
             try set(
                 zone.number, in: zone.database, zone.state, Change(offset: offset), &totals,
@@ -87,22 +91,34 @@ struct ActivityProjection: DerivedProjection {
         }
         zones.removeAll(keepingCapacity: true)
         // The index gets the zones in one order, whatever the dictionary's.
-        let changes =
-            complete.count < 2 ? Array(complete) : complete.sorted(by: { $0.key < $1.key })
-        complete.removeAll(keepingCapacity: true)
-        for (zone, change) in changes {
-            let place = try state.index.value(of: .zoneNumber(zone), .blocking)
-            guard let place = place.flatMap({ ZonePlace($0) }), place.isAlive else { continue }
-            try set(zone, in: place.database, place.state, change, &totals, &state)
+        if complete.count < 2 {
+            for (zone, change) in complete { try set(zone, change, &totals, &state) }
+        } else {
+            for (zone, change) in complete.sorted(by: { $0.key < $1.key }) {
+                try set(zone, change, &totals, &state)
+            }
         }
+        complete.removeAll(keepingCapacity: true)
         for (database, change) in totals where change.usage != StoredUsage() {
             var usage = StoredUsage(try state.index.value(of: .usage(database), .blocking))
             usage.add(change.usage)
             state.index.set(.usage(database), usage.value(at: change.offset.rawValue))
         }
+        totals.removeAll(keepingCapacity: true)
+        swap(&totals, &self.totals)
     }
 
     package mutating func rollBack() { self = ActivityProjection() }
+
+    /// What commits changed in a zone; one that is gone is left as it is.
+    private func set(
+        _ zone: UInt32, _ change: Change, _ totals: inout [UInt32: Change],
+        _ state: inout FoldState
+    ) throws(IndexError) {
+        let place = try state.index.value(of: .zoneNumber(zone), .blocking)
+        guard let place = place.flatMap({ ZonePlace($0) }), place.isAlive else { return }
+        try set(zone, in: place.database, place.state, change, &totals, &state)
+    }
 
     private func set(
         _ zone: UInt32, in database: UInt32, _ zoneState: ZoneState, _ change: Change,

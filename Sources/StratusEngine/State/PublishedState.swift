@@ -114,9 +114,10 @@ package final class PublishedState: Sendable {
     package var points: NeededPoints {
         content.withLock { content in
             // What is seen at a point lies before it.
-            let held = content.held.keys.map(\.previous.rawValue)
             let head = content.state.head.rawValue
-            return NeededPoints(held + (head > 0 ? [head - 1] : []))
+            var points = head > 0 ? [head - 1] : []
+            for point in content.held.keys { points.append(point.previous.rawValue) }
+            return NeededPoints(points)
         }
     }
 }

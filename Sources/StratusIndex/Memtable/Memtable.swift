@@ -26,14 +26,22 @@ struct Memtable: Sendable {
     /// Ends the group at hand.
     mutating func endGroup(_ points: NeededPoints) {
         if filling.isEmpty { return }
-        layers.insert(MemtableLayer(filling.entries), at: 0)
+        var newest = MemtableLayer(filling.entries)
         filling = MemtableTree()
         // Each layer is at least twice as large as the one before it, so that an entry is copied
         // once for each doubling and there are few layers to look through.
-        while layers.count > 1, layers[0].entries.count * 2 > layers[1].entries.count {
-            let merged = MemtableLayer(merging: layers[0], over: layers[1], points)
-            layers.replaceSubrange(..<2, with: merged.entries.isEmpty ? [] : [merged])
+        var mergedCount = 0
+        for layer in layers {
+            guard newest.entries.count * 2 > layer.entries.count else { break }
+            newest = MemtableLayer(merging: newest, over: layer, points)
+            mergedCount += 1
         }
+        // Made anew, since readers hold the list.
+        var kept: [MemtableLayer] = []
+        kept.reserveCapacity(layers.count - mergedCount + 1)
+        if !newest.entries.isEmpty { kept.append(newest) }
+        kept += layers[mergedCount...]
+        layers = kept
         layerBytes = layers.reduce(0) { $0 + $1.bytes }
         layerCount = layers.reduce(0) { $0 + $1.entries.count }
         layerDropCount = layers.reduce(0) { $0 + $1.dropCount }

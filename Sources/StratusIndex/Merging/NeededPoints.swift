@@ -5,8 +5,8 @@ package struct NeededPoints: Sendable {
     /// From here on every point is needed: the beginning of the history that is kept.
     package var floor: UInt64?
 
-    package init(_ listed: some Sequence<UInt64> = [], floor: UInt64? = nil) {
-        self.listed = listed.sorted()
+    package init(_ listed: [UInt64] = [], floor: UInt64? = nil) {
+        self.listed = listed.count < 2 ? listed : listed.sorted()
         self.floor = floor
     }
 

@@ -12,7 +12,7 @@ package struct CommitBuffer: Sendable {
     /// Where the last entry begins.
     private(set) var lastStart = 0
 
-    package init(capacity: Int = 512) { frames = ByteWriter(capacity: capacity) }
+    package init(capacity: Int = 0) { frames = ByteWriter(capacity: capacity) }
 
     /// Where the next entry would begin.
     package var count: Int { frames.count }

@@ -12,7 +12,8 @@ package struct GroupBuilder: Sendable {
     private let segment: JournalOffset
     private let salt: UInt64
     private(set) var frames: ByteWriter
-    private(set) var payloadChecksums: [UInt64] = [0]
+    /// Of all frames in their order; the group frame's, the first, is 0 until ``finish(epoch:durableThrough:chain:)``.
+    private(set) var payloadChecksums: [UInt64] = []
     private(set) var totals: SegmentTotals
 
     init(
@@ -23,6 +24,8 @@ package struct GroupBuilder: Sendable {
         self.segment = segment.base
         salt = segment.salt
         self.totals = totals
+        payloadChecksums.reserveCapacity(16)
+        payloadChecksums.append(0)
         frames = ByteWriter(capacity: 16 << 10)
         Self.header(.group, length: GroupHeader.payloadLength, into: &frames)
         frames.zeros(GroupHeader.payloadLength)
@@ -86,10 +89,9 @@ package struct GroupBuilder: Sendable {
             let word = payload.bytes.span.uint64(at: place)
             frames.set(word, at: FrameFormat.headerLength + place)
         }
-        payloadChecksums.removeFirst()
         _ = finish(at: 0)
         // The group frame comes first in the chain, though it is finished last.
-        payloadChecksums.insert(payloadChecksums.removeLast(), at: 0)
+        payloadChecksums[0] = payloadChecksums.removeLast()
     }
 
     /// The entry at `offset`, where it lies in this group.
