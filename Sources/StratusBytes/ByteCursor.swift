@@ -2,9 +2,9 @@
 ///
 /// The bytes are an argument of every call instead of a stored property, so that the cursor needs
 /// no lifetime of its own. On an error the position has not moved. All integers are little-endian.
-package struct ByteCursor {
+@usableFromInline package struct ByteCursor {
     /// Where the next value begins, in bytes from the start of the span.
-    package var position: Int
+    @usableFromInline package var position: Int
 
     @inlinable package init(at position: Int = 0) { self.position = position }
 

@@ -1,5 +1,5 @@
 /// Why bytes could not be read. The place is known to the caller, who adds file and offset.
-package enum FormatError: Error, Equatable {
+@usableFromInline package enum FormatError: Error, Equatable {
     /// The bytes end before the value does.
     case truncated
     /// A variable-length integer is longer than its type or not in its shortest form.
@@ -11,13 +11,13 @@ package enum FormatError: Error, Equatable {
     /// Something that a later version of the format added, and a reader must know.
     case newer(StaticString)
 
-    package static func == (left: FormatError, right: FormatError) -> Bool {
+    @usableFromInline package static func == (left: FormatError, right: FormatError) -> Bool {
         left.description == right.description
     }
 }
 
 extension FormatError: CustomStringConvertible {
-    package var description: String {
+    @usableFromInline package var description: String {
         switch self {
         case .truncated: "the bytes end too early"
         case .integer: "an integer is too long or not in its shortest form"

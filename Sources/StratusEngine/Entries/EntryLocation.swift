@@ -9,21 +9,21 @@ package struct EntryLocation: Equatable, Sendable {
     /// Of a record: the entry is its tombstone. Of a zone: it was deleted.
     package var isDeleted: Bool
 
-    @inlinable package init(_ header: FrameHeader, at offset: JournalOffset, isDeleted: Bool) {
+    package init(_ header: FrameHeader, at offset: JournalOffset, isDeleted: Bool) {
         self.offset = offset
         version = header.version
         frameLength = header.frameLength
         self.isDeleted = isDeleted
     }
 
-    @inlinable package init(_ value: IndexValue) {
+    package init(_ value: IndexValue) {
         offset = JournalOffset(rawValue: value.stamp)
         version = Version(rawValue: value.first)
         frameLength = Int(value.second >> 1)
         isDeleted = value.second & 1 != 0
     }
 
-    @inlinable package var value: IndexValue {
+    package var value: IndexValue {
         IndexValue(
             stamp: offset.rawValue, first: version.rawValue,
             second: UInt64(frameLength) << 1 | (isDeleted ? 1 : 0))

@@ -1,5 +1,5 @@
 /// The kind of value a field holds: `Formats/Record.md`, "Values".
-package enum ValueKind: UInt8, Sendable {
+@usableFromInline package enum ValueKind: UInt8, Sendable {
     case string = 1
     case int64 = 2
     case double = 3
@@ -11,18 +11,18 @@ package enum ValueKind: UInt8, Sendable {
 }
 
 /// The kind of value a field was given when it was first saved.
-package struct FieldKind: RawRepresentable, Hashable, Sendable {
+@usableFromInline package struct FieldKind: RawRepresentable, Hashable, Sendable {
     /// The ``ValueKind`` in the low bits; a list has the sixth bit, an encrypted field the seventh.
-    package var rawValue: UInt8
+    @usableFromInline package var rawValue: UInt8
 
-    package static let listBit: UInt8 = 0x20
-    package static let encryptedBit: UInt8 = 0x40
+    @inlinable package static var listBit: UInt8 { 0x20 }
+    @inlinable package static var encryptedBit: UInt8 { 0x40 }
     /// An empty list says nothing of its elements.
     package static let emptyList = FieldKind(list: true, bits: 0)
 
     /// A bit for each value that a kind may have: those below ``encryptedBit``, and the others.
-    @usableFromInline static let plainKinds: UInt64 = 0x1ff << 32 | 0x1fe
-    @usableFromInline static let encryptedKinds: UInt64 = 0x7f << 32 | 0x7e
+    @inlinable static var plainKinds: UInt64 { 0x1ff << 32 | 0x1fe }
+    @inlinable static var encryptedKinds: UInt64 { 0x7f << 32 | 0x7e }
 
     /// Nil where no field can be of that kind: references and assets are never encrypted, since the
     /// store must be able to see them.
@@ -49,10 +49,10 @@ package struct FieldKind: RawRepresentable, Hashable, Sendable {
         FieldKind(list: isList, bits: rawValue & ~(Self.listBit | Self.encryptedBit))
     }
 
-    @inlinable @inline(__always) package var isList: Bool { rawValue & Self.listBit != 0 }
-    @inlinable @inline(__always) package var isEncrypted: Bool { rawValue & Self.encryptedBit != 0 }
+    @inlinable package var isList: Bool { rawValue & Self.listBit != 0 }
+    @inlinable package var isEncrypted: Bool { rawValue & Self.encryptedBit != 0 }
     /// Nil of a list without elements, which says nothing of them.
-    @inlinable @inline(__always) package var element: ValueKind? {
+    @inlinable package var element: ValueKind? {
         ValueKind(rawValue: rawValue & ~(Self.listBit | Self.encryptedBit))
     }
 

@@ -20,23 +20,6 @@ package enum FieldTable {
         return (number, kind, try cursor.count(bytes, upTo: bytes.count))
     }
 
-    /// As ``next(_:_:)`` of a table that was checked, without the kind, which few rows are asked for.
-    @inline(__always)
-    static func skip(
-        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
-    ) throws(FormatError) -> (number: UInt32, length: Int) {
-        let place = cursor.position
-        if place + 4 <= bytes.count {
-            let word = bytes.uint32(at: place)
-            if word & 0x80_0080 == 0 {
-                cursor.position = place + 3
-                return (word & 0x7f, Int(word >> 16 & 0x7f))
-            }
-        }
-        let row = try next(bytes, &cursor)
-        return (row.number, row.length)
-    }
-
     /// A row with a number of one byte and a length of one or two, out of its first four bytes:
     /// what every look at a field passes.
     @inline(__always)

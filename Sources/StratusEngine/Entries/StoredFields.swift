@@ -105,16 +105,13 @@ package struct StoredFields: Sendable {
         var cursor = ByteCursor(at: table)
         var start = values
         for _ in 0..<count {
-            let row = cursor
-            guard let column = try? FieldTable.skip(span, &cursor), column.number <= number
+            guard let column = try? FieldTable.next(span, &cursor), column.number <= number
             else { return nil }
-            guard column.number == number else {
-                start += column.length
-                continue
+            if column.number == number {
+                return Field(
+                    number: number, kind: column.kind, range: start..<start + column.length)
             }
-            cursor = row
-            guard let kind = try? FieldTable.next(span, &cursor).kind else { return nil }
-            return Field(number: number, kind: kind, range: start..<start + column.length)
+            start += column.length
         }
         return nil
     }

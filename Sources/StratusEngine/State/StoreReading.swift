@@ -33,10 +33,10 @@ package final class StoreState: Sendable {
 /// A view of a state of the store, as it was at one point. Its mode says whether reads may wait for
 /// the disk.
 package struct StoreReading: Sendable {
-    @usableFromInline let store: StoreState
+    private let store: StoreState
     package private(set) var mode: ReadMode
     /// Nothing from there on is seen.
-    @usableFromInline let point: JournalOffset
+    private let point: JournalOffset
 
     package init(_ store: StoreState, _ mode: ReadMode, at point: JournalOffset? = nil) {
         self.store = store
@@ -56,14 +56,14 @@ package struct StoreReading: Sendable {
         StoreReading(store, mode, at: point)
     }
 
-    @inlinable package var head: JournalOffset { point }
-    @inlinable package var view: JournalView { store.view }
-    @inlinable package var identity: StoreIdentity { store.identity }
-    @inlinable package var assets: AssetStore? { store.assets }
-    @inlinable package var schema: Schema { store.fold.schema }
-    @inlinable package var zoneCount: UInt32 { store.fold.zoneCount }
-    @inlinable package var userCount: UInt32 { store.fold.userCount }
-    @inlinable package var lastTime: Int64 { store.fold.lastTime }
+    package var head: JournalOffset { point }
+    package var view: JournalView { store.view }
+    package var identity: StoreIdentity { store.identity }
+    package var assets: AssetStore? { store.assets }
+    package var schema: Schema { store.fold.schema }
+    package var zoneCount: UInt32 { store.fold.zoneCount }
+    package var userCount: UInt32 { store.fold.userCount }
+    package var lastTime: Int64 { store.fold.lastTime }
 
     package func value(_ key: IndexKey) throws(EngineError) -> IndexValue? {
         do throws(IndexError) {

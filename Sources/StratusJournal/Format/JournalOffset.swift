@@ -1,62 +1,70 @@
 /// A place in a store's journal, as if nothing had ever been compacted, in units of 8 bytes.
 ///
 /// An offset never changes and is never used twice. It fits 52 bits.
-package struct JournalOffset: Hashable, Comparable, Sendable {
-    package var rawValue: UInt64
+@usableFromInline package struct JournalOffset: Hashable, Comparable, Sendable {
+    @usableFromInline package var rawValue: UInt64
 
-    package init(rawValue: UInt64) { self.rawValue = rawValue }
+    @inlinable package init(rawValue: UInt64) { self.rawValue = rawValue }
 
     /// The unit, in bytes, and the alignment of every frame.
-    package static let unit = 8
-    package static let limit: UInt64 = 1 << 52
-    package static let zero = JournalOffset(rawValue: 0)
+    @inlinable package static var unit: Int { 8 }
+    @inlinable package static var limit: UInt64 { 1 << 52 }
+    @inlinable package static var zero: JournalOffset { JournalOffset(rawValue: 0) }
 
     /// The last offset before this one; of the first itself, at which there is no entry.
-    package var previous: JournalOffset { JournalOffset(rawValue: max(rawValue, 1) - 1) }
+    @inlinable package var previous: JournalOffset { JournalOffset(rawValue: max(rawValue, 1) - 1) }
 
-    package static func < (left: JournalOffset, right: JournalOffset) -> Bool {
+    @inlinable package static func == (left: JournalOffset, right: JournalOffset) -> Bool {
+        left.rawValue == right.rawValue
+    }
+
+    @inlinable package static func < (left: JournalOffset, right: JournalOffset) -> Bool {
         left.rawValue < right.rawValue
     }
 
     /// The offset `bytes` further on; `bytes` is a multiple of the unit.
-    package func advanced(byBytes bytes: Int) -> JournalOffset {
+    @inlinable package func advanced(byBytes bytes: Int) -> JournalOffset {
         JournalOffset(rawValue: rawValue + UInt64(bytes / Self.unit))
     }
 
     /// The bytes from `other`, which does not lie behind, to this offset.
-    package func bytes(since other: JournalOffset) -> Int {
+    @inlinable package func bytes(since other: JournalOffset) -> Int {
         Int(rawValue - other.rawValue) * Self.unit
     }
 }
 
 extension JournalOffset: CustomStringConvertible {
-    package var description: String { String(rawValue) }
+    @usableFromInline package var description: String { String(rawValue) }
 }
 
 /// Where an entry was first written: an incarnation (12 bits) and an offset (52 bits).
 ///
 /// It is the change tag of a record and its place in the feed of its zone. Version 0 is none.
-package struct Version: Hashable, Comparable, Sendable {
-    package var rawValue: UInt64
+@usableFromInline package struct Version: Hashable, Comparable, Sendable {
+    @usableFromInline package var rawValue: UInt64
 
-    package init(rawValue: UInt64) { self.rawValue = rawValue }
+    @inlinable package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    package init(incarnation: UInt16, offset: JournalOffset) {
+    @inlinable package init(incarnation: UInt16, offset: JournalOffset) {
         rawValue = UInt64(incarnation) << 52 | offset.rawValue
     }
 
-    package static let none = Version(rawValue: 0)
+    @inlinable package static var none: Version { Version(rawValue: 0) }
 
-    package var incarnation: UInt16 { UInt16(truncatingIfNeeded: rawValue >> 52) }
-    package var offset: JournalOffset {
+    @inlinable package var incarnation: UInt16 { UInt16(truncatingIfNeeded: rawValue >> 52) }
+    @inlinable package var offset: JournalOffset {
         JournalOffset(rawValue: rawValue & (JournalOffset.limit - 1))
     }
 
-    package static func < (left: Version, right: Version) -> Bool {
+    @inlinable package static func == (left: Version, right: Version) -> Bool {
+        left.rawValue == right.rawValue
+    }
+
+    @inlinable package static func < (left: Version, right: Version) -> Bool {
         left.rawValue < right.rawValue
     }
 }
 
 extension Version: CustomStringConvertible {
-    package var description: String { String(rawValue) }
+    @usableFromInline package var description: String { String(rawValue) }
 }
