@@ -2,7 +2,8 @@ internal import StratusFiles
 internal import StratusEngine
 
 extension Container {
-    /// Asks the newest state as ``Database`` does: first without waiting.
+    /// Asks the newest state: from memory and on the caller's own thread or, where that is not
+    /// enough, once more on a thread that may wait for the disk.
     nonisolated(nonsending) func read<Answer: Sendable>(
         _ body: @escaping @Sendable (StoreReading) throws(EngineError) -> Answer
     ) async throws(EngineError) -> Answer {

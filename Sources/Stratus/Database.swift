@@ -137,18 +137,13 @@ public struct Database: Sendable {
         }
     }
 
-    /// Asks the newest state: from memory and on the caller's own thread or, where that is not
-    /// enough, once more on a thread that may wait for the disk.
+    /// Asks the newest state of this database.
     nonisolated(nonsending) func answer<Answer: Sendable>(
         _ body: @escaping @Sendable (DatabaseView) throws(EngineError) -> Answer
     ) async throws(EngineError) -> Answer {
-        let view = current
-        do throws(EngineError) {
-            return try body(view)
-        } catch {
-            guard error.wouldBlock else { throw error }
+        try await container.read { [scope, principal, device] reading throws(EngineError) in
+            try body(DatabaseView(reading, scope, principal, device))
         }
-        return try await container.threads.run { try body(view.waiting) }
     }
 
     /// The zone under the one name for the caller as its owner, who has two.

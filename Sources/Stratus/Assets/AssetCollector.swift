@@ -42,7 +42,7 @@ struct AssetCollector {
 
     init(
         _ store: AssetStore, _ receipts: AssetReceipts, _ engine: Engine, deadShare: Int,
-        isDryRun: Bool = false
+        isDryRun: Bool
     ) {
         self.store = store
         self.receipts = receipts

@@ -22,11 +22,8 @@ extension Container {
             let engine = try engine()
             let (assets, receipts) = (foundation.assets, receipts)
             return try await assets.uploads.run {
-                let report = try assets.collecting { () throws(EngineError) in
-                    var collector = AssetCollector(
-                        assets, receipts, engine, deadShare: 8, isDryRun: dryRun)
-                    return try collector.run()
-                }
+                let report = try assets.collect(
+                    receipts, engine, deadShare: 8, isDryRun: dryRun)
                 guard let report else {
                     throw EngineError.refused(
                         .serviceUnavailable, "another collection is under way")
@@ -44,10 +41,18 @@ extension AssetStore {
         try? uploads.submit { [self] in
             // A failure is dropped: the next collection tries again, and one that a caller starts
             // reports it.
-            _ = try? collecting { () throws(EngineError) in
-                var collector = AssetCollector(self, receipts, engine, deadShare: 2)
-                return try collector.run()
-            }
+            _ = try? collect(receipts, engine, deadShare: 2)
+        }
+    }
+
+    /// Nil where another collection is under way.
+    fileprivate func collect(
+        _ receipts: AssetReceipts, _ engine: Engine, deadShare: Int, isDryRun: Bool = false
+    ) throws(EngineError) -> CollectionReport? {
+        try collecting { () throws(EngineError) in
+            var collector = AssetCollector(
+                self, receipts, engine, deadShare: deadShare, isDryRun: isDryRun)
+            return try collector.run()
         }
     }
 }

@@ -15,7 +15,8 @@ extension StoreError {
         case .cancelled: self.init(.operationCancelled, "cancelled before it was committed")
         case .committing(let error): self.init(committing: error)
         case .noRoom: self.init(.quotaExceeded, "the journal has no room to go on")
-        case .other(let error): self.init(translating: error)
+        case .other(let error):
+            self = error as? StoreError ?? Self(.internalError, "unexpected: \(error)")
         case .wouldBlock: self.init(.internalError, "not in memory")
         }
     }
@@ -149,16 +150,7 @@ extension StoreError {
     }
 
     /// Any error of the layers below.
-    package init(translating error: any Error) {
-        switch error {
-        case let error as StoreError: self = error
-        case let error as EngineError: self.init(error)
-        case let error as JournalError: self.init(error)
-        case let error as StorageError: self.init(error)
-        case let damage as JournalDamage: self.init(JournalError(damage))
-        default: self.init(.internalError, "unexpected: \(error)")
-        }
-    }
+    package init(translating error: any Error) { self.init(EngineError(translating: error)) }
 }
 
 extension StoreError.Place {

@@ -91,12 +91,6 @@ extension Container {
         }
     }
 
-    /// The database with that number, for messages: `public` or the owner's user record name.
-    package func databaseName(_ number: UInt32) -> String {
-        if number == 0 { return "public" }
-        return (try? reading.waiting.user(number))?.recordName ?? "user \(number)"
-    }
-
     /// The name of a zone, where the store knows it.
     package func zoneName(_ number: UInt32) -> String? {
         let reading = reading.waiting

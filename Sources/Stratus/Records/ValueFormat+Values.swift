@@ -9,7 +9,6 @@ extension ValueFormat {
     enum Refusal: Error {
         case nestedList
         case mixedList
-        case otherZone
         case name
     }
 

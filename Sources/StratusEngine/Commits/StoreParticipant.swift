@@ -10,7 +10,7 @@ package struct StoreParticipant: CommitParticipant {
     package let published: PublishedState
     private let due: MaintenanceDue
     /// What the commits of the group being filled add, in bytes for each database that has a quota.
-    fileprivate var staged: [UInt32: Int] = [:]
+    private var staged: [UInt32: Int] = [:]
 
     package init(
         fold: StoreFold, identity: StoreIdentity, published: PublishedState, due: MaintenanceDue
@@ -24,7 +24,60 @@ package struct StoreParticipant: CommitParticipant {
     package static func stage(
         _ commit: PendingCommit, in stage: inout CommitStage<StoreParticipant>
     ) throws(JournalError) {
-        try commit.stage(in: &stage)
+        guard commit.take() else { return }
+        let time = stage.writer.clock.now()
+        if let draft = commit.draft, draft.holds(in: stage.fold.fold.state),
+            draft.charge?.fits(in: stage.fold.fold.state, staged: stage.fold.staged) ?? true
+        {
+            let start = try stage.append(draft.buffer, isLast: true, time: time)
+            stage.fold.count(draft.charge)
+            commit.staged(nil, at: start)
+            return
+        }
+        // Another commit was faster, or numbers are needed. None can be faster now.
+        try stageAlone(commit, in: &stage, time: time)
+    }
+
+    /// Prepares a transaction where it cannot be overtaken, and appends it.
+    private static func stageAlone(
+        _ commit: PendingCommit, in stage: inout CommitStage<StoreParticipant>, time: Int64
+    ) throws(JournalError) {
+        var failure: JournalError?
+        let reading = stage.reading
+        let context = PreparationContext(
+            position: (stage.writer.head, stage.writer.chain), now: time,
+            payloadLimit: stage.writer.payloadLimit,
+            partLimit: stage.partLimit, staged: stage.fold.staged)
+        let preparation = commit.transaction.prepare(reading, context) {
+            step throws(EngineError) in
+            do throws(JournalError) {
+                var start = stage.head
+                switch step {
+                case .append(let part):
+                    start = try stage.append(part, isLast: false, time: time)
+                case .takeBack: try stage.abandon()
+                }
+                return StagedPart(start: start, reading: stage.reading)
+            } catch {
+                failure = error
+                throw EngineError(error)
+            }
+        }
+        if let failure { throw failure }
+        switch preparation {
+        case .wouldBlock, .needsSerial:
+            preconditionFailure("the committer waits for the disk, and is alone")
+        case .refused(let error):
+            try stage.abandon()
+            commit.refused(error)
+        case .draft(let draft) where draft.buffer.isEmpty:
+            try stage.abandon()
+            commit.staged(draft, at: nil)
+        case .draft(let draft):
+            let start = try stage.append(draft.buffer, isLast: true, time: time)
+            stage.fold.count(draft.charge)
+            commit.staged(draft, at: start)
+        }
     }
 
     package func preamble(limit: Int) -> [UInt8] { fold.preamble(limit: limit) }
@@ -51,7 +104,7 @@ package struct StoreParticipant: CommitParticipant {
     }
 
     /// Counts what a commit adds that was appended to the group.
-    fileprivate mutating func count(_ charge: QuotaCharge?) {
+    private mutating func count(_ charge: QuotaCharge?) {
         guard let charge else { return }
         staged[charge.database, default: 0] &+= charge.growth
     }
@@ -73,64 +126,5 @@ extension CommitStage<StoreParticipant> {
             fold: fold.fold.state, view: view, head: head, identity: fold.identity,
             assets: fold.published.current.assets, staged: group)
         return StoreReading(state, .blocking)
-    }
-}
-
-extension PendingCommit {
-    package func stage(in stage: inout CommitStage<StoreParticipant>) throws(JournalError) {
-        guard take() else { return }
-        let time = stage.writer.clock.now()
-        if let draft, draft.holds(in: stage.fold.fold.state),
-            draft.charge?.fits(in: stage.fold.fold.state, staged: stage.fold.staged) ?? true
-        {
-            let start = try stage.append(draft.buffer, isLast: true, time: time)
-            stage.fold.count(draft.charge)
-            staged(nil, at: start)
-            return
-        }
-        // Another commit was faster, or numbers are needed. None can be faster now.
-        try stageAlone(in: &stage, time: time)
-    }
-
-    /// Prepares a transaction where it cannot be overtaken, and appends it.
-    private func stageAlone(
-        in stage: inout CommitStage<StoreParticipant>, time: Int64
-    ) throws(JournalError) {
-        var failure: JournalError?
-        let reading = stage.reading
-        let context = PreparationContext(
-            position: (stage.writer.head, stage.writer.chain), now: time,
-            payloadLimit: stage.writer.payloadLimit,
-            partLimit: stage.partLimit, staged: stage.fold.staged)
-        let preparation = transaction.prepare(reading, context) {
-            step throws(EngineError) in
-            do throws(JournalError) {
-                var start = stage.head
-                switch step {
-                case .append(let part):
-                    start = try stage.append(part, isLast: false, time: time)
-                case .takeBack: try stage.abandon()
-                }
-                return StagedPart(start: start, reading: stage.reading)
-            } catch {
-                failure = error
-                throw EngineError(error)
-            }
-        }
-        if let failure { throw failure }
-        switch preparation {
-        case .wouldBlock, .needsSerial:
-            preconditionFailure("the committer waits for the disk, and is alone")
-        case .refused(let error):
-            try stage.abandon()
-            refused(error)
-        case .draft(let draft) where draft.buffer.isEmpty:
-            try stage.abandon()
-            staged(draft, at: nil)
-        case .draft(let draft):
-            let start = try stage.append(draft.buffer, isLast: true, time: time)
-            stage.fold.count(draft.charge)
-            staged(draft, at: start)
-        }
     }
 }
