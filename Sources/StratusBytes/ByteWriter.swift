@@ -91,6 +91,10 @@ package struct ByteWriter {
 
     package mutating func set(_ value: UInt8, at place: Int) { bytes[place] = value }
 
+    package mutating func set(_ other: [UInt8], at place: Int) {
+        bytes.replaceSubrange(place..<place + other.count, with: other)
+    }
+
     package mutating func set(_ value: UInt32, at place: Int) { store(value, at: place) }
     package mutating func set(_ value: UInt64, at place: Int) { store(value, at: place) }
 

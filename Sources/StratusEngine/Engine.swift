@@ -25,7 +25,7 @@ package enum EngineDriver: Sendable {
 /// 1. The state of ``IndexMaintainer``, for a step.
 /// 2. The state of `Committer`, for a list of commits, a checkpoint or an idle group.
 /// 3. Any of the others: ``CommitQueue``, ``PendingCommit``, ``PublishedState``, ``ChangeWaiters``,
-///    ``IndexLease``, ``ReleasedFiles``, `SegmentFiles`, `BlockCache`, `Table`, those of ``Limits``.
+///    ``FileLease``, ``ReleasedFiles``, `SegmentFiles`, `BlockCache`, `Table`, those of ``Limits``.
 ///    Of these no two at once, but that a released lease adds to the released files.
 ///
 /// Files are written, synced and deleted under 1 and 2, never under 3. What prepares a commit, reads
@@ -91,8 +91,9 @@ package final class Engine: Sendable {
         queue = CommitQueue(limit: Self.queueLimit)
         self.driver = driver
         maintainer = IndexMaintainer(
-            committer, checkpoint, foundation.budget, foundation.released, due,
-            threads: driver == .thread ? IOThreads(count: 2) : nil, queue.wakeUp)
+            committer, published, checkpoint, foundation.registry, in: foundation.storage,
+            foundation.budget, foundation.released, due,
+            threads: driver == .thread ? IOThreads(count: 3) : nil, queue.wakeUp)
         guard driver == .thread else { return }
         do {
             try Thread.start { [self] in run() }
@@ -248,6 +249,28 @@ package final class Engine: Sendable {
         })
         guard isTaken else { throw .closed }
         return try outcome.wait().get()
+    }
+
+    /// Compacts all of the journal that is dead, or finds out what that would bring. Commits go on
+    /// meanwhile, but for a checkpoint at the beginning.
+    package nonisolated(nonsending) func compact(
+        isDryRun: Bool
+    ) async throws(EngineError) -> JournalCompaction.Outcome {
+        let result = await withCheckedContinuation {
+            (
+                continuation: CheckedContinuation<
+                    Result<JournalCompaction.Outcome, EngineError>, Never
+                >
+            )
+            in
+            let request = CompactionRequest(isDryRun: isDryRun) {
+                continuation.resume(returning: $0)
+            }
+            if driver == .caller { return maintainer.request(request) }
+            let isTaken = queue.submit(exclusive: { [maintainer] in maintainer.request(request) })
+            if !isTaken { continuation.resume(returning: .failure(.closed)) }
+        }
+        return try result.get()
     }
 
     /// Closes the journal where ``close()`` was not called.

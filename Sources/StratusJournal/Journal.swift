@@ -39,10 +39,9 @@ package enum Journal {
             try reader.read(.toTheEnd)
             reader.dropOpenCommit()
             let discarded = try discardStrays(in: storage, beside: manifest)
-            var writer = try resume(&reader, in: storage, options: options)
+            let writer = try resume(&reader, in: storage, options: options)
             var report = reader.report
-            // Files of the layer above go after the generation that may have named them.
-            report.discardedFiles = (discarded + writer.release([])).sorted()
+            report.discardedFiles = (discarded + writer.discardedFiles).sorted()
             return Opened(writer: writer, fold: reader.fold, report: report)
         }
     }
@@ -97,23 +96,17 @@ package enum Journal {
         return manifest
     }
 
-    /// Removes what a crash left and nothing refers to: unfinished files, a segment that no
-    /// manifest lists, older generations.
+    /// Removes what a crash left and no reader can have pinned: unfinished files, and older
+    /// generations.
     private static func discardStrays(
         in storage: any Storage, beside manifest: Manifest
     ) throws -> [String] {
-        let listed = Set(manifest.segments.map(\.fileName) + [manifest.fileName])
-        var discarded: [String] = []
-        for name in try storage.list() where !listed.contains(name) {
-            let stem =
-                name.hasSuffix(LocalStorage.temporarySuffix)
-                ? String(name.dropLast(LocalStorage.temporarySuffix.count)) : name
-            let isOurs =
-                SegmentHeader.base(ofFile: stem) != nil || Manifest.generation(ofFile: stem) != nil
-            guard isOurs, try storage.delete(name) else { continue }
-            discarded.append(name)
+        try storage.list().filter { name in
+            guard name != manifest.fileName,
+                Manifest.generation(ofFile: name) != nil || ObsoleteFiles.isUnfinished(name)
+            else { return false }
+            return try storage.delete(name)
         }
-        return discarded
     }
 
     /// Makes the manifest of this opening, which fences out every earlier writer and states where

@@ -19,6 +19,7 @@ extension SampleMaker {
             ("marks", marks), ("links", links), ("encrypted", encrypted), ("purged", purged),
             ("operations", operations), ("many-names", { try await manyNames().files }),
             ("checkpoint", { try await checkpoint().files }),
+            ("compacted", { try await compacted().files }),
             ("assets", { try await assets().files }), ("assets-collected", collectedAssets),
         ]
         var stores: [String: StoreFiles] = [:]

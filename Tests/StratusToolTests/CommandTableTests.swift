@@ -10,7 +10,8 @@ struct CommandTableTests {
             "log",
             "changes",
             "verify",
-            "hash", "asset", "stats", "gc", "checkpoint", "reindex", "help", "completion",
+            "hash", "asset", "stats", "gc", "compact", "checkpoint", "reindex", "help",
+            "completion",
             "version",
         ]
         #expect(Self.table.commands.map(\.name) == names)

@@ -138,6 +138,14 @@ import Testing
         #expect(try await hash(place, "store") == hash(place, "copy"))
         // The folder's own record does not exist at the top: the new file alone came.
         #expect(second.results.contains("\"changes\":1"))
+        // What is deleted goes there, too.
+        try FileManager.default.removeItem(atPath: place.path + "/tree/new.txt")
+        try await place.importTree()
+        #expect(try await hash(place, "store") != hash(place, "copy"))
+        let third = try await place.run(
+            "follow @/store --into @/copy --once --since \(token)", json: true)
+        #expect(third.results.contains("\"deletions\":1"))
+        #expect(try await hash(place, "store") == hash(place, "copy"))
     }
 
     @Test func `hash of a zone and of a database differ, and --system counts tags`() async throws {

@@ -21,6 +21,7 @@ extension Tool {
             "asset": Assets.read,
             "stats": Maintain.stats,
             "gc": Collect.run,
+            "compact": Compact.run,
             "checkpoint": Maintain.checkpoint,
             "reindex": Maintain.reindex,
         ]) { first, _ in first }

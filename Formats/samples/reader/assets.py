@@ -1,7 +1,7 @@
 """Assets, read as Assets.md says; see store.py."""
 import hashlib
 
-from journal import VERSION, Damage, u
+from base import VERSION, Damage, u
 from xxhash import xxh3_64_intdigest
 
 LEAST, USUAL, MOST = 16384, 65536, 262144

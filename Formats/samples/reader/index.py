@@ -2,7 +2,8 @@
 import struct
 from collections import Counter
 
-from journal import DECODERS, MASK, VERSION, Cursor, Damage, u
+from base import MASK, VERSION, Cursor, Damage, u
+from journal import DECODERS
 from xxhash import xxh3_64_intdigest
 
 # Of the samples that are indexes alone.

@@ -1,101 +1,14 @@
 """Manifest and journal, read as Manifest.md and Journal.md say; see store.py."""
 import struct
 
+import compacted
+from base import MASK, VERSION, Cursor, Damage, features, u
 from xxhash import xxh3_64_intdigest
 
-VERSION = 1
 # By kind of entry; filled by store.py.
 DECODERS = {}
 # Kinds whose frames carry the number of a zone that is known.
 IN_ZONE = (32, 33, 40, 41)
-MASK = (1 << 64) - 1
-
-
-class Damage(Exception):
-    def __init__(self, kind, file="", byte=0, offset=None, row=None):
-        super().__init__(kind)
-        self.kind, self.file, self.byte, self.offset, self.row = kind, file, byte, offset, row
-
-    def line(self):
-        place = "" if self.offset is None else f" offset {self.offset}"
-        return f"damage {self.file} byte {self.byte}{place} kind {self.kind}"
-
-
-def u(data, place, size):
-    return int.from_bytes(data[place:place + size], "little")
-
-
-class Cursor:
-    def __init__(self, data):
-        self.data, self.place = data, 0
-
-    def take(self, count):
-        if self.place + count > len(self.data):
-            raise Damage("payload.content")
-        self.place += count
-        return self.data[self.place - count:self.place]
-
-    def number(self, size):
-        return int.from_bytes(self.take(size), "little")
-
-    def varint(self, bits=64):
-        value = shift = 0
-        while True:
-            byte = self.take(1)[0]
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                if (byte == 0 and shift) or value >> bits:
-                    raise Damage("payload.content")
-                return value
-            shift += 7
-            if shift > 63:
-                raise Damage("payload.content")
-
-    def signed(self):
-        value = self.varint()
-        return (value >> 1) ^ -(value & 1)
-
-    def text(self, limit=255, least=0):
-        length = self.varint()
-        if not least <= length <= limit:
-            raise Damage("payload.content")
-        return self.take(length).decode()
-
-    def left(self):
-        return len(self.data) - self.place
-
-    def extensions(self):
-        """Passes over what a newer version added."""
-        count, tag = self.varint(), -1
-        if not 1 <= count <= 255:
-            raise Damage("payload.content")
-        for _ in range(count):
-            before, tag = tag, self.varint()
-            if tag <= before:
-                raise Damage("payload.content")
-            self.take(self.varint())
-            if tag % 2 == 0:
-                raise Damage("format.newer extension")
-
-    def locations(self, count):
-        """First numbers and offsets of entries `names`, of `count` names."""
-        found = [(-1, 0)]
-        for _ in range(self.varint()):
-            (before, start), (number, offset) = found[-1], (self.varint(32), self.varint(52))
-            if not (before < number < count and start < offset):
-                raise Damage("payload.content")
-            found.append((number, offset))
-        return found[1:]
-
-    def end(self):
-        if self.place != len(self.data):
-            raise Damage("payload.content")
-
-
-def features(data, place, name):
-    """Refuses what only a reader may read that knows it: none is known."""
-    if u(data, place + 8, 4):
-        raise Damage("format.newer features %08x" % u(data, place + 8, 4), name, place + 8)
 
 
 class Manifest:
@@ -109,7 +22,7 @@ class Manifest:
         need(data[:8] == bytes.fromhex("8953544d0d0a1a0a"), "magic")
         stated = int(name[9:], 16)
         count = u(data, 12, 4)
-        check = 104 + 56 * count
+        check = 104 + 80 * count
         need(count <= 1 << 20 and len(data) >= check + 8, "length", 12)
         need(xxh3_64_intdigest(data[:check], seed=stated) == u(data, check, 8), "checksum")
         if u(data, 10, 2) > VERSION:
@@ -125,16 +38,21 @@ class Manifest:
              "number", 48)
         self.segments = []
         for index in range(count):
-            place = 104 + 56 * index
-            base, state, salt, end, first, last, zero = struct.unpack_from("<7Q", data, place)
+            place = 104 + 80 * index
+            base, state, salt, end, first, last, number, judged, *times = struct.unpack_from(
+                "<8Q2q", data, place)
+            state, length, limit = state & 255, state >> 8, base + (state >> 8) // 8
+            packed = state in (5, 6)
             segment = dict(
-                base=base, state=state & 255, length=state >> 8, salt=salt, end=end,
-                chain=first, endChain=last, limit=base + (state >> 8) // 8,
-                file="journal-%016x" % base, first=base + 512)
+                base=base, state=state, length=length, salt=salt, end=end, chain=first,
+                endChain=last, limit=end if packed else limit, first=base + 512, number=number,
+                judged=judged, times=times, packed=packed,
+                file="compacted-%016x" % number if packed else "journal-%016x" % base)
             need(
-                1 <= segment["state"] <= 4 and segment["length"] <= 1 << 28 and base < 1 << 52
-                and zero == 0 and base <= end <= segment["limit"], "segment", place)
-            need(segment["state"] in (2, 3) or index == count - 1, "order", place)
+                1 <= state <= 6 and length <= 1 << 28 and base <= end <= segment["limit"]
+                and max(base, end, judged) < 1 << 52 and packed == (number > 0)
+                and (end <= judged if packed else judged == 0), "segment", place)
+            need(state in (2, 3) or packed == (index < count - 1), "order", place)
             need(not self.segments or self.segments[-1]["limit"] <= base, "order", place)
             self.segments.append(segment)
         self.checkpoint, self.checkpoint_fault = None, None
@@ -160,7 +78,8 @@ class Manifest:
             return "files"
         if len(cursor.data) - cursor.place > 32 << 20:
             return "length"
-        if not any(s["first"] <= c["offset"] <= s["end"] for s in self.segments):
+        if not any(s["first"] <= c["offset"] <= s["end"] and not s["packed"]
+                   for s in self.segments):
             return "offset"
         c["state"] = cursor.take(cursor.left())
         self.checkpoint = c
@@ -278,16 +197,17 @@ class Journal:
     def __init__(self, files):
         self.files = files
         self.manifest, self.name = newest(files)
-        self.commits, self.open, self.dropped, self.fault = [], None, 0, None
-        self.last_time = 0
+        self.commits, self.dropped, self.fault, self.last_time = [], 0, None, 0
+        # Of the open commit what was read, and the ordinal of its next entry.
+        self.open, self.next = None, 0
         # How many names, users and zones there are: of complete commits, and with the open one.
         self.known, self.given = [0, 0, 0], [0, 0, 0]
         # What the whole journal says at the place of the checkpoint.
         self.seen = None
         self.end, self.row = 0, "K"
         chain = self.manifest.segments[0]["chain"] if self.manifest.segments else 0
-        for number, segment in enumerate(self.manifest.segments):
-            self.number, data = number, self.header(segment)
+        for segment in self.manifest.segments:
+            data = (self.packed_header if segment["packed"] else self.header)(segment)
             self.totals = [0, 0, 0, 0]
             if segment["state"] != 1:
                 if segment["state"] == 3 and segment["end"] == segment["first"]:
@@ -295,7 +215,7 @@ class Journal:
                 if segment["chain"] != chain:
                     row = "D" if segment["state"] == 4 else "A"
                     raise Damage("chain", segment["file"], 0, None, row)
-                chain = self.closed(segment, data)
+                chain = (self.packed if segment["packed"] else self.closed)(segment, data)
             else:
                 if segment["chain"] != chain:
                     raise Damage("chain", segment["file"], 0, None, "A")
@@ -335,6 +255,19 @@ class Journal:
             segment["base"], self.manifest.store, segment["salt"], segment["length"],
             segment["chain"]), "segment.identity")
         return data
+
+    def packed_header(self, segment):
+        return compacted.header(self.files, self.manifest.store, segment)
+
+    def packed(self, segment, data):
+        if self.open:
+            raise Damage("commit", segment["file"], 0, None, "A")
+        for frames in compacted.blocks(segment, data):
+            self.take(frames, segment)
+        self.next = u(data, 128, 4)
+        self.open = [] if self.next and segment["state"] == 5 else None
+        self.last_time, self.end = struct.unpack_from("<q", data, 104)[0], segment["end"]
+        return segment["endChain"]
 
     def look(self, segment, place, chain):
         c = self.manifest.checkpoint
@@ -438,11 +371,13 @@ class Journal:
                 return Damage(kind, segment["file"], f["place"], f["offset"])
 
             if f["entry"]:
-                if f["ordinal"] == 0:
-                    self.open, self.given = [], list(self.known)
+                # Of a compacted segment each takes effect at once: its commit is complete.
+                if f["ordinal"] == 0 or segment["packed"]:
+                    self.open, self.next, self.given = [], f["ordinal"], list(self.known)
                 self.totals[0] += 1
-                if self.open is None or len(self.open) != f["ordinal"]:
+                if self.open is None or self.next != f["ordinal"]:
                     raise damage("commit")
+                self.next += 1
             if f["kind"] not in DECODERS and f["kind"] not in (1, 2) and f["kind"] < 0x80:
                 raise damage(f"frame.unknown kind {f['kind']}")
             f["damage"] = damage("payload.content")
@@ -462,12 +397,13 @@ class Journal:
                 raise f["damage"]
             self.open.append(f)
             if f["last"]:
-                self.known = list(self.given)
                 n, time = self.totals, struct.unpack("<q", struct.pack("<Q", f["time"]))[0]
                 n[2] = min(n[2], time) if n[1] else time
                 n[3] = max(n[3], time) if n[1] else time
                 n[1] += 1
                 self.last_time = time
+            if f["last"] or segment["packed"]:
+                self.known = list(self.given)
                 self.commits.append(self.open)
                 self.open = None
 

@@ -2,7 +2,7 @@
 import base64
 import struct
 
-from journal import Cursor, Damage, u
+from base import Cursor, Damage, u
 from xxhash import xxh3_64_intdigest
 
 

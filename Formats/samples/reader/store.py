@@ -17,13 +17,14 @@ from itertools import zip_longest
 sys.dont_write_bytecode = True
 
 from assets import Chunks
+from base import Cursor, Damage, u
 from index import in_use, index
-from journal import DECODERS, Cursor, Damage, Journal, u
+from journal import DECODERS, Journal
 from lines import system_fields, token_line
 from xxhash import xxh3_64_intdigest
 
 # What an opening for writing deletes, where nothing lists it.
-STRAY = re.compile("(journal|manifest)-[0-9a-f]{16}(.new)?|index-.*")
+STRAY = re.compile("(journal|compacted|manifest)-[0-9a-f]{16}(.new)?|index-.*")
 KINDS = [None, "string", "int64", "double", "date", "bytes", "location", "reference", "asset"]
 
 
@@ -387,7 +388,7 @@ def describe(files):
     listed = {s["file"] for s in j.manifest.segments} | {j.name} | in_use(j)
     lines = ["opens yes", f"row {j.row}", f"clean {'yes' if j.row == 'K' else 'no'}",
              f"possible-loss {'yes' if j.row in 'CJ' else 'no'}", f"end {j.end}",
-             f"commits {len(j.commits)}", f"dropped-bytes {j.dropped}"]
+             f"commits {sum(c[-1]['last'] for c in j.commits)}", f"dropped-bytes {j.dropped}"]
     lines += [f"discarded {n}" for n in sorted(files)
               if n not in listed and STRAY.fullmatch(n)]
     if j.manifest.checkpoint or j.manifest.checkpoint_fault:

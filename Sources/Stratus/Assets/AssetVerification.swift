@@ -92,10 +92,9 @@ struct AssetVerification {
 extension StoreReading {
     /// That an entry names a chunk of which no entry says where it lies.
     fileprivate func place(of entry: JournalEntry) -> StoreError.Place {
-        let base = view.segment(at: entry.offset)?.base ?? entry.offset
-        return StoreError.Place(
-            file: SegmentHeader.fileName(base: base), byte: entry.offset.bytes(since: base),
-            offset: entry.offset.rawValue, kind: "asset.chunk")
+        StoreError.Place(
+            file: entry.fileName, byte: entry.byte, offset: entry.offset.rawValue,
+            kind: "asset.chunk")
     }
 }
 

@@ -134,7 +134,7 @@ extension DatabaseView {
                 changes.modifications.append(
                     try reading.record(entry, in: id, &users).showing(desiredKeys))
             } else if let deletion = try reading.deletion(
-                entry, after: floor, of: types, in: id)
+                entry, after: floor, of: types, in: id, asOf: end)
             {
                 changes.deletions.append(deletion)
             }
@@ -255,22 +255,52 @@ extension StoreReading {
     /// where there was none.
     fileprivate func deletion(
         _ entry: JournalEntry, after floor: Version, of types: Set<UInt32>?,
-        in zoneID: RecordZone.ID
+        in zoneID: RecordZone.ID, asOf end: Version?
     ) throws(EngineError) -> RecordZoneChanges.Deletion? {
-        var next: JournalEntry? = entry.version.rawValue > floor.rawValue ? entry : nil
-        while let entry = next {
-            if entry.kind == .tombstone, try isOne(of: types, entry) {
-                let tombstone = try tombstone(entry)
-                guard let type = schema.name(tombstone.type) else {
-                    throw .damaged(entry)
-                }
-                return RecordZoneChanges.Deletion(
-                    recordID: Record.ID(recordName: tombstone.name, zoneID: zoneID),
-                    recordType: type)
-            }
-            next = try self.entry(replacedBy: entry, after: floor)
+        guard entry.version > floor else { return nil }
+        if entry.kind == .tombstone, try isOne(of: types, entry) {
+            return try deletion(entry, in: zoneID)
         }
-        return nil
+        guard let types else { return nil }
+        if end != nil {
+            var next = try self.entry(replacedBy: entry, after: floor)
+            while let entry = next {
+                if entry.kind == .tombstone, try isOne(of: types, entry) {
+                    return try deletion(entry, in: zoneID)
+                }
+                next = try self.entry(replacedBy: entry, after: floor)
+            }
+            return nil
+        }
+        // The name has an entry of another type since.
+        let name = try name(of: entry)
+        var last: EntryLocation?
+        for type in types {
+            guard let value = try value(.type(entry.zone, type, name)) else { continue }
+            let place = EntryLocation(value)
+            guard place.isDeleted, place.version > max(last?.version ?? floor, floor) else {
+                continue
+            }
+            last = place
+        }
+        guard let last else { return nil }
+        return try deletion(self.entry(last), in: zoneID)
+    }
+
+    private func deletion(
+        _ entry: JournalEntry, in zoneID: RecordZone.ID
+    ) throws(EngineError) -> RecordZoneChanges.Deletion {
+        let tombstone = try tombstone(entry)
+        guard let type = schema.name(tombstone.type) else { throw .damaged(entry) }
+        return RecordZoneChanges.Deletion(
+            recordID: Record.ID(recordName: tombstone.name, zoneID: zoneID), recordType: type)
+    }
+
+    /// The hash of the name that a record or tombstone has.
+    private func name(of entry: JournalEntry) throws(EngineError) -> Hash128 {
+        if entry.kind == .tombstone { return hash(try tombstone(entry).name) }
+        let name = try entry.recordHead().head.name
+        return Hash128(entry.bytes.span.extracting(name), seed: identity.secret)
     }
 
     /// The greatest offset that belongs to this state.

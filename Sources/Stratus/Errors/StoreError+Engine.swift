@@ -14,6 +14,7 @@ extension StoreError {
         case .system(let error): self.init(error)
         case .cancelled: self.init(.operationCancelled, "cancelled before it was committed")
         case .committing(let error): self.init(committing: error)
+        case .busy(let reason): self.init(.serviceUnavailable, reason)
         case .noRoom: self.init(.quotaExceeded, "the journal has no room to go on")
         case .other(let error):
             self = error as? StoreError ?? Self(.internalError, "unexpected: \(error)")

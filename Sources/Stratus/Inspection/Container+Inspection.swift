@@ -44,7 +44,7 @@ extension Container {
             formatVersion: Int(JournalVersion.current), environment: environment,
             head: reading.head.rawValue,
             segmentCount: reading.view.segments.count,
-            journalLength: reading.view.segments.reduce(0) { $0 + $1.limit.bytes(since: $1.base) },
+            journalLength: reading.view.segments.reduce(0) { $0 + $1.lengthInBytes },
             userCount: Int(reading.userCount), zoneCount: Int(reading.zoneCount),
             nameCount: reading.schema.nameCount,
             lastCommit: reading.lastTime == 0 ? nil : Date(timeIntervalSince1970: last))

@@ -137,7 +137,9 @@ package struct StoreVerification: Sendable {
         else { return }
         let comparison: IndexComparison
         do throws(IndexError) {
-            comparison = try IndexComparison(named, with: rebuilt)
+            comparison = try IndexComparison(
+                named, with: rebuilt, foundation.registry,
+                looseStamps: manifest.segments.contains(where: \.isCompacted))
         } catch {
             throw JournalError(error)
         }

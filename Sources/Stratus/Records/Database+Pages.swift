@@ -107,6 +107,8 @@ extension StoreReading {
         var length = 0
         var next: RecordPage.Cursor?
         try scan(first..<range.upperBound) { key, value throws(EngineError) in
+            // A record of another type may have taken the name.
+            if EntryLocation(value).isDeleted { return true }
             let name = Hash128(
                 high: key.uint64(at: prefix.count), low: key.uint64(at: prefix.count + 8))
             let record = isRecords ? value : try self.value(.record(zone, name))

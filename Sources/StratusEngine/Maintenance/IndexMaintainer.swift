@@ -15,8 +15,15 @@ package final class IndexMaintainer: Sendable {
         var checkpoint: StoreCheckpoint?
         /// What they will hold once the frozen memtable is written.
         var coming: StoreCheckpoint?
-        var writing: RunningJob?
-        var merging: RunningJob?
+        var writing: RunningJob<IndexJob.Output>?
+        var merging: RunningJob<IndexJob.Output>?
+        var compacting: RunningJob<JournalCompaction.Outcome>?
+        /// No compaction begins by itself before the journal ends here.
+        var compactAt = JournalOffset.zero
+        /// Of the next compacted segment, together with the generation of the manifest.
+        var nextFile = 1
+        /// A compaction that was asked for, and who is told what came of it.
+        var requested: CompactionRequest?
         /// The fold has written a memtable by itself: the tables hold more than any checkpoint
         /// says, and nothing is kept before there is one that says it.
         var isBehind = false
@@ -30,6 +37,9 @@ package final class IndexMaintainer: Sendable {
     }
 
     private let committer: Committer<StoreParticipant>
+    private let published: PublishedState
+    private let registry: ProjectionRegistry
+    private let storage: any Storage
     private let budget: MemoryBudget
     private let released: ReleasedFiles
     /// Nil: a job runs on the thread that begins it.
@@ -46,11 +56,15 @@ package final class IndexMaintainer: Sendable {
     private static let shortStretch = 256 << 10
 
     package init(
-        _ committer: Committer<StoreParticipant>, _ checkpoint: StoreCheckpoint?,
+        _ committer: Committer<StoreParticipant>, _ published: PublishedState,
+        _ checkpoint: StoreCheckpoint?, _ registry: ProjectionRegistry, in storage: any Storage,
         _ budget: MemoryBudget, _ released: ReleasedFiles, _ due: MaintenanceDue,
         threads: IOThreads?, _ wakeUp: WakeUp
     ) {
         self.committer = committer
+        self.published = published
+        self.registry = registry
+        self.storage = storage
         self.budget = budget
         self.released = released
         self.due = due
@@ -78,7 +92,9 @@ package final class IndexMaintainer: Sendable {
             due.clear()
             defer {
                 due.set(limits(of: state))
-                if state.writing?.result != nil || state.merging?.result != nil || isFull(state) {
+                if state.writing?.result != nil || state.merging?.result != nil
+                    || state.compacting?.result != nil || isFull(state)
+                {
                     due.set()
                 }
             }
@@ -110,11 +126,14 @@ package final class IndexMaintainer: Sendable {
         stepping { state in
             state.isClosing = true
             state.merging?.stop()
+            state.compacting?.stop()
         }
         finish(.everything)
         // What is not in the index is still in the journal.
         try? checkpoint(ifLonger: Self.shortStretch)
         finish(.everything)
+        finish(.compacting)
+        releaseGone()
     }
 
     /// Where an opening would begin to read now; nil: at the beginning of the journal.
@@ -147,7 +166,7 @@ package final class IndexMaintainer: Sendable {
         try stepping { state throws(EngineError) in
             try begin(trying: &state)
             guard let job = withIndex({ $0.fullMergeJob() }) else { return }
-            state.merging = RunningJob(job, on: threads, due, wakeUp)
+            state.merging = running(job)
         }
         finish(.everything)
         releaseGone()
@@ -179,14 +198,18 @@ package final class IndexMaintainer: Sendable {
         if !gone.isEmpty { committer.release(gone) }
     }
 
-    private enum Work { case writing, everything }
+    private enum Work { case writing, everything, compacting }
 
     /// Waits until `work` is done.
     private func finish(_ work: Work) {
         while true {
             let isIdle = stepping { state in
                 while installFinished(&state) {}
-                return state.writing == nil && (work == .writing || state.merging == nil)
+                switch work {
+                case .writing: return state.writing == nil
+                case .everything: return state.writing == nil && state.merging == nil
+                case .compacting: return state.compacting == nil && state.requested == nil
+                }
             }
             if isIdle { return }
             wakeUp.wait()
@@ -198,12 +221,25 @@ package final class IndexMaintainer: Sendable {
         if state.writing == nil, state.coming != nil,
             let job = withIndex({ $0.checkpointJob() })
         {
-            state.writing = RunningJob(job, on: threads, due, wakeUp)
+            state.writing = running(job)
         }
         if !state.isClosing, state.merging == nil, let job = withIndex({ $0.mergeJob() }) {
             // Where the writer is ahead of the merges, reading needs them more than the disk.
             let isLate = withIndex { $0.hasTooManyRuns } ?? false
-            state.merging = RunningJob(job, on: threads, due, wakeUp, isLate ? nil : writeBudget)
+            state.merging = running(job, isLate ? nil : writeBudget)
+        }
+        beginCompaction(&state)
+    }
+
+    private func running(
+        _ job: IndexJob, _ budget: WriteBudget? = nil
+    ) -> RunningJob<IndexJob.Output> {
+        RunningJob(on: threads, due, wakeUp, budget) { stop, pace throws(EngineError) in
+            do throws(IndexError) {
+                return try job.run(stop: stop, pace: pace)
+            } catch {
+                throw EngineError(error)
+            }
         }
     }
 
@@ -253,13 +289,18 @@ package final class IndexMaintainer: Sendable {
             }
             return true
         }
+        if let result = state.compacting?.result {
+            state.compacting = nil
+            installCompaction(result, &state)
+            return true
+        }
         return false
     }
 
     /// Returns whether the index has other tables now.
     @discardableResult
     private func install(
-        _ result: Result<IndexJob.Output?, IndexError>, _ state: inout State
+        _ result: Result<IndexJob.Output?, EngineError>, _ state: inout State
     ) -> Bool {
         switch result {
         case .success(let output?):
@@ -272,7 +313,7 @@ package final class IndexMaintainer: Sendable {
             // Everything is still in memory and in the journal. Where the disk is full the
             // memtable grows by another share before it is tried again.
             state.retrySize = (withIndex { $0.activeBytes } ?? 0) + budget.memtable
-            state.failure = EngineError(error)
+            state.failure = error
             state.coming = nil
             return false
         }
@@ -309,53 +350,124 @@ package final class IndexMaintainer: Sendable {
     }
 }
 
-/// How the memory of a store is divided.
-package struct MemoryBudget: Sendable {
-    /// In bytes.
-    package var limit: Int
+/// A compaction that was asked for.
+package struct CompactionRequest: Sendable {
+    /// Whether it is only to be said what would be done.
+    package var isDryRun: Bool
+    /// Is told what came of it.
+    package var done: @Sendable (Result<JournalCompaction.Outcome, EngineError>) -> Void
 
-    /// Below this there is no room for the blocks that a merge reads.
-    package static let least = 1 << 20
-    package static let usual = 64 << 20
-
-    /// The active memtable, or the one being written: of each there is at most one.
-    package var memtable: Int { limit / 8 }
-    /// Directories and filters of the index's tables.
-    package var pinned: Int { limit / 8 }
-    /// Other blocks of the index, and entries of the journal.
-    package var cache: Int { limit * 9 / 16 }
+    package init(
+        isDryRun: Bool,
+        done: @escaping @Sendable (Result<JournalCompaction.Outcome, EngineError>) -> Void
+    ) {
+        self.isDryRun = isDryRun
+        self.done = done
+    }
 }
 
-/// A job of the index that was begun.
-private final class RunningJob: Sendable {
-    private let outcome = Mutex<Result<IndexJob.Output?, IndexError>?>(nil)
-    private let isStopped = Atomic(false)
-
-    /// What came of it, once it has ended.
-    var result: Result<IndexJob.Output?, IndexError>? { outcome.withLock { $0 } }
-
-    /// `budget` is what it may write by on another thread; nil: as fast as it can.
-    init(
-        _ job: IndexJob, on threads: IOThreads?, _ due: MaintenanceDue, _ wakeUp: WakeUp,
-        _ budget: WriteBudget? = nil
-    ) {
-        let budget = threads == nil ? nil : budget
-        let work: @Sendable () -> Void = { [self] in
-            let result = Result { () throws(IndexError) in
-                try job.run(stop: { isStopped.load(ordering: .relaxed) }) { bytes in
-                    guard let budget, bytes > 0 else { return }
-                    let wait = budget.spend(bytes, at: Clock.monotonicNanoseconds)
-                    if wait > 0 { Thread.pause(microseconds: UInt32(wait / 1_000)) }
-                }
-            }
-            outcome.withLock { $0 = result }
-            due.set()
-            wakeUp.signal()
+// What of the journal is needed no longer.
+extension IndexMaintainer {
+    /// Begins a compaction of all that is dead, once what was committed is in tables, since only
+    /// what lies before a checkpoint is looked at.
+    package func request(_ request: CompactionRequest) {
+        do throws(EngineError) {
+            try writeCheckpoint()
+        } catch {
+            return request.done(.failure(error))
         }
-        // Where the system gives no thread it is done here.
-        if let threads, (try? threads.submit(work)) != nil {} else { work() }
+        stepping { state in
+            while installFinished(&state) {}
+            guard state.requested == nil else {
+                return request.done(.failure(.busy("another compaction is under way")))
+            }
+            state.requested = request
+            beginCompaction(&state)
+        }
+        guard threads == nil else { return }
+        finish(.compacting)
+        releaseGone()
     }
 
-    /// Ends it early: nothing comes of it.
-    func stop() { isStopped.store(true, ordering: .relaxed) }
+    /// A compaction comes no sooner after the last one than an eighth of the journal. What is counted
+    /// as dead may be needed by snapshots.
+    private static func nextCompaction(_ writer: borrowing JournalWriter) -> JournalOffset {
+        let length = max(leastDead(writer), writer.manifest.lengthInBytes / 8)
+        return writer.head.advanced(byBytes: length)
+    }
+
+    /// Less is not worth a look.
+    private static func leastDead(_ writer: borrowing JournalWriter) -> Int {
+        8 * writer.usualSegmentLength
+    }
+
+    /// Whether enough is counted as dead: a quarter of the journal.
+    private static func isDue(_ dead: Int, _ writer: borrowing JournalWriter) -> Bool {
+        dead > max(leastDead(writer), writer.manifest.lengthInBytes / 4)
+    }
+
+    private func beginCompaction(_ state: inout State) {
+        if state.compacting != nil { return }
+        if state.isClosing {
+            state.requested.take()?.done(.failure(.closed))
+            return
+        }
+        let request = state.requested
+        let (newest, count) = (published.current, state.nextFile)
+        if request == nil, newest.head < state.compactAt { return }
+        let (isDue, limit, number, randomness, next) = committer.withStage { stage in
+            (
+                Self.isDue(newest.fold.deadBytes, stage.writer),
+                stage.writer.manifest.compactionLimit, stage.writer.fileNumber(count),
+                stage.writer.randomness, Self.nextCompaction(stage.writer)
+            )
+        }
+        guard isDue || request != nil else { return }
+        state.compactAt = next
+        let job = JournalCompaction(
+            published, before: limit, registry, in: storage, randomness, budget,
+            firstNumber: number, request == nil ? .worthwhile : .everything)
+        state.compacting = RunningJob(on: threads, due, wakeUp, writeBudget) {
+            stop, pace throws(EngineError) in
+            request?.isDryRun == true ? try job.plan() : try job.run(stop: stop, pace: pace)
+        }
+    }
+
+    private func installCompaction(
+        _ result: Result<JournalCompaction.Outcome?, EngineError>, _ state: inout State
+    ) {
+        let request = state.requested.take()
+        do throws(EngineError) {
+            guard let outcome = try result.get() else { throw .closed }
+            state.nextFile += outcome.outputs.count
+            try list(outcome)
+            if request?.isDryRun != true { correct(outcome) }
+            request?.done(.success(outcome))
+        } catch {
+            // Everything is as it was; it is tried again when more was written.
+            state.failure = error
+            request?.done(.failure(error))
+        }
+    }
+
+    private func correct(_ outcome: JournalCompaction.Outcome) {
+        _ = committer.freeze { participant, _ in
+            participant.fold.correctDead(by: -outcome.lessDead)
+        }
+    }
+
+    private func list(_ outcome: JournalCompaction.Outcome) throws(EngineError) {
+        if outcome.outputs.isEmpty { return }
+        do throws(JournalError) {
+            try committer.list(outcome.outputs) { participant, gone in
+                participant.fold.giveUp(gone)
+            }
+        } catch {
+            // No generation names them, unless it is open which one is in force.
+            if case .storage = error {
+                for segment in outcome.outputs { _ = try? storage.delete(segment.fileName) }
+            }
+            throw EngineError(error)
+        }
+    }
 }

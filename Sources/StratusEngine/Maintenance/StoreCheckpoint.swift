@@ -10,6 +10,7 @@ package struct StoreCheckpoint: Sendable {
     package var schema: Schema
     package var zoneCount: UInt32
     package var userCount: UInt32
+    package var deadBytes: Int
 
     /// Of the state's form and of what the keyspaces hold: another one is of no use.
     package static let version: UInt32 = 1
@@ -20,6 +21,7 @@ package struct StoreCheckpoint: Sendable {
         schema = state.schema
         zoneCount = state.zoneCount
         userCount = state.userCount
+        deadBytes = state.deadBytes
     }
 
     /// As a manifest keeps it, with the tables that `index` has by now. Nil where these hold
@@ -31,6 +33,7 @@ package struct StoreCheckpoint: Sendable {
         writer.varint(Self.version)
         writer.varint(zoneCount)
         writer.varint(userCount)
+        writer.varint(max(0, deadBytes))
         var names = ByteWriter()
         schema.whole.write(to: &names)
         writer.varint(names.count)
@@ -46,7 +49,7 @@ extension FoldState {
     /// An empty state.
     package init(_ store: TableStore, firstNumber: UInt64, _ released: ReleasedFiles) {
         index = OrderedIndex(in: store, firstNumber: firstNumber)
-        lease = IndexLease(released)
+        lease = FileLease(released)
     }
 
     /// What a manifest kept; nil where it is of another version or makes no sense. New tables get numbers from `firstNumber`
@@ -61,6 +64,7 @@ extension FoldState {
             guard try cursor.varint32(span) == StoreCheckpoint.version else { return nil }
             let zoneCount = try cursor.varint32(span)
             let userCount = try cursor.varint32(span)
+            deadBytes = try cursor.count(span, upTo: Int(JournalOffset.limit))
             let length = try cursor.count(span, upTo: cursor.remaining(span))
             let names = try cursor.range(span, count: length)
             let schema = try SchemaAddition(span.extracting(names))
@@ -77,7 +81,7 @@ extension FoldState {
         }
         guard Set(index.fileNames) == Set(checkpoint.files) else { return nil }
         index.keepNumbers(before: firstNumber)
-        lease = IndexLease(released)
+        lease = FileLease(released)
         end = checkpoint.position.offset
         lastTime = checkpoint.position.totals.lastTime
     }

@@ -4,9 +4,9 @@ package import StratusIndex
 package import StratusJournal
 
 extension KeySpace {
-    package static var databaseFeed: KeySpace { KeySpace(18, "databaseFeed") }
-    package static var activity: KeySpace { KeySpace(19, "activity") }
-    package static var usage: KeySpace { KeySpace(23, "usage") }
+    package static var databaseFeed: KeySpace { KeySpace(18, "databaseFeed", names: .elsewhere) }
+    package static var activity: KeySpace { KeySpace(19, "activity", names: .elsewhere) }
+    package static var usage: KeySpace { KeySpace(23, "usage", names: .nothing) }
 }
 
 extension IndexKey {
@@ -56,16 +56,19 @@ struct ActivityProjection: DerivedProjection {
         switch entry.header.kind {
         case .zone: zones.append((try ZoneEntry(payload), entry.offset))
         case .tombstone:
-            let taken = try entry.tombstone(payload).entry.takenBytes
-            note(entry.header, StoredUsage(recordCount: -1, bytes: -taken))
-        default:
-            let head = try entry.record(payload).head
-            let assetBytes = (head.assetBytes ?? 0) - (head.formerAssetBytes ?? 0)
+            let tombstone = try entry.tombstone(payload)
             note(
                 entry.header,
                 StoredUsage(
-                    recordCount: head.isUpdate ? 0 : 1,
-                    bytes: payload.count - head.replacedLength + assetBytes))
+                    recordCount: tombstone.deletesRecord ? -1 : 0, bytes: -tombstone.takenBytes))
+        default:
+            let record = try entry.record(payload)
+            let assetBytes = (record.head.assetBytes ?? 0) - (record.replacedAssetBytes ?? 0)
+            note(
+                entry.header,
+                StoredUsage(
+                    recordCount: record.replacesRecord ? 0 : 1,
+                    bytes: payload.count - record.replacedLength + assetBytes))
         }
     }
 
@@ -136,7 +139,12 @@ struct ActivityProjection: DerivedProjection {
         let isAlive = zoneState == .alive
         // What a zone holds goes with it; how much of that are assets is not known.
         let difference = isAlive ? change.usage : usage.negated
-        if !isAlive { state.changes?.freedAssetBytes &+= max(0, usage.bytes) }
+        if !isAlive {
+            state.changes?.freedAssetBytes &+= max(0, usage.bytes)
+            state.deadBytes &+=
+                max(0, usage.bytes)
+                &+ max(0, usage.recordCount) &* FrameFormat.headerLength
+        }
         usage.add(difference)
         state.index.set(.activity(zone), usage.value(at: stamp))
         state.index.set(

@@ -9,8 +9,8 @@ extension EntryKind {
 }
 
 extension KeySpace {
-    package static var assets: KeySpace { KeySpace(6, "assets") }
-    package static var chunks: KeySpace { KeySpace(24, "chunks") }
+    package static var assets: KeySpace { KeySpace(6, "assets", names: .elsewhere) }
+    package static var chunks: KeySpace { KeySpace(24, "chunks", names: .parts) }
 }
 
 extension IndexKey {
@@ -48,7 +48,9 @@ extension ChunkLocation {
 /// Where chunks lie, and which records have assets.
 struct AssetProjection: Projection {
     package static let entries = [
-        EntryForm(.chunks, "chunks"), EntryForm(.reclaimedChunks, "reclaimed chunks"),
+        EntryForm(.chunks, "chunks"),
+        // What it takes away may still be there, in what is read before.
+        EntryForm(.reclaimedChunks, "reclaimed chunks", retention: .always),
     ]
     package static let alsoReads: [EntryKind] = [.record, .tombstone]
     package static let keyspaces: [KeySpace] = [.assets, .chunks]
@@ -68,18 +70,20 @@ struct AssetProjection: Projection {
             }
         case .tombstone:
             let tombstone = try entry.tombstone(payload)
-            guard let freed = tombstone.entry.assetBytes else { return }
+            guard tombstone.deletesAssets else { return }
             // A record that was moved has its assets in its new zone.
-            if tombstone.entry.destination == nil { state.changes?.freedAssetBytes &+= freed }
+            if tombstone.entry.destination == nil {
+                state.changes?.freedAssetBytes &+= tombstone.entry.assetBytes ?? 0
+            }
             state.index.remove(.assets(entry.zone, tombstone.name), at: stamp)
         default:
             let record = try entry.record(payload)
             state.changes?.freedAssetBytes &+= record.head.formerAssetBytes ?? 0
             let key = IndexKey.assets(entry.zone, record.name)
             if record.head.assetBytes != nil {
-                let isNew = record.head.previous == .none
+                let isNew = record.previous == .none
                 state.index.set(key, entry.location(), isFresh: isNew)
-            } else if record.head.formerAssetBytes != nil {
+            } else if record.replacedAssetBytes != nil {
                 state.index.remove(key, at: stamp)
             }
         }

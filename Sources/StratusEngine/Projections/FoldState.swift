@@ -4,14 +4,22 @@ package import StratusJournal
 /// The state of all projections: what grows with the journal, and is rolled back as a whole.
 package struct FoldState: Sendable {
     package var index: OrderedIndex
-    package var lease: IndexLease
+    package var lease: FileLease
     package var numbers = StoreNumbers()
     /// Where the last commit ends.
     package var end = JournalOffset.zero
     /// Of the last commit, in microseconds since 1970.
     package var lastTime: Int64 = 0
+    /// About how many bytes of the journal have entries that were replaced and are still there: says
+    /// when it is worth to find out.
+    package var deadBytes = 0
     /// What changed since the state was last published; nil where it is read by its own fold only.
     package var changes: UnpublishedChanges?
+
+    /// An entry with so long a payload is needed no longer.
+    mutating func noteDead(payload length: Int) {
+        deadBytes &+= FrameFormat.frameLength(payload: length)
+    }
 
     package var schema: Schema { numbers.schema }
     package var zoneCount: UInt32 { numbers.zoneCount }

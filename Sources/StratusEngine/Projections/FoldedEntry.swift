@@ -10,6 +10,8 @@ package struct FoldedEntry: ~Copyable {
     package let secret: UInt64
     private var foldedRecord: FoldedRecord?
     private var foldedTombstone: FoldedTombstone?
+    /// What stands in the place of what the entry says that it replaces; nil: just that.
+    private var standing: Standing?
 
     package init(_ header: FrameHeader, at offset: JournalOffset, secret: UInt64) {
         self.header = header
@@ -26,6 +28,13 @@ package struct FoldedEntry: ~Copyable {
         EntryLocation(header, at: offset, isDeleted: isDeleted).value
     }
 
+    /// Says what stands in the place of what the entry says that it replaces.
+    mutating func stand(_ standing: Standing) {
+        self.standing = standing
+        foldedRecord?.standing = standing
+        foldedTombstone?.standing = standing
+    }
+
     package func hash(_ name: Span<UInt8>) -> Hash128 { Hash128(name, seed: secret) }
     package func hash(_ name: String) -> Hash128 { Hash128(name, seed: secret) }
 
@@ -34,7 +43,8 @@ package struct FoldedEntry: ~Copyable {
         var cursor = ByteCursor()
         let head = try RecordHead(payload, &cursor)
         let record = FoldedRecord(
-            head: head, name: hash(payload.extracting(head.name)), fields: cursor)
+            head: head, name: hash(payload.extracting(head.name)), fields: cursor,
+            standing: standing)
         foldedRecord = record
         return record
     }
@@ -42,7 +52,7 @@ package struct FoldedEntry: ~Copyable {
     package mutating func tombstone(_ payload: Span<UInt8>) throws(FormatError) -> FoldedTombstone {
         if let foldedTombstone { return foldedTombstone }
         let entry = try Tombstone(payload)
-        let tombstone = FoldedTombstone(entry: entry, name: hash(entry.name))
+        let tombstone = FoldedTombstone(entry: entry, name: hash(entry.name), standing: standing)
         foldedTombstone = tombstone
         return tombstone
     }
@@ -54,10 +64,37 @@ package struct FoldedRecord {
     package var name: Hash128
     /// Where the field table begins.
     package var fields: ByteCursor
+    /// Nil where what it replaces is what it says.
+    package var standing: Standing?
+
+    /// The version that it replaces; none: there is none.
+    package var previous: Version { standing?.version ?? head.previous }
+    /// Whether it replaces a record, and not a tombstone or nothing.
+    package var replacesRecord: Bool { standing?.isRecord ?? head.isUpdate }
+    /// The payload of the record that it replaces, in bytes.
+    package var replacedLength: Int { standing?.length ?? head.replacedLength }
+    /// What the assets of that record had, in bytes; nil: there were none.
+    package var replacedAssetBytes: Int? {
+        if let standing { standing.assetBytes } else { head.formerAssetBytes }
+    }
+    /// Whether parent and type are those of what it replaces unless it says otherwise.
+    package var isDifference: Bool { standing == nil && head.isUpdate }
 }
 
 package struct FoldedTombstone {
     package var entry: Tombstone
     /// Of the record's name.
     package var name: Hash128
+    /// Nil where what it deletes is what it says.
+    package var standing: Standing?
+
+    /// The version that it replaces; none: there is none.
+    package var previous: Version { standing?.version ?? entry.previous }
+    /// Whether there was a record.
+    package var deletesRecord: Bool { standing?.isRecord ?? true }
+    /// What that record took, as quotas count it.
+    package var takenBytes: Int {
+        standing.map { $0.length + ($0.assetBytes ?? 0) } ?? entry.takenBytes
+    }
+    package var deletesAssets: Bool { (standing?.assetBytes ?? entry.assetBytes) != nil }
 }

@@ -9,9 +9,28 @@ package struct KeySpace: Sendable {
     /// As `stratus info` shows it.
     package let name: String
 
-    package init(_ number: UInt8, _ name: String) {
+    /// Which entries of the journal must stay because of its rows.
+    package let names: Naming
+
+    /// What the stamp of a row says: the entry that the row came with. Is that needed as long as the
+    /// row is?
+    package enum Naming: Sendable {
+        /// Yes, and the value is its location.
+        case entries
+        /// Yes; the entry has many such rows.
+        case parts
+        /// Where the row is of a tombstone. A later entry would bring the others, too.
+        case deletions
+        /// It is, because of a row of another keyspace or because all of its kind are.
+        case elsewhere
+        /// No: a later entry would bring the row, too.
+        case nothing
+    }
+
+    package init(_ number: UInt8, _ name: String, names: Naming = .entries) {
         rawValue = number
         self.name = name
+        self.names = names
     }
 
     package func key(zone: UInt32 = 0) -> IndexKey {

@@ -3,8 +3,8 @@ package import StratusIndex
 internal import StratusJournal
 
 extension KeySpace {
-    package static var children: KeySpace { KeySpace(4, "children") }
-    package static var references: KeySpace { KeySpace(5, "references") }
+    package static var children: KeySpace { KeySpace(4, "children", names: .nothing) }
+    package static var references: KeySpace { KeySpace(5, "references", names: .nothing) }
 }
 
 extension IndexKey {
@@ -52,24 +52,25 @@ struct LinkProjection: DerivedProjection {
     ) throws(FormatError) {
         let (head, name, zone) = (record.head, record.name, entry.zone)
         let stamp = entry.stamp
-        let isNew = head.previous == .none
-        if let former = head.formerParent, !former.isEmpty {
+        let isNew = record.previous == .none
+        if let standing = record.standing { remove(standing, of: name, entry, &index) }
+        if record.standing == nil, let former = head.formerParent, !former.isEmpty {
             let parent = entry.hash(payload.extracting(former))
             index.remove(.child(zone, of: parent, name), at: stamp)
         }
-        if let parent = head.parent, !head.isUpdate || head.formerParent != nil {
+        if let parent = head.parent, !record.isDifference || head.formerParent != nil {
             let key = IndexKey.child(zone, of: entry.hash(payload.extracting(parent)), name)
             index.set(key, IndexValue(stamp: stamp), isFresh: isNew)
         }
         let secret = entry.secret
-        if let former = head.formerCascadeLinks {
+        if record.standing == nil, let former = head.formerCascadeLinks {
             var cursor = ByteCursor(at: former.lowerBound)
             try CascadeLink.forEach(payload, &cursor) { field, place in
                 let target = Hash128(payload.extracting(place), seed: secret)
                 index.remove(.reference(zone, to: target, from: name, in: field), at: stamp)
             }
         }
-        if head.hasCascadeLinks, !head.isUpdate || head.formerCascadeLinks != nil {
+        if head.hasCascadeLinks, !record.isDifference || head.formerCascadeLinks != nil {
             try ReferenceFields.forEachCascadeLink(payload, at: record.fields) { field, place in
                 let target = Hash128(payload.extracting(place), seed: secret)
                 let key = IndexKey.reference(zone, to: target, from: name, in: field)
@@ -81,6 +82,9 @@ struct LinkProjection: DerivedProjection {
     private func remove(
         _ tombstone: FoldedTombstone, _ entry: borrowing FoldedEntry, _ index: inout OrderedIndex
     ) {
+        if let standing = tombstone.standing {
+            return remove(standing, of: tombstone.name, entry, &index)
+        }
         if let parent = tombstone.entry.parent {
             let key = IndexKey.child(entry.zone, of: entry.hash(parent), tombstone.name)
             index.remove(key, at: entry.stamp)
@@ -89,6 +93,20 @@ struct LinkProjection: DerivedProjection {
             let key = IndexKey.reference(
                 entry.zone, to: entry.hash(link.target), from: tombstone.name, in: link.field)
             index.remove(key, at: entry.stamp)
+        }
+    }
+
+    private func remove(
+        _ standing: Standing, of name: Hash128, _ entry: borrowing FoldedEntry,
+        _ index: inout OrderedIndex
+    ) {
+        if let parent = standing.parent {
+            index.remove(.child(entry.zone, of: parent, name), at: entry.stamp)
+        }
+        for link in standing.cascadeLinks {
+            index.remove(
+                .reference(entry.zone, to: link.target, from: name, in: link.field),
+                at: entry.stamp)
         }
     }
 }

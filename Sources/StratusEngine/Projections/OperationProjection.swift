@@ -11,7 +11,9 @@ extension EntryKind {
 extension KeySpace {
     package static var clientTokens: KeySpace { KeySpace(12, "clientTokens") }
     package static var operations: KeySpace { KeySpace(28, "operations") }
-    package static var operationTimes: KeySpace { KeySpace(29, "operationTimes") }
+    package static var operationTimes: KeySpace {
+        KeySpace(29, "operationTimes", names: .elsewhere)
+    }
 }
 
 /// The operations with an ID that were committed within the last day, and the client token of each

@@ -23,9 +23,11 @@ package struct PayloadCheck {
     package mutating func fault(of entry: JournalEntry, isBehindDamage: Bool) -> JournalDamage.Kind?
     {
         let isReliable = numbers.isReliable && !isBehindDamage
-        if entry.kind.isEntry, entry.header.ordinal == 0 { numbers = committed }
+        if entry.kind.isEntry, entry.header.ordinal == 0, !entry.isOfCompleteCommit {
+            numbers = committed
+        }
         numbers.isReliable = isReliable
-        defer { if entry.header.isLast { committed = numbers } }
+        defer { if entry.header.isLast || entry.isOfCompleteCommit { committed = numbers } }
         guard registry.mayRead(entry.kind) else { return .unknownKind(entry.kind.rawValue) }
         numbers.beginEntry()
         do throws(FormatError) {

@@ -75,10 +75,20 @@ package struct EntryForm: Sendable {
     package var isInZone: Bool
     /// Whether the entry gives numbers to users, zones or names, which later entries use.
     package var definesNumbers: Bool
+    package var retention: Retention
+
+    /// How long entries of a kind are kept.
+    package enum Retention: Sendable {
+        /// As long as a row of the index names the entry: ``KeySpace/names``.
+        case whileNamed
+        case always
+    }
 
     package init(
-        _ kind: EntryKind, _ name: String, isInZone: Bool = false, definesNumbers: Bool = false
+        _ kind: EntryKind, _ name: String, isInZone: Bool = false, definesNumbers: Bool = false,
+        retention: Retention = .whileNamed
     ) {
+        self.retention = definesNumbers ? .always : retention
         self.kind = kind
         self.name = name
         self.isInZone = isInZone

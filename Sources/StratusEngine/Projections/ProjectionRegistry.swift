@@ -1,4 +1,5 @@
 package import StratusBytes
+package import StratusIndex
 package import StratusJournal
 
 /// The projections of a store, found by the kinds of entries and the keyspaces that they declare.
@@ -8,7 +9,7 @@ package struct ProjectionRegistry: Sendable {
     /// By the number of a kind.
     private var kinds = [Kind](repeating: Kind(), count: 256)
     /// By the number of a keyspace.
-    private var keyspaces: [UInt8: KeySpace] = [:]
+    private var keyspaces = [KeySpace?](repeating: nil, count: 256)
 
     private struct Kind {
         /// Nil for a kind that no projection defines.
@@ -31,8 +32,9 @@ package struct ProjectionRegistry: Sendable {
                 kinds[Int(kind.rawValue)].readers.append(place)
             }
             for keyspace in projection.keyspaces {
-                let old = keyspaces.updateValue(keyspace, forKey: keyspace.rawValue)
-                precondition(old == nil, "two projections write \(keyspace.name)")
+                let number = Int(keyspace.rawValue)
+                precondition(keyspaces[number] == nil, "two projections write \(keyspace.name)")
+                keyspaces[number] = keyspace
             }
         }
     }
@@ -41,7 +43,7 @@ package struct ProjectionRegistry: Sendable {
     package var forms: [EntryForm] { kinds.compactMap(\.form).filter(\.kind.isEntry) }
     /// All keyspaces, in the order of their numbers.
     package var allKeyspaces: [KeySpace] {
-        keyspaces.values.sorted { $0.rawValue < $1.rawValue }
+        keyspaces.compactMap(\.self)
     }
 
     /// The places in ``projections`` of those that apply entries of a kind; none: it is unknown.
@@ -57,10 +59,37 @@ package struct ProjectionRegistry: Sendable {
         kinds[Int(kind.rawValue)].form?.definesNumbers ?? false
     }
 
+    /// Whether an entry of a kind is kept that no row of the index names. One of a kind that is not
+    /// known is.
+    package func isAlwaysKept(_ kind: EntryKind) -> Bool {
+        kinds[Int(kind.rawValue)].form?.retention != .whileNamed
+    }
+
+    /// Where a row of the index needs the entry at its stamp: how many bytes of that entry it stands
+    /// for; nil where it needs none.
+    package func bytesNamed(by key: IndexKey, _ value: IndexValue) -> Int? {
+        switch keyspaces[Int(key.keyspace)]?.names {
+        case .entries?: return EntryLocation(value).frameLength
+        case .deletions?:
+            let place = EntryLocation(value)
+            return place.isDeleted ? place.frameLength : nil
+        case .parts?: return 64
+        case .elsewhere?, .nothing?, nil: return nil
+        }
+    }
+
+    /// Whether the stamps of a keyspace depend on which entries were kept.
+    package func hasLooseStamps(_ keyspace: UInt8) -> Bool {
+        switch keyspaces[Int(keyspace)]?.names {
+        case .deletions?, .nothing?: true
+        case .entries?, .parts?, .elsewhere?, nil: false
+        }
+    }
+
     /// Keyspace 0 holds the deletions of whole zones.
     package func name(ofKeyspace number: UInt8) -> String {
         if number == 0 { return "drops" }
-        return keyspaces[number]?.name ?? "keyspace \(number)"
+        return keyspaces[Int(number)]?.name ?? "keyspace \(number)"
     }
 
     /// Whether frames of a kind are known, or may be passed over.

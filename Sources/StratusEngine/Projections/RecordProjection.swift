@@ -8,9 +8,9 @@ extension EntryKind {
 }
 
 extension KeySpace {
-    package static var records: KeySpace { KeySpace(1, "records") }
+    package static var records: KeySpace { KeySpace(1, "records", names: .elsewhere) }
     package static var feed: KeySpace { KeySpace(2, "feed") }
-    package static var types: KeySpace { KeySpace(3, "types") }
+    package static var types: KeySpace { KeySpace(3, "types", names: .deletions) }
 }
 
 extension IndexKey {
@@ -22,6 +22,7 @@ extension IndexKey {
     package static func feed(_ zone: UInt32, _ version: Version) -> IndexKey {
         KeySpace.feed.key(zone: zone).appending(version.rawValue)
     }
+    /// Since when a name has a record of a type, or had: then the tombstone, as in ``record(_:_:)``.
     package static func type(_ zone: UInt32, _ type: UInt32, _ name: Hash128) -> IndexKey {
         KeySpace.types.key(zone: zone).appending(type).appending(name)
     }
@@ -42,21 +43,25 @@ struct RecordProjection: Projection {
         if entry.header.kind == .tombstone {
             let tombstone = try entry.tombstone(payload)
             let location = entry.location(isDeleted: true)
-            let type = tombstone.entry.type
+            if tombstone.deletesRecord { state.noteDead(payload: tombstone.entry.replacedLength) }
             state.index.set(.record(zone, tombstone.name), location)
-            state.index.remove(.feed(zone, tombstone.entry.previous), at: entry.stamp)
+            state.index.remove(.feed(zone, tombstone.previous), at: entry.stamp)
             state.index.set(.feed(zone, version), location, isFresh: true)
-            state.index.remove(.type(zone, type, tombstone.name), at: entry.stamp)
+            // A record of another type may take the name: then this is found here.
+            state.index.set(.type(zone, tombstone.entry.type, tombstone.name), location)
             return
         }
         let record = try entry.record(payload)
         let location = entry.location()
         // Nothing older can be there of a name that was never used.
-        let isNew = record.head.previous == .none
+        let isNew = record.previous == .none
         state.index.set(.record(zone, record.name), location, isFresh: isNew)
-        if !isNew { state.index.remove(.feed(zone, record.head.previous), at: entry.stamp) }
+        if !isNew {
+            state.index.remove(.feed(zone, record.previous), at: entry.stamp)
+            state.noteDead(payload: record.replacedLength)
+        }
         state.index.set(.feed(zone, version), location, isFresh: true)
-        if !record.head.isUpdate {
+        if !record.isDifference {
             state.index.set(
                 .type(zone, record.head.type, record.name), IndexValue(stamp: entry.stamp),
                 isFresh: isNew)

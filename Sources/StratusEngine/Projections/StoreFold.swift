@@ -24,6 +24,10 @@ package struct StoreFold: JournalFold, Sendable {
     /// Is told how far the journal was read.
     private let follow: (@Sendable (JournalOffset) -> Void)?
     private let released: ReleasedFiles
+    /// Reads what was kept of the entries before, where that is not all of them.
+    private var kept: JournalView?
+    /// Why that failed.
+    private var failure: JournalError?
 
     package init(
         _ state: FoldState, _ registry: ProjectionRegistry, secret: UInt64,
@@ -80,6 +84,13 @@ package struct StoreFold: JournalFold, Sendable {
             throw .unknownKind(header.kind.rawValue)
         }
         var entry = FoldedEntry(header, at: offset, secret: secret)
+        if let kept, header.kind == .record || header.kind == .tombstone {
+            do throws(JournalError) {
+                try entry.compare(payload, with: state.index, kept)
+            } catch {
+                failure = failure ?? error
+            }
+        }
         do throws(FormatError) {
             if registry.isInZone(header.kind), !state.numbers.hasZone(header.zone) {
                 throw .value("zone")
@@ -101,7 +112,10 @@ package struct StoreFold: JournalFold, Sendable {
         }
     }
 
+    package mutating func lookBack(through view: JournalView) { kept = view }
+
     package mutating func endGroup() throws(JournalError) {
+        if let failure { throw failure }
         do throws(IndexError) {
             for place in projections.indices { try projections[place].endGroup(in: &state) }
             if let points { state.index.points = points() }
@@ -145,6 +159,20 @@ extension StoreFold {
     package mutating func install(_ output: IndexJob.Output) {
         let given = state.index.install(output)
         if !given.isEmpty { state.lease = state.lease.giveUp(given) }
+    }
+
+    /// It was found out that less is dead than was counted, or more.
+    package mutating func correctDead(by bytes: Int) {
+        state.deadBytes = max(0, state.deadBytes + bytes)
+    }
+
+    /// Files of the journal are listed no more: they go once no state reads them.
+    /// Between commits.
+    package mutating func giveUp(_ files: [String]) {
+        if files.isEmpty { return }
+        state.lease = state.lease.giveUp(files)
+        // It would keep them until the next commit.
+        savepoint = nil
     }
 
     /// Gives `body` the index, for what is done to it between groups.

@@ -7,8 +7,8 @@ extension EntryKind {
 }
 
 extension KeySpace {
-    package static var users: KeySpace { KeySpace(20, "users") }
-    package static var userNumbers: KeySpace { KeySpace(21, "userNumbers") }
+    package static var users: KeySpace { KeySpace(20, "users", names: .elsewhere) }
+    package static var userNumbers: KeySpace { KeySpace(21, "userNumbers", names: .elsewhere) }
 }
 
 extension IndexKey {

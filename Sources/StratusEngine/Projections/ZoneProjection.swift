@@ -7,8 +7,8 @@ extension EntryKind {
 }
 
 extension KeySpace {
-    package static var zones: KeySpace { KeySpace(16, "zones") }
-    package static var zoneNumbers: KeySpace { KeySpace(17, "zoneNumbers") }
+    package static var zones: KeySpace { KeySpace(16, "zones", names: .elsewhere) }
+    package static var zoneNumbers: KeySpace { KeySpace(17, "zoneNumbers", names: .elsewhere) }
 }
 
 extension IndexKey {

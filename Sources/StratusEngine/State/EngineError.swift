@@ -23,6 +23,8 @@ package enum EngineError: Error {
     case cancelled
     /// The call failed with the journal while its commit was being written.
     case committing(JournalError)
+    /// What was asked for is being done for another caller.
+    case busy(String)
     /// The journal has no room to go on.
     case noRoom
     /// What stands on the engine refuses.

@@ -45,7 +45,15 @@ extension Manifest {
     /// The number of the segment in which `offset` may lie as a place between two groups, by what
     /// the manifest states.
     func segment(holding offset: JournalOffset) -> Int? {
-        segments.firstIndex { $0.firstGroup <= offset && offset <= $0.end }
+        segments.firstIndex { !$0.isCompacted && $0.firstGroup <= offset && offset <= $0.end }
+    }
+
+    /// What lies before it may be compacted: the segment that holds the checkpoint begins there.
+    package var compactionLimit: JournalOffset {
+        guard let offset = checkpoint?.position.offset, let number = segment(holding: offset) else {
+            return .zero
+        }
+        return segments[number].base
     }
 
     /// The same store as if it had been closed at its checkpoint; nil where it has none, or none

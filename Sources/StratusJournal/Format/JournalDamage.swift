@@ -12,6 +12,8 @@ package struct JournalDamage: Error, Equatable, Sendable {
         /// A commit's entries are not in their order, or its last one is missing.
         case commit
         case segmentHeader(StaticString)
+        /// In a compacted segment; the word says what.
+        case compacted(StaticString)
         /// A trailer says something else than the segment holds.
         case trailer
         case manifest(StaticString)
@@ -58,6 +60,9 @@ package struct JournalDamage: Error, Equatable, Sendable {
         }
     }
 
+    /// Whether the frame is whole, and its payload is at fault.
+    var isOfPayload: Bool { if case .payload = kind { true } else { false } }
+
     /// Whether no frame begins at the place, which is damage only where one should.
     package var isNoFrame: Bool {
         switch kind {
@@ -83,6 +88,7 @@ extension JournalDamage.Kind {
         case .chain: "chain"
         case .commit: "commit"
         case .segmentHeader(let field): "segment.\(field)"
+        case .compacted(let field): "compacted.\(field)"
         case .trailer: "trailer"
         case .manifest(let field): "manifest.\(field)"
         case .checkpoint(let field): "checkpoint.\(field)"

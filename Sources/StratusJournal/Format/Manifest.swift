@@ -14,6 +14,11 @@ package struct Manifest: Equatable, Sendable {
         /// Ended by a clean close; nothing was written behind. The last one: the next writer may
         /// append to it.
         case closed = 4
+        /// What is needed of one or more segments, in a file of its own; it ends where the last of
+        /// them was sealed.
+        case compacted = 5
+        /// The same; the last of them was ended by a recovery.
+        case compactedEnded = 6
     }
 
     package struct Segment: Equatable, Sendable {
@@ -27,11 +32,30 @@ package struct Manifest: Equatable, Sendable {
         /// The chain before the segment's first group, and after its last one before `end`.
         package var chainAtStart: UInt64
         package var chainAtEnd: UInt64
+        /// Of the file of a compacted segment; 0 of the others.
+        package var number: UInt64 = 0
+        /// What was needed at this place of the journal is in a compacted segment; 0 of the others.
+        package var judgedAt = JournalOffset.zero
+        /// Of the commits that end in a sealed, closed or compacted segment, in microseconds since
+        /// 1970; 0 of the others.
+        package var leastTime: Int64 = 0
+        package var greatestTime: Int64 = 0
 
-        package var fileName: String { SegmentHeader.fileName(base: base) }
+        package var isCompacted: Bool { state == .compacted || state == .compactedEnded }
+        /// Whether a recovery ended it: what lay behind is lost.
+        package var isEnded: Bool { state == .ended || state == .compactedEnded }
+        package var fileName: String {
+            isCompacted
+                ? CompactedHeader.fileName(number: number) : SegmentHeader.fileName(base: base)
+        }
         /// The end of the range of offsets that is the segment's own.
-        package var limit: JournalOffset { base.advanced(byBytes: lengthInBytes) }
-        package var firstGroup: JournalOffset { base.advanced(byBytes: SegmentHeader.length) }
+        package var limit: JournalOffset {
+            isCompacted ? end : base.advanced(byBytes: lengthInBytes)
+        }
+        /// Where the first entry may lie.
+        package var firstGroup: JournalOffset {
+            isCompacted ? base : base.advanced(byBytes: SegmentHeader.length)
+        }
         /// Nothing in it belongs to the store, as a recovery found.
         package var isEmpty: Bool { state == .ended && end == firstGroup }
     }
@@ -91,7 +115,7 @@ package struct Manifest: Equatable, Sendable {
 
     package static let filePrefix = "manifest-"
     static let magic: [UInt8] = [0x89, 0x53, 0x54, 0x4d, 0x0d, 0x0a, 0x1a, 0x0a]
-    private static let segmentLength = 56
+    private static let segmentLength = 80
     private static let featuresPlace = 72
     private static let fixedLength = featuresPlace + FeatureSet.length + 16
     /// A million segments: more than 64 TiB.
@@ -153,7 +177,10 @@ package struct Manifest: Equatable, Sendable {
             writer.uint64(segment.end.rawValue)
             writer.uint64(segment.chainAtStart)
             writer.uint64(segment.chainAtEnd)
-            writer.uint64(0)
+            writer.uint64(segment.number)
+            writer.uint64(segment.judgedAt.rawValue)
+            writer.int64(segment.leastTime)
+            writer.int64(segment.greatestTime)
         }
         writer.uint64(Checksum.xxh3(writer.bytes.span, seed: generation))
         writer.append(checkpoint)
@@ -208,7 +235,8 @@ extension Manifest {
             let place = Self.fixedLength + index * Self.segmentLength
             guard let segment = Segment(span, at: place) else { throw damage("segment", place) }
             let mayBeLastOnly = segment.state == .active || segment.state == .closed
-            guard index == count - 1 || !mayBeLastOnly,
+            let isLast = index == count - 1
+            guard isLast ? !segment.isCompacted : !mayBeLastOnly,
                 segments.last.map({ $0.limit <= segment.base }) ?? true
             else { throw damage("order", place) }
             segments.append(segment)
@@ -230,14 +258,28 @@ extension Manifest.Segment {
         guard let state = Manifest.SegmentState(rawValue: UInt8(length & 0xff)),
             length >> 8 <= SegmentHeader.greatestLength,
             span.uint64(at: place) < JournalOffset.limit,
-            span.uint64(at: place + 48) == 0
+            span.uint64(at: place + 24) < JournalOffset.limit,
+            span.uint64(at: place + 56) < JournalOffset.limit
         else { return nil }
         self.init(
             base: JournalOffset(rawValue: span.uint64(at: place)),
             lengthInBytes: Int(length >> 8), salt: span.uint64(at: place + 16), state: state,
             end: JournalOffset(rawValue: span.uint64(at: place + 24)),
             chainAtStart: span.uint64(at: place + 32),
-            chainAtEnd: span.uint64(at: place + 40))
-        guard base <= end, end <= limit else { return nil }
+            chainAtEnd: span.uint64(at: place + 40), number: span.uint64(at: place + 48),
+            judgedAt: JournalOffset(rawValue: span.uint64(at: place + 56)),
+            leastTime: span.uint64(at: place + 64).asInt64,
+            greatestTime: span.uint64(at: place + 72).asInt64)
+        guard base <= end, end <= limit,
+            isCompacted ? number > 0 && judgedAt >= end : number == 0 && judgedAt == .zero
+        else { return nil }
+    }
+}
+
+extension Manifest.Segment {
+    /// States the times of the commits that end in it.
+    mutating func setTimes(_ totals: SegmentTotals) {
+        leastTime = totals.leastTime
+        greatestTime = totals.greatestTime
     }
 }

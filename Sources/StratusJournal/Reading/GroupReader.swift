@@ -135,7 +135,8 @@ package struct GroupReader {
                 group.payloadChecksums.append(frame.payloadChecksum)
                 group.frames.append(
                     JournalEntry(
-                        offset: offset, header: frame, segment: base, place: place, bytes: window))
+                        offset: offset, header: frame, source: .segment(base), place: place,
+                        bytes: window))
                 place += frame.frameLength
             } catch let fault as GroupFault {
                 throw GroupFault(damage: fault.damage, part: group)

@@ -4,33 +4,58 @@ internal import StratusBytes
 package struct JournalEntry: Sendable {
     package var offset: JournalOffset
     package var header: FrameHeader
-    /// The base of the segment that the entry lies in.
-    let segment: JournalOffset
+    let source: Source
     /// The frame, from its header to its padding, starts here in ``bytes``.
     let place: Int
     /// Shared with the other entries of the same read.
     package let bytes: [UInt8]
 
     package init(
-        offset: JournalOffset, header: FrameHeader, segment: JournalOffset, place: Int,
-        bytes: [UInt8]
+        offset: JournalOffset, header: FrameHeader, source: Source, place: Int, bytes: [UInt8]
     ) {
         self.offset = offset
         self.header = header
-        self.segment = segment
+        self.source = source
         self.place = place
         self.bytes = bytes
     }
+
+    /// The file that an entry was read from.
+    package enum Source: Sendable {
+        /// That of a segment with this base.
+        case segment(JournalOffset)
+        /// That of a compacted segment, by its number; the byte is that of the entry's block, or 0
+        /// where that is not known.
+        case block(UInt64, Int)
+    }
+
+    /// Whether it is known without what follows that its commit is complete: of others nothing is
+    /// kept in a compacted segment.
+    package var isOfCompleteCommit: Bool { if case .block = source { true } else { false } }
 
     package var kind: EntryKind { header.kind }
     package var version: Version { header.version }
     package var zone: UInt32 { header.zone }
 
-    /// Damage of this entry: file and byte are those of its frame.
+    /// Damage of this entry: file and byte are those of its frame or its block.
     package func damage(_ kind: JournalDamage.Kind) -> JournalDamage {
-        JournalDamage(
-            kind, file: SegmentHeader.fileName(base: segment), byte: offset.bytes(since: segment),
-            offset: offset)
+        JournalDamage(kind, file: fileName, byte: byte, offset: offset)
+    }
+
+    /// The file that it lies in.
+    package var fileName: String {
+        switch source {
+        case .segment(let base): SegmentHeader.fileName(base: base)
+        case .block(let number, _): CompactedHeader.fileName(number: number)
+        }
+    }
+
+    /// Where its frame, or the block that holds it, begins in the file.
+    package var byte: Int {
+        switch source {
+        case .segment(let base): offset.bytes(since: base)
+        case .block(_, let byte): byte
+        }
     }
 
     /// In microseconds since 1970. Only the last entry of a commit has it.

@@ -23,6 +23,10 @@ package protocol JournalFold {
     /// Everything from here on may be taken back. Comes only where a group begins or has ended.
     mutating func setSavepoint()
 
+    /// Of what lies before, not all was kept: what an entry says of the one that it replaces may
+    /// be none that was given. `view` reads those that were.
+    mutating func lookBack(through view: JournalView)
+
     /// Takes back everything since the last ``setSavepoint()``.
     mutating func rollBack()
 
@@ -51,4 +55,5 @@ extension JournalFold {
     package func preamble(limit: Int) -> [UInt8] { [] }
     package var files: [String] { [] }
     package mutating func replace(_ failed: Self) {}
+    package mutating func lookBack(through view: JournalView) {}
 }

@@ -8,7 +8,8 @@ package struct JournalLog: Sendable {
         package var file: String
         /// In bytes from the start of the file.
         package var byte: Int
-        /// The group it was written with; nil where its group frame is damaged.
+        /// The group it was written with; nil where its group frame is damaged, and in a compacted
+        /// segment, which keeps none.
         package var group: GroupHeader?
     }
 
@@ -19,6 +20,7 @@ package struct JournalLog: Sendable {
     private var skipped: [JournalDamage] = []
     private var segment = 0
     private var reader: GroupReader?
+    private var compacted: CompactedReader?
     private var lines: [Line] = []
     private var next = 0
     private var from: JournalOffset
@@ -58,6 +60,11 @@ package struct JournalLog: Sendable {
     private mutating func readGroup() throws -> Bool {
         while segment < view.segments.count {
             let place = view.segments[segment]
+            if place.listed.isCompacted {
+                if try readBlock(of: place) { return true }
+                segment += 1
+                continue
+            }
             let stop = min(place.end, end)
             var reader = try reader ?? begin(place)
             if reader.position >= stop {
@@ -85,6 +92,39 @@ package struct JournalLog: Sendable {
             return true
         }
         return false
+    }
+
+    /// Reads the next block of a compacted segment that holds anything; returns whether there is one.
+    private mutating func readBlock(of place: JournalView.Segment) throws -> Bool {
+        if place.base >= end { return false }
+        if compacted?.compacted.header.number != place.listed.number {
+            do throws(JournalError) {
+                var reader = CompactedReader(try view.files.compacted(place.listed, .blocking))
+                try reader.skip(to: from)
+                compacted = reader
+            } catch {
+                try skip(error)
+                return false
+            }
+        }
+        while true {
+            do throws(JournalError) {
+                guard let entries = try compacted?.nextBlock() else { return false }
+                lines = entries.map {
+                    Line(entry: $0, file: $0.fileName, byte: $0.byte, group: nil)
+                }
+                next = 0
+                return true
+            } catch {
+                try skip(error)
+            }
+        }
+    }
+
+    /// Notes damage where it is skipped.
+    private mutating func skip(_ error: JournalError) throws(JournalError) {
+        guard skipsDamaged, case .damaged(let damage) = error else { throw error }
+        skipped.append(damage)
     }
 
     /// Goes on behind a damaged place with the frames that are whole up to the next whole group, and

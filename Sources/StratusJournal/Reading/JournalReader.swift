@@ -98,6 +98,11 @@ package struct JournalReader<Fold: JournalFold> {
     private mutating func readOn(_ tail: Tail) throws {
         while current < manifest.segments.count {
             let segment = manifest.segments[current]
+            if segment.isCompacted {
+                try readCompacted(segment)
+                current += 1
+                continue
+            }
             if reader == nil { try begin(segment) }
             if segment.state == .active {
                 try readActive(segment, tail)
@@ -122,29 +127,36 @@ package struct JournalReader<Fold: JournalFold> {
             manifest = newer
             return
         }
-        let number = current
-        guard newer.segments.indices.contains(number),
-            newer.segments[number].base == manifest.segments[number].base
-        else { throw .historyChanged }
+        // What is being read is the last segment of the older generation. A newer one may have
+        // fewer before it, and where it was compacted itself, what was to be read of it is gone.
+        guard let number = newer.number(of: manifest.segments[current]) else {
+            throw .historyChanged
+        }
         let segment = newer.segments[number]
-        if let open = scan.open, newer.segments[open.segment].state == .ended,
-            newer.segments[open.segment].end == open.start
-        {
-            // A recovery dropped a commit that had never become part of the journal, no more. It
-            // may have begun in an earlier segment.
-            scan.giveUpOpenCommit()
-            chain = open.chainAtStart
-            reader?.resume(at: segment.end, chain: chain)
-            for index in open.segment..<number {
-                view.endSegment(index, at: newer.segments[index].end)
+        if let open = scan.open {
+            guard let first = newer.number(of: manifest.segments[open.segment]) else {
+                throw .historyChanged
+            }
+            scan.open?.segment = first
+            if newer.segments[first].state == .ended, newer.segments[first].end == open.start {
+                // A recovery dropped a commit that had never become part of the journal, no more.
+                // It may have begun in an earlier segment.
+                scan.giveUpOpenCommit()
+                chain = open.chainAtStart
+                reader?.resume(at: segment.end, chain: chain)
             }
         }
         if let reader, segment.state != .active, reader.position > segment.end {
             throw .historyChanged
         }
+        // Nothing of the current one may have been read yet.
+        let isBegun = current < view.segments.count
         manifest = newer
-        // Nothing of it may have been read yet.
-        if current < view.segments.count { view.relist(current, as: segment) }
+        current = number
+        endSegment = min(endSegment, number)
+        var view = JournalView(files)
+        for listed in newer.segments[..<(isBegun ? number + 1 : number)] { view.add(listed) }
+        self.view = view
     }
 
     /// Goes to a checkpoint; returns whether the journal goes on there as the checkpoint says.
@@ -179,9 +191,35 @@ package struct JournalReader<Fold: JournalFold> {
             .checkpoint(reason), file: manifest.fileName, byte: manifest.checkpointPlace)
     }
 
+    /// Reads what is kept of a compacted segment.
+    private mutating func readCompacted(_ segment: Manifest.Segment) throws {
+        if view.segments.isEmpty { chain = segment.chainAtStart }
+        guard segment.chainAtStart == chain else { throw refusal(.chain, in: segment) }
+        // What was compacted lies before a checkpoint, where no commit was open: so one that is
+        // open here has its end in the segments that were.
+        if let open = scan.open, !manifest.segments[open.segment].isCompacted {
+            throw refusal(.commit, in: segment)
+        }
+        view.add(segment)
+        scan.fold.lookBack(through: view)
+        do throws(JournalError) {
+            try scan.take(files.compacted(segment, .blocking), segment: current)
+        } catch {
+            // What an entry says has no row, wherever it stands.
+            guard case .damaged(let damage) = error, !damage.isOfPayload else { throw error }
+            throw refusal(damage, in: segment)
+        }
+        chain = segment.chainAtEnd
+        report.end = segment.end
+        endSegment = current
+    }
+
     private mutating func begin(_ segment: Manifest.Segment) throws {
         let file = try open(segment)
         view.add(segment)
+        if view.segments.contains(where: \.listed.isCompacted) {
+            scan.fold.lookBack(through: view)
+        }
         if current == 0 { chain = segment.chainAtStart }
         if !segment.isEmpty, segment.chainAtStart != chain {
             throw refusal(.chain, in: segment)
@@ -245,7 +283,9 @@ package struct JournalReader<Fold: JournalFold> {
         reader?.refresh()
         let end: JournalOffset
         switch tail {
-        case .durable: end = try reader?.durableThrough() ?? segment.firstGroup
+        // What is needed no longer may be gone once a generation says so, which is one that states
+        // that what came instead is durable.
+        case .durable: end = max(try reader?.durableThrough() ?? segment.firstGroup, segment.end)
         case .toTheEnd: end = segment.limit
         }
         var mayReadAgain = true
@@ -321,6 +361,17 @@ package struct JournalReader<Fold: JournalFold> {
         } catch {
             guard case .damaged(let damage) = error else { throw error }
             throw JournalError.refused(.damageInSealedSegment, damage)
+        }
+    }
+}
+
+extension Manifest {
+    /// The number of the segment that `segment` of an older generation is; nil where it is gone or
+    /// was compacted.
+    fileprivate func number(of segment: Segment) -> Int? {
+        segments.firstIndex {
+            $0.base == segment.base && $0.isCompacted == segment.isCompacted
+                && $0.number == segment.number
         }
     }
 }

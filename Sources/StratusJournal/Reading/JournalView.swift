@@ -11,12 +11,15 @@ package struct JournalView: Sendable {
         package var end: JournalOffset
         package var limit: JournalOffset
         /// As the manifest lists it.
-        let listed: Manifest.Segment
+        package let listed: Manifest.Segment
+        /// Where its first entry may lie.
+        let first: JournalOffset
 
         fileprivate init(_ listed: Manifest.Segment) {
             base = listed.base
             end = listed.state == .active ? listed.limit : listed.end
             limit = listed.limit
+            first = listed.firstGroup
             self.listed = listed
         }
     }
@@ -33,17 +36,14 @@ package struct JournalView: Sendable {
 
     mutating func removeLast(_ count: Int) { segments.removeLast(count) }
 
-    mutating func endLast(at end: JournalOffset) {
-        endSegment(segments.count - 1, at: end)
-    }
-
     /// A newer manifest lists a segment otherwise.
     mutating func relist(_ number: Int, as segment: Manifest.Segment) {
         segments[number] = Segment(segment)
     }
 
-    mutating func endSegment(_ number: Int, at end: JournalOffset) {
-        segments[number].end = end
+    /// `segment` stands in the place of several.
+    mutating func replace(_ range: Range<Int>, with segment: Manifest.Segment) {
+        segments.replaceSubrange(range, with: [Segment(segment)])
     }
 
     /// Damage of what lies at `offset`, in the file that holds it.
@@ -54,8 +54,7 @@ package struct JournalView: Sendable {
             return JournalDamage(kind, file: "", byte: 0, offset: offset)
         }
         return JournalDamage(
-            kind, file: segment.listed.fileName, byte: offset.bytes(since: segment.base),
-            offset: offset)
+            kind, file: segment.listed.fileName, byte: segment.byte(of: offset), offset: offset)
     }
 
     /// The segment that holds `offset`, or nil where that offset lies in a gap: nothing was ever
@@ -67,9 +66,9 @@ package struct JournalView: Sendable {
             let middle = (low + high) / 2
             if segments[middle].base <= offset { low = middle + 1 } else { high = middle }
         }
-        guard low > 0, offset < segments[low - 1].end,
-            offset >= segments[low - 1].base.advanced(byBytes: SegmentHeader.length)
-        else { return nil }
+        guard low > 0, offset < segments[low - 1].end, offset >= segments[low - 1].first else {
+            return nil
+        }
         return segments[low - 1]
     }
 
@@ -79,20 +78,37 @@ package struct JournalView: Sendable {
         at offset: JournalOffset, frameLength length: Int, _ mode: ReadMode = .blocking
     ) throws(JournalError) -> JournalEntry {
         guard let segment = segment(at: offset) else { throw .noEntry(offset) }
-        let place = offset.bytes(since: segment.base)
         let room = segment.end.bytes(since: offset)
         guard length >= FrameFormat.headerLength, length <= room else { throw .noEntry(offset) }
         let cache = files.cache
         if let bytes = cache?.block(Self.cacheFile, offset.rawValue), bytes.count == length {
             let header = FrameHeader(decoding: bytes.span, at: 0)
             return JournalEntry(
-                offset: offset, header: header, segment: segment.base, place: 0, bytes: bytes)
+                offset: offset, header: header, source: segment.source, place: 0, bytes: bytes)
         }
-        let bytes = try read(place..<place + length, of: segment, mode)
-        let entry = try entry(at: offset, bytes, 0..<length, in: segment)
-        if keepsEntries, length <= Self.longestKept {
-            cache?.insert(
+        let entry: JournalEntry
+        if segment.listed.isCompacted {
+            let file = try files.compacted(segment.listed, mode)
+            entry = try expected(file.entry(at: offset, mode), at: offset, length)
+        } else {
+            let place = offset.bytes(since: segment.base)
+            let bytes = try read(place..<place + length, of: segment, mode)
+            entry = try self.entry(at: offset, bytes, 0..<length, in: segment)
+        }
+        if keepsEntries, length <= Self.longestKept, let cache {
+            let bytes = entry.bytes
+            cache.insert(
                 Self.cacheFile, offset.rawValue, bytes.span, preferred: false, onlyRepeated: true)
+        }
+        return entry
+    }
+
+    /// What a compacted segment must have, since the index names it.
+    private func expected(
+        _ entry: JournalEntry?, at offset: JournalOffset, _ length: Int
+    ) throws(JournalError) -> JournalEntry {
+        guard let entry, entry.header.frameLength == length else {
+            throw JournalError(damage(.compacted("missing"), at: offset))
         }
         return entry
     }
@@ -114,7 +130,7 @@ package struct JournalView: Sendable {
             try header.verifyPayload(bytes.span, at: range.lowerBound)
             guard header.frameLength == range.count else { throw .length }
             return JournalEntry(
-                offset: offset, header: header, segment: segment.base, place: range.lowerBound,
+                offset: offset, header: header, source: segment.source, place: range.lowerBound,
                 bytes: bytes)
         } catch {
             throw damaged(error, at: offset, in: segment)
@@ -138,6 +154,10 @@ package struct JournalView: Sendable {
         while first < places.count {
             guard let segment = segment(at: places[first].offset) else {
                 throw .noEntry(places[first].offset)
+            }
+            if segment.listed.isCompacted {
+                first = try read(places, from: first, of: segment, mode, into: &entries)
+                continue
             }
             let limit = segment.end.bytes(since: segment.base)
             let start = places[first].offset.bytes(since: segment.base)
@@ -167,12 +187,36 @@ package struct JournalView: Sendable {
         return entries
     }
 
+    /// Reads those of `places` that lie in a compacted segment, each block once; returns the number
+    /// of the first that does not.
+    private func read(
+        _ places: [(offset: JournalOffset, frameLength: Int)], from first: Int,
+        of segment: Segment, _ mode: ReadMode, into entries: inout [JournalEntry]
+    ) throws(JournalError) -> Int {
+        let file = try files.compacted(segment.listed, mode)
+        var next = first
+        while next < places.count, places[next].offset < segment.end {
+            let block = try file.block(holding: places[next].offset, mode)
+            repeat {
+                let (offset, length) = places[next]
+                entries.append(try expected(block?.entry(at: offset), at: offset, length))
+                next += 1
+            } while next < places.count && places[next].offset <= block?.lastOffset ?? .zero
+        }
+        return next
+    }
+
     /// The same where the length is not known. Where no whole header lies at `offset`, that is damage
-    /// of kind `frame`.
+    /// of kind `frame`; in a compacted segment nothing need be there any more (`.noEntry`).
     package func entry(
         at offset: JournalOffset, _ mode: ReadMode = .blocking
     ) throws(JournalError) -> JournalEntry {
         guard let segment = segment(at: offset) else { throw .noEntry(offset) }
+        if segment.listed.isCompacted {
+            guard let entry = try files.compacted(segment.listed, mode).entry(at: offset, mode)
+            else { throw .noEntry(offset) }
+            return entry
+        }
         let place = offset.bytes(since: segment.base)
         let room = segment.end.bytes(since: offset)
         let length = min(FrameFormat.greatestHeaderLength, room)
@@ -192,8 +236,8 @@ package struct JournalView: Sendable {
     ) -> JournalError {
         .damaged(
             JournalDamage(
-                .frame(fault), file: segment.listed.fileName,
-                byte: offset.bytes(since: segment.base), offset: offset))
+                .frame(fault), file: segment.listed.fileName, byte: segment.byte(of: offset),
+                offset: offset))
     }
 
     private func read(
@@ -205,5 +249,30 @@ package struct JournalView: Sendable {
         } catch {
             throw .storage(error)
         }
+    }
+}
+
+extension JournalView {
+    /// What the frames of a segment take, or took before they were compacted, in bytes.
+    package func frameBytes(of segment: Segment) throws(JournalError) -> Int {
+        segment.listed.isCompacted
+            ? try files.compacted(segment.listed, .blocking).frameBytes
+            : segment.end.bytes(since: min(segment.first, segment.end))
+    }
+}
+
+extension JournalView.Segment {
+    /// Of its file, in bytes.
+    package var lengthInBytes: Int { listed.lengthInBytes }
+
+    /// Where its entries come from; in a compacted segment the block is not known.
+    var source: JournalEntry.Source {
+        listed.isCompacted ? .block(listed.number, 0) : .segment(base)
+    }
+
+    /// Where an entry lies in the file; of a compacted segment the beginning, since only its
+    /// directory knows.
+    func byte(of offset: JournalOffset) -> Int {
+        listed.isCompacted ? 0 : offset.bytes(since: base)
     }
 }

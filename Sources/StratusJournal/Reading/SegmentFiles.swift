@@ -8,6 +8,8 @@ package final class SegmentFiles: Sendable {
     /// Where entries are kept that were read one by one, each under its offset.
     let cache: BlockCache?
     private let files = Mutex<[JournalOffset: any StorageFile]>([:])
+    /// By their numbers: such a segment may begin where another one does.
+    private let compacted = Mutex<[UInt64: CompactedFile]>([:])
 
     init(in storage: any Storage, of storeID: StoreID, cache: BlockCache?) {
         self.storage = storage
@@ -34,11 +36,31 @@ package final class SegmentFiles: Sendable {
         }
     }
 
+    /// The same of a compacted segment.
+    func compacted(
+        _ segment: Manifest.Segment, _ mode: ReadMode
+    ) throws(JournalError) -> CompactedFile {
+        if let file = compacted.withLock({ $0[segment.number] }) { return file }
+        guard mode == .blocking else {
+            throw .storage(StorageError(.notResident, file: segment.fileName))
+        }
+        let file = try CompactedFile(segment, in: storage, of: storeID, cache: cache)
+        return compacted.withLock { files in
+            if let other = files[segment.number] { return other }
+            files[segment.number] = file
+            return file
+        }
+    }
+
     /// The segment is no part of the journal any more.
-    func forget(_ segment: Manifest.Segment) {
+    func forget(_ name: String) {
         // Released, and perhaps closed, outside the lock.
-        let file = files.withLock { $0.removeValue(forKey: segment.base) }
-        withExtendedLifetime(file) {}
+        if let base = SegmentHeader.base(ofFile: name) {
+            let file = files.withLock { $0.removeValue(forKey: base) }
+            withExtendedLifetime(file) {}
+        } else if let number = CompactedHeader.number(ofFile: name) {
+            compacted.withLock { $0.removeValue(forKey: number) }?.forget()
+        }
     }
 
     /// Takes the file of a segment that was just made.

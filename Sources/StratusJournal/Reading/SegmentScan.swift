@@ -71,6 +71,46 @@ struct SegmentScan<Fold: JournalFold> {
         }
     }
 
+    /// Takes all that is kept of a compacted segment, `number` in the manifest.
+    ///
+    /// Where in it one commit ends and the next begins is not kept, and no matter: all of them are
+    /// complete. Only behind its end one may go on.
+    mutating func take(
+        _ compacted: CompactedFile, segment number: Int
+    ) throws(JournalError) {
+        // What a compacted segment before it left open goes on in it, or was given up.
+        open = nil
+        begin(segment: number)
+        let header = compacted.header
+        var reader = CompactedReader(compacted)
+        while let entries = try reader.nextBlock() {
+            for entry in entries {
+                do throws(JournalDamage.Kind) {
+                    try entry.withPayload { payload throws(JournalDamage.Kind) in
+                        try fold.apply(entry.header, at: entry.offset, payload: payload)
+                    }
+                } catch {
+                    throw JournalError(entry.damage(error))
+                }
+                guard let time = entry.commitTime else { continue }
+                fold.complete(
+                    end: entry.offset.advanced(byBytes: entry.header.frameLength), time: time)
+                totals.countCommit(at: time)
+                commitCount += 1
+            }
+            fold.complete(end: header.end, time: totals.lastTime)
+            try fold.endGroup()
+        }
+        fold.complete(end: header.end, time: header.lastTime)
+        try fold.endGroup()
+        totals.lastTime = header.lastTime
+        guard header.openOrdinal > 0 else { return }
+        fold.setSavepoint()
+        open = OpenCommit(
+            nextOrdinal: header.openOrdinal, start: header.end, segment: number,
+            chainAtStart: header.chainAtEnd)
+    }
+
     private mutating func begin(
         at offset: JournalOffset, mayStayOpen: Bool
     ) throws(JournalError) {

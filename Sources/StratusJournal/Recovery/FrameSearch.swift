@@ -71,7 +71,8 @@ struct FrameSearch {
             guard (try? header.verifyPayload(bytes.span, at: 0)) != nil else { continue }
             entries.append(
                 JournalEntry(
-                    offset: offset, header: header, segment: segment.base, place: 0, bytes: bytes))
+                    offset: offset, header: header, source: .segment(segment.base), place: 0,
+                    bytes: bytes))
         }
         return entries
     }

@@ -13,7 +13,7 @@ extension JournalReader {
         report.damage = fault.damage
         let evidence = try TailEvidence(
             behind: place, in: files.file(of: segment, .blocking), of: segment,
-            others: manifest.segments.filter { $0.base != segment.base })
+            others: manifest.segments.filter { $0.base != segment.base && !$0.isCompacted })
         unusedFrom = evidence.end
         report.row = RecoveryRow(
             fault, at: place, behind: lastFrameKind, evidence, of: segment)
@@ -75,12 +75,14 @@ extension JournalReader {
         manifest.segments[endSegment].state = isSealed ? .sealed : .ended
         manifest.segments[endSegment].end = report.end
         manifest.segments[endSegment].chainAtEnd = chain
+        manifest.segments[endSegment].setTimes(isSealed ? scan.totals : SegmentTotals())
         // Segments behind the end hold nothing of the store; the chain passes them by. The journal
         // goes on behind them, so a checkpoint may lie there.
         for index in manifest.segments.indices where index > endSegment {
             manifest.segments[index].state = .ended
             manifest.segments[index].end = manifest.segments[index].firstGroup
             manifest.segments[index].chainAtEnd = chain
+            manifest.segments[index].setTimes(SegmentTotals())
         }
     }
 

@@ -34,6 +34,9 @@ package struct JournalVerifier {
     private var lastGroup = JournalOffset.zero
     /// Whether a group begins at the checkpoint.
     private var hasReachedCheckpoint = false
+    /// Behind a compacted segment at whose end a commit is open, until an entry was read: of what
+    /// that commit had named, nothing is kept if it was given up.
+    private var isBehindOpenEnd = false
 
     package init(_ manifest: Manifest, in storage: any Storage) {
         self.manifest = manifest
@@ -49,8 +52,10 @@ package struct JournalVerifier {
             if let chain, chain != expected {
                 find(JournalDamage(.chain, file: segment.fileName, byte: 0))
             }
-            do {
-                chain = try verify(segment, check)
+            do throws(StorageError) {
+                chain =
+                    segment.isCompacted
+                    ? try verifyCompacted(segment, check) : try verify(segment, check)
             } catch {
                 guard error.kind == .notFound else { throw error }
                 find(JournalDamage(.missingFile, file: segment.fileName, byte: 0))
@@ -123,6 +128,74 @@ package struct JournalVerifier {
         return segment.chainAtEnd
     }
 
+    /// The same of a compacted segment.
+    private mutating func verifyCompacted(
+        _ segment: Manifest.Segment, _ check: Check
+    ) throws(StorageError) -> UInt64? {
+        segmentCount += 1
+        isWhole = true
+        do throws(JournalError) {
+            let file = try CompactedFile(segment, in: storage, of: manifest.storeID, cache: nil)
+            var reader = CompactedReader(file)
+            var (count, frameBytes) = (0, 0)
+            var end = CompactedHeader.length
+            var last: JournalOffset?
+            while reader.next < file.blockCount {
+                let row = try file.row(reader.next, .blocking)
+                let piece = reader.next / CompactedFile.rowsInPiece
+                if reader.next % CompactedFile.rowsInPiece == 0,
+                    row.firstOffset.rawValue != file.top[piece]
+                {
+                    find(file.damage("footer", file.file.length - CompactedFile.footerLength))
+                }
+                if row.place != end || last.map({ row.firstOffset <= $0 }) ?? false {
+                    find(file.damage("directory", row.place))
+                }
+                end = row.place + row.length
+                last = row.firstOffset
+                do throws(JournalError) {
+                    let entries = try reader.nextBlock() ?? []
+                    count += entries.count
+                    frameBytes += entries.reduce(0) { $0 + $1.header.frameLength }
+                    last = entries.last?.offset ?? last
+                    take(entries, check)
+                } catch {
+                    guard case .damaged(let damage) = error else { throw error }
+                    find(damage)
+                }
+            }
+            if end != file.directoryPlace { find(file.damage("directory", file.directoryPlace)) }
+            if isWhole, count != file.entryCount || frameBytes != file.frameBytes {
+                find(file.damage("footer", file.file.length - CompactedFile.footerLength))
+            }
+            bytesRead += file.file.length
+            nextOrdinal = file.header.openOrdinal
+            isBehindOpenEnd = file.header.openOrdinal > 0
+            totals = SegmentTotals()
+            totals.lastTime = file.header.lastTime
+            return segment.chainAtEnd
+        } catch {
+            switch error {
+            case .damaged(let damage), .newerFormat(let damage): find(damage)
+            case .storage(let error): throw error
+            default: find(JournalDamage(.compacted("block"), file: segment.fileName, byte: 0))
+            }
+            nextOrdinal = nil
+            return segment.chainAtEnd
+        }
+    }
+
+    /// Checks the entries of a block.
+    private mutating func take(_ entries: [JournalEntry], _ check: Check) {
+        for entry in entries {
+            if let fault = check(entry, isBroken) {
+                findings.append(JournalFinding(entry.damage(fault)))
+            }
+            entryCount += 1
+            if entry.header.isLast { commitCount += 1 }
+        }
+    }
+
     /// Checks length and header of a segment's file; returns whether there is more to read.
     private mutating func verifyHeader(
         of file: any StorageFile, _ segment: Manifest.Segment
@@ -152,7 +225,7 @@ package struct JournalVerifier {
         if segment.state != .active { return .damage }
         let evidence = try TailEvidence(
             behind: place, in: file, of: segment,
-            others: manifest.segments.filter { $0.base != segment.base })
+            others: manifest.segments.filter { $0.base != segment.base && !$0.isCompacted })
         let row = RecoveryRow(fault, at: place, behind: lastFrameKind, evidence, of: segment)
         switch row {
         case .behindStatedEnd, .cleanTail: return nil
@@ -208,7 +281,9 @@ package struct JournalVerifier {
             func finding(_ kind: JournalDamage.Kind) {
                 findings.append(JournalFinding(entry.damage(kind)))
             }
-            if let fault = check(entry, isBroken) { finding(fault) }
+            isBehindOpenEnd = isBehindOpenEnd && !entry.kind.isEntry
+            let isChecked = !isBehindOpenEnd || entry.kind != .preamble
+            if isChecked, let fault = check(entry, isBroken) { finding(fault) }
             if entry.kind == .trailer, isWhole, !holds(entry, in: group, of: segment) {
                 findTrailer(group.offset, in: segment)
             }

@@ -24,6 +24,23 @@ extension Committer {
         }
     }
 
+    /// Lists compacted segments instead of those in whose place they stand, and gives `body` the
+    /// fold and the names of the files that are listed no more. Then readers are shown the journal
+    /// as it lies now.
+    package func list(
+        _ compacted: [Manifest.Segment], _ body: @Sendable (inout Participant, [String]) -> Void
+    ) throws(JournalError) {
+        try state.withLock { state throws(JournalError) in
+            if state.isClosed { throw .closed }
+            let gone = try state.stage.writer.list(compacted)
+            body(&state.stage.fold, gone)
+            state.stage.fold.publish(state.stage.writer.view, head: state.stage.writer.head)
+        }
+    }
+
+    /// The manifest in force.
+    package var manifest: Manifest { state.withLock { $0.stage.writer.manifest } }
+
     /// Makes known what ``freeze(_:)`` changed in the fold, before the next commit does.
     package func publish() {
         state.withLock { state in

@@ -104,7 +104,7 @@ package struct GroupBuilder: Sendable {
                 bytes.span, at: place, end: bytes.count, offset: offset, salt: salt)
         else { return nil }
         return JournalEntry(
-            offset: offset, header: header, segment: segment, place: place, bytes: bytes)
+            offset: offset, header: header, source: .segment(segment), place: place, bytes: bytes)
     }
 
     /// Gives `body` every entry from `offset` on.

@@ -63,8 +63,12 @@ package struct JournalWriter {
         self.storage = storage
         self.options = options
         durableThrough = head
+        droppedLimit = try obsoleteFiles.limit(in: storage)
         fence = try manifest.fence(in: storage)
     }
+
+    /// What earlier processes had left and no reader uses, and is gone.
+    var discardedFiles: [String] { obsoleteFiles.discarded }
 
     /// The longest payload of an entry: 16 MiB; where segments have a fixed length, a quarter of
     /// it.
@@ -72,7 +76,11 @@ package struct JournalWriter {
         min(FrameFormat.payloadLimit, (options.segmentLength ?? .max) / 4)
     }
 
+    /// Of a segment of a small store, in bytes.
+    package var usualSegmentLength: Int { options.segmentLength ?? Self.leastSegment }
+
     package var clock: Clock { options.clock }
+    package var randomness: Randomness { options.randomness }
 
     /// A group is written once it has so many bytes.
     package var groupLimit: Int {
@@ -179,13 +187,14 @@ package struct JournalWriter {
                 last.state = .ended
                 last.end = savepoint.head
                 last.chainAtEnd = savepoint.chain
+                last.setTimes(SegmentTotals())
             }
         }
         try put(next)
         file = nil
         view.removeLast(dropped.count)
         for segment in dropped {
-            view.files.forget(segment)
+            view.files.forget(segment.fileName)
             droppedLimit = max(droppedLimit, segment.limit)
         }
         if let last = manifest.segments.last { view.relist(view.segments.count - 1, as: last) }
@@ -240,6 +249,7 @@ package struct JournalWriter {
             last.state = isSealed ? .ended : .closed
             last.end = head
             last.chainAtEnd = chain
+            if !isSealed { last.setTimes(totals) }
         }
         try put(next)
         file = nil
@@ -326,7 +336,10 @@ extension JournalWriter {
         let file = try view.files.file(of: last, .blocking)
         var next = manifest
         next.generation += 1
-        next.changeLast { $0.state = .active }
+        next.changeLast { last in
+            last.state = .active
+            last.setTimes(SegmentTotals())
+        }
         try put(next)
         view.relist(next.segments.count - 1, as: active)
         self.file = file
@@ -356,7 +369,9 @@ extension JournalWriter {
             if case .storage = error { _ = try? storage.delete(header.fileName) }
             throw error
         }
-        if last != nil { view.endLast(at: head) }
+        // The one before has an end now.
+        let count = view.segments.count
+        if count > 0 { view.relist(count - 1, as: manifest.segments[count - 1]) }
         view.add(header.manifestSegment)
         view.files.add(new, of: header.manifestSegment)
         file = new
@@ -376,6 +391,7 @@ extension JournalWriter {
                 last.state = .sealed
                 last.end = head
                 last.chainAtEnd = chain
+                last.setTimes(totals)
             }
         }
         next.segments.append(header.manifestSegment)
@@ -433,6 +449,14 @@ extension JournalWriter {
     /// earlier. Everything written so far is durable first, and the new generation says so.
     package mutating func take(_ checkpoint: Manifest.Checkpoint) throws(JournalError) {
         precondition(checkpoint.position.offset <= head, "a checkpoint lies behind the journal")
+        try makeGeneration { $0.set(checkpoint) }
+    }
+
+    /// Makes a generation that `change` brings; it says that all that was written so far is
+    /// durable, and that is.
+    private mutating func makeGeneration(
+        _ change: (inout Manifest) -> Void
+    ) throws(JournalError) {
         try sync()
         var next = manifest
         next.generation += 1
@@ -442,16 +466,43 @@ extension JournalWriter {
                 last.chainAtEnd = chain
             }
         }
-        next.set(checkpoint)
+        change(&next)
         try put(next)
     }
 
-    /// The layer above no longer needs these files of its own: each is deleted as soon as no
-    /// generation names it, older ones that a reader has pinned included. Returns what is gone.
+    /// Lists each of `compacted`, whose files are durable, instead of the segments in whose place it
+    /// stands; returns the names of the files that are listed no more.
+    ///
+    /// What supersedes the entries that they have no more is durable before the generation is.
+    package mutating func list(
+        _ compacted: [Manifest.Segment]
+    ) throws(JournalError) -> [String] {
+        var view = view
+        var gone: [Manifest.Segment] = []
+        try makeGeneration { next in
+            for segment in compacted {
+                let range = next.segments(from: segment.base, to: segment.end)
+                gone += next.segments[range]
+                next.segments.replaceSubrange(range, with: [segment])
+                view.replace(range, with: segment)
+            }
+        }
+        self.view = view
+        return gone.map(\.fileName)
+    }
+
+    /// A number that no file of the store has or had, `count` being how many this generation gave.
+    package func fileNumber(_ count: Int) -> UInt64 { manifest.generation << 16 | UInt64(count) }
+
+    /// These files are needed no longer: each is deleted as soon as no generation names it, older
+    /// ones that a reader has pinned included. Returns what is gone.
     package mutating func release(_ files: [String]) -> [String] {
         obsoleteFiles.release(files)
         // After a failure it is open which generation is in force.
-        return poison == nil ? obsoleteFiles.clear(in: storage, beside: manifest) : []
+        if poison != nil { return [] }
+        let gone = obsoleteFiles.clear(in: storage, beside: manifest)
+        for name in gone { view.files.forget(name) }
+        return gone
     }
 
     private func segmentLength(roomFor bytes: Int) -> Int {
@@ -509,5 +560,11 @@ extension Manifest {
     }
 
     /// Of all segments together.
-    var lengthInBytes: Int { segments.reduce(0) { $0 + $1.lengthInBytes } }
+    package var lengthInBytes: Int { segments.reduce(0) { $0 + $1.lengthInBytes } }
+
+    /// The numbers of the segments that lie between two offsets.
+    fileprivate func segments(from base: JournalOffset, to end: JournalOffset) -> Range<Int> {
+        let first = segments.firstIndex { $0.base >= base } ?? segments.count
+        return first..<(segments.firstIndex { $0.base >= end } ?? segments.count)
+    }
 }

@@ -87,6 +87,7 @@ struct IndexComparisonTests {
         var version: UInt64
         var zoneCount: UInt64
         var userCount: UInt64
+        var deadBytes: UInt64
         var names: [UInt8]
         var locations: [(number: UInt64, offset: UInt64)] = []
         var index: OrderedIndex
@@ -110,6 +111,7 @@ struct IndexComparisonTests {
             version = try cursor.varint(state)
             zoneCount = try cursor.varint(state)
             userCount = try cursor.varint(state)
+            deadBytes = try cursor.varint(state)
             let length = try cursor.count(state, upTo: state.count)
             names = state.array(in: try cursor.range(state, count: length))
             for _ in 0..<(try cursor.varint(state)) {
@@ -124,7 +126,7 @@ struct IndexComparisonTests {
 
         var state: [UInt8] {
             var writer = ByteWriter()
-            for number in [version, zoneCount, userCount] { writer.varint(number) }
+            for number in [version, zoneCount, userCount, deadBytes] { writer.varint(number) }
             writer.varint(names.count)
             writer.append(names)
             writer.varint(locations.count)

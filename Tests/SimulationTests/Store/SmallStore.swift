@@ -77,6 +77,18 @@ struct SmallStore {
             })
     }
 
+    /// The names of all segments of the journal, compacted ones too.
+    var journalFiles: Set<String> {
+        Set(
+            disk.paths.map { String($0.dropFirst(Self.directory.count + 1)) }
+                .filter { $0.hasPrefix("journal-") || $0.hasPrefix("compacted-") })
+    }
+
+    /// Those that the newest manifest does not name.
+    var journalStrays: Set<String> {
+        get throws { journalFiles.subtracting(try manifest.segments.map(\.fileName)) }
+    }
+
     /// The files of the index that the newest manifest does not name.
     var strays: Set<String> {
         get throws { indexFiles.subtracting(try manifest.checkpoint?.files ?? []) }

@@ -17,6 +17,8 @@ struct StoreRun {
         var snapshots = 0
         var comparisons = 0
         var verifications = 0
+        var compactions = 0
+        var segmentsCompacted = 0
 
         static func + (left: Tally, right: Tally) -> Tally {
             Tally(
@@ -28,7 +30,9 @@ struct StoreRun {
                 openings: left.openings + right.openings,
                 snapshots: left.snapshots + right.snapshots,
                 comparisons: left.comparisons + right.comparisons,
-                verifications: left.verifications + right.verifications)
+                verifications: left.verifications + right.verifications,
+                compactions: left.compactions + right.compactions,
+                segmentsCompacted: left.segmentsCompacted + right.segmentsCompacted)
         }
     }
 
@@ -87,6 +91,7 @@ struct StoreRun {
         case ..<940: try takeSnapshot()
         case ..<960: try releaseSnapshot()
         case ..<965: try check("in between")
+        case ..<975: try await compact()
         default: if generator.oneIn(4) { try await reopen() }
         }
     }
@@ -291,6 +296,15 @@ extension StoreRun {
         container = try store.open(stepped: isStepped)
         tally.openings += 1
         if generator.oneIn(3) { try check("after an opening") }
+    }
+
+    /// Nothing that is asked for changes.
+    private mutating func compact() async throws {
+        let report = try await container.maintenance.compact()
+        if !report.damage.isEmpty { problems.append("compacting: \(report.damage)") }
+        tally.compactions += 1
+        tally.segmentsCompacted += report.compactedSegments
+        if generator.oneIn(4) { try check("compacted") }
     }
 
     /// What a checkpoint says is what the journal says.

@@ -43,6 +43,7 @@ struct StoreRunTests {
         #expect(tally.refusals > Self.seeds)
         #expect(tally.tablesWritten > 10 * Self.seeds)
         #expect(tally.tablesMerged > Self.seeds)
+        #expect(tally.segmentsCompacted > 4 * Self.seeds)
         // What the campaign is for.
         if Self.seeds >= 100 { #expect(tally.changes >= 1_000_000) }
     }
@@ -61,6 +62,8 @@ extension StoreRun.Tally {
                 ["openings", "\(openings)"], ["snapshots held", "\(snapshots)"],
                 ["whole stores compared", "\(comparisons)"],
                 ["whole stores verified", "\(verifications)"],
+                ["compactions asked for", "\(compactions)"],
+                ["segments that they rewrote", "\(segmentsCompacted)"],
             ])
     }
 }

@@ -56,6 +56,21 @@ extension Command {
                 "Writes its first 4096 bytes to the file head, also where there is one."),
         ])
 
+    static let compact = Command(
+        "compact", "rewrite the journal without what is needed no longer",
+        details: """
+            Rewrites segments of the journal without entries that were replaced and that no open \
+            snapshot sees, compresses the rest, and deletes the old files. Change tags and change \
+            tokens stay good. Files that a reading process still needs go once it has ended. The \
+            store does the same by itself when enough of it is needed no longer.
+            """,
+        arguments: [.store],
+        options: [Option("dry-run", "only say what that would bring")],
+        examples: [
+            Example("stratus compact ./store", "Compacts the journal."),
+            Example("stratus compact ./store --dry-run", "Says what that would bring, about."),
+        ])
+
     static let gc = Command(
         "gc", "delete unreferenced chunks of assets",
         details: """

@@ -8,7 +8,8 @@ extension CommandTable {
             .zones, .records, .show,
             .log, .changes,
             .verify,
-            .hash, .asset, .stats, .gc, .checkpoint, .reindex, .help, .completion, .version,
+            .hash, .asset, .stats, .gc, .compact, .checkpoint, .reindex, .help, .completion,
+            .version,
         ],
         commonOptions: optionsOfEveryCommand)
 }

@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// Keeps the files of the index that a state of the store may read.
+/// Keeps the files of index and journal that a state of the store may read.
 ///
 /// Every state holds the lease of its time, and every lease the one that followed it: the files
-/// that the index gave up under a lease are deleted once no state holds it or an older lease.
-package final class IndexLease: Sendable {
+/// that were given up under a lease are deleted once no state holds it or an older lease.
+package final class FileLease: Sendable {
     private struct State {
-        var next: IndexLease?
+        var next: FileLease?
         var given: [String] = []
     }
 
@@ -17,15 +17,15 @@ package final class IndexLease: Sendable {
 
     deinit { released.add(state.withLock { $0.given }) }
 
-    /// The index gives up `files`; returns the lease of states that do not read them.
-    package func giveUp(_ files: [String]) -> IndexLease {
-        let next = IndexLease(released)
+    /// `files` are given up; returns the lease of states that do not read them.
+    package func giveUp(_ files: [String]) -> FileLease {
+        let next = FileLease(released)
         state.withLock { $0 = State(next: next, given: files) }
         return next
     }
 }
 
-/// Files of the index that no state of this process reads any more.
+/// Files of index and journal that no state of this process reads any more.
 package final class ReleasedFiles: Sendable {
     private let names = Mutex<[String]>([])
 

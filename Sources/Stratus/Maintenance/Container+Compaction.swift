@@ -1,0 +1,62 @@
+internal import StratusEngine
+internal import StratusJournal
+
+extension Container {
+    /// What can be done by hand that the store also does by itself.
+    public var maintenance: Maintenance { Maintenance(container: self) }
+}
+
+/// Maintenance of an open store, by hand. The store does all of it by itself as well, when it is due.
+public struct Maintenance: Sendable {
+    let container: Container
+
+    /// Compacts the journal: rewrites its older segments without what is needed no longer, such as
+    /// versions of records that were replaced and that no open snapshot sees.
+    ///
+    /// Change tags, change tokens and all answers stay as they are. Commits and readers go on
+    /// meanwhile. The segment being written to, and what lies behind the checkpoint that this call
+    /// begins with, stay.
+    ///
+    /// The store does the same by itself when a quarter of the journal is needed no longer.
+    ///
+    /// - Parameter dryRun: only says what that would bring, about.
+    /// - Throws: ``StoreError`` with `serviceUnavailable` where another compaction is under way, and
+    ///   with `quotaExceeded` where the disk has no room for what is rewritten.
+    @discardableResult
+    public nonisolated(nonsending) func compact(
+        dryRun: Bool = false
+    ) async throws(StoreError) -> CompactionReport {
+        try await answering { () async throws(EngineError) -> CompactionReport in
+            CompactionReport(try await container.engine().compact(isDryRun: dryRun))
+        }
+    }
+}
+
+/// What a compaction did or, where it was only to say so, would do.
+public struct CompactionReport: Hashable, Sendable {
+    /// How many segments of the journal were looked at.
+    public var segmentCount: Int
+    /// What their files took, in bytes.
+    public var segmentBytes: Int
+    /// Of these, what is needed, in bytes: about what they take once they are compacted.
+    public var neededBytes: Int
+    /// How many of them are rewritten.
+    public var compactedSegments: Int
+    /// What they took, in bytes.
+    public var compactedBytes: Int
+    /// What is freed, in bytes; of a dry run about. Files that another process still reads go when
+    /// it has ended.
+    public var freedBytes: Int
+    /// What is damaged in segments that therefore stay as they are.
+    public var damage: [StoreError.Place]
+
+    init(_ outcome: JournalCompaction.Outcome) {
+        segmentCount = outcome.survey.segmentCount
+        segmentBytes = outcome.survey.length
+        neededBytes = outcome.survey.output
+        compactedSegments = outcome.chosenCount
+        compactedBytes = outcome.chosenLength
+        freedBytes = outcome.freedBytes
+        damage = outcome.damage.map { StoreError.Place($0) }
+    }
+}

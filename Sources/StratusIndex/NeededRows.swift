@@ -1,0 +1,37 @@
+internal import StratusFiles
+
+/// All that an index says of any key at any point that is needed, in the order of the keys, a key's
+/// newest first.
+///
+/// The same sieve decides as in a merge, so that what else depends on the answer agrees with what
+/// the index keeps.
+package struct NeededRows {
+    private var entries: EntryMerger
+    private var sieve: VersionSieve
+    private let reading: Reading
+    private var isEnded = false
+
+    /// The blocks of all runs pass through, and would drive others out of the cache of the store.
+    package init(_ index: OrderedIndex, at points: NeededPoints) {
+        entries = index.entries(from: IndexPosition(IndexKey()), .forward)
+        sieve = VersionSieve(points, isOldest: true)
+        reading = Reading(
+            mode: .blocking, cache: BlockCache(limit: (index.runs.count + 1) << 19))
+    }
+
+    /// The next row; nil at the end.
+    package mutating func next() throws(IndexError) -> (key: IndexKey, value: IndexValue)? {
+        while !isEnded {
+            let kept: IndexEntry?
+            if try entries.settle(reading) {
+                kept = sieve.pass(entries.current)
+                entries.advance()
+            } else {
+                kept = sieve.finish()
+                isEnded = true
+            }
+            if let kept, !kept.flags.contains(.removed) { return (kept.key, kept.value) }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,229 @@
+internal import StratusBytes
+
+/// The entries of a compacted segment that are compressed, read and verified together:
+/// `Formats/Compacted.md`, "Blocks".
+struct CompactedBlock: Sendable {
+    /// Where a block lies, as the directory states it.
+    struct Row: Equatable, Sendable {
+        /// Of its first entry.
+        var firstOffset: JournalOffset
+        /// In bytes from the start of the file.
+        var place: Int
+        /// As stored, with its header.
+        var length: Int
+    }
+
+    /// What stands of an entry before its payload.
+    struct Entry {
+        fileprivate static let hasTime: UInt8 = 1
+        fileprivate static let hasVersion: UInt8 = 2
+        fileprivate static let hasZone: UInt8 = 4
+        fileprivate static let known: UInt8 = 7
+
+        var offset: JournalOffset
+        var header: FrameHeader
+        var payload: Range<Int>
+    }
+
+    let row: Row
+    /// Of the file.
+    let number: UInt64
+    private let raw: [UInt8]
+    /// In the order of their offsets, of which there is at least one.
+    private let heads: [Entry]
+
+    static let headerLength = 24
+    /// A block that is as long as this takes no more entries.
+    static let usualLength = 4096
+    /// Behind this many bytes lies no entry: the longest, and what stands before it.
+    static let rawLimit = FrameFormat.payloadLimit + 128
+
+    private static func seed(_ salt: UInt64, _ place: Int) -> UInt64 { salt &+ UInt64(place) }
+
+    /// Writes the block of these raw bytes to `writer`, which holds the file from its first byte on.
+    static func write(
+        _ raw: Span<UInt8>, firstOffset: JournalOffset, salt: UInt64, to writer: inout ByteWriter
+    ) {
+        let start = writer.count
+        // What saves less than a sixteenth is not worth the time that a read would need.
+        let block = LZ4.compress(raw, most: raw.count - raw.count / 16 - 1)
+        writer.uint64(0)
+        writer.uint32(UInt32(raw.count))
+        writer.uint32(UInt32(block?.count ?? raw.count))
+        writer.uint64(firstOffset.rawValue)
+        if let block { writer.append(block) } else { writer.append(raw) }
+        let checksum = Checksum.xxh3(
+            writer.bytes.span, in: start + 8..<writer.count, seed: seed(salt, start))
+        writer.set(checksum, at: start)
+    }
+
+    /// Appends an entry to the raw bytes of a block; `previous` is the offset of the one before.
+    static func append(
+        _ entry: JournalEntry, behind previous: JournalOffset, to raw: inout ByteWriter
+    ) {
+        let header = entry.header
+        let isOriginal =
+            header.version == Version(incarnation: 0, offset: entry.offset)
+        var flags: UInt8 = 0
+        if header.isLast { flags |= Entry.hasTime }
+        if !isOriginal { flags |= Entry.hasVersion }
+        if header.zone != 0 { flags |= Entry.hasZone }
+        raw.varint(entry.offset.rawValue - previous.rawValue)
+        raw.uint8(flags)
+        raw.uint8(header.kind.rawValue)
+        raw.varint(header.ordinal)
+        raw.varint(header.payloadLength)
+        if let time = header.commitTime { raw.int64(time) }
+        if !isOriginal { raw.uint64(header.version.rawValue) }
+        if header.zone != 0 { raw.varint(header.zone) }
+        raw.uint64(header.payloadChecksum)
+        entry.withPayload { raw.append($0) }
+    }
+
+    /// Verifies the bytes of the block at `row`, which begins at `start` of `bytes`, and unpacks
+    /// them.
+    init(
+        _ bytes: [UInt8], from start: Int, at row: Row, of header: CompactedHeader
+    ) throws(JournalError) {
+        let raw = try Self.unpack(
+            bytes.span.extracting(start..<start + row.length), at: row, of: header)
+        let heads = try Self.heads(raw.span, at: row, of: header)
+        self.row = row
+        number = header.number
+        self.raw = raw
+        self.heads = heads
+    }
+
+    private static func unpack(
+        _ bytes: Span<UInt8>, at row: Row, of header: CompactedHeader
+    ) throws(JournalError) -> [UInt8] {
+        guard
+            Checksum.xxh3(bytes, in: 8..<bytes.count, seed: seed(header.salt, row.place))
+                == bytes.uint64(at: 0)
+        else { throw damage("checksum", at: row, of: header) }
+        let (length, stored) = (Int(bytes.uint32(at: 8)), Int(bytes.uint32(at: 12)))
+        guard length <= rawLimit, stored <= length, stored == row.length - headerLength,
+            bytes.uint64(at: 16) == row.firstOffset.rawValue
+        else { throw damage("block", at: row, of: header) }
+        let content = bytes.extracting(headerLength..<bytes.count)
+        if stored == length { return content.array }
+        guard let raw = LZ4.decompress(content, count: length) else {
+            throw damage("compression", at: row, of: header)
+        }
+        return raw
+    }
+
+    private static func damage(
+        _ field: StaticString, at row: Row, of header: CompactedHeader
+    ) -> JournalError {
+        JournalError(
+            JournalDamage(
+                .compacted(field), file: CompactedHeader.fileName(number: header.number),
+                byte: row.place, offset: row.firstOffset))
+    }
+
+    var lastOffset: JournalOffset { heads[heads.count - 1].offset }
+
+    /// All entries, in the order of their offsets, each verified.
+    func entries() throws(JournalError) -> [JournalEntry] {
+        var frames = ByteWriter(
+            capacity: heads.reduce(0) { $0 + $1.header.frameLength })
+        for head in heads { write(head, to: &frames) }
+        let bytes = frames.bytes
+        var place = 0
+        var entries: [JournalEntry] = []
+        entries.reserveCapacity(heads.count)
+        for head in heads {
+            entries.append(try entry(head, in: bytes, at: place))
+            place += head.header.frameLength
+        }
+        return entries
+    }
+
+    /// The entry at `offset`, verified; nil where none is kept there.
+    func entry(at offset: JournalOffset) throws(JournalError) -> JournalEntry? {
+        guard let found = heads.first(where: { $0.offset == offset }) else { return nil }
+        var frame = ByteWriter(capacity: found.header.frameLength)
+        write(found, to: &frame)
+        return try entry(found, in: frame.bytes, at: 0)
+    }
+
+    private func entry(
+        _ head: Entry, in bytes: [UInt8], at place: Int
+    ) throws(JournalError) -> JournalEntry {
+        do throws(FrameFault) {
+            try head.header.verifyPayload(bytes.span, at: place)
+        } catch {
+            throw damage(.frame(error), at: head.offset)
+        }
+        return JournalEntry(
+            offset: head.offset, header: head.header, source: .block(number, row.place),
+            place: place, bytes: bytes)
+    }
+
+    /// The frame as a segment had it but for the checksum of its header, which is 0.
+    private func write(_ entry: Entry, to frames: inout ByteWriter) {
+        let header = entry.header
+        frames.uint64(0)
+        frames.uint64(header.payloadChecksum)
+        frames.uint32(UInt32(header.payloadLength))
+        frames.uint32(header.ordinal | (header.isLast ? FrameFormat.lastFlag : 0))
+        if let time = header.commitTime { frames.int64(time) }
+        frames.uint64(header.version.rawValue)
+        frames.uint32(header.zone)
+        frames.uint32(UInt32(header.kind.rawValue))
+        frames.append(raw.span.extracting(entry.payload))
+        frames.pad(to: JournalOffset.unit)
+    }
+
+    /// What stands before each payload. The first entry stands at the offset of the block, the
+    /// others behind it, and all before the end of the segment.
+    private static func heads(
+        _ span: Span<UInt8>, at row: Row, of header: CompactedHeader
+    ) throws(JournalError) -> [Entry] {
+        var cursor = ByteCursor()
+        var heads: [Entry] = []
+        repeat {
+            let previous = heads.last?.offset ?? row.firstOffset
+            guard let next = try? entry(span, &cursor, behind: previous),
+                (next.offset == previous) == heads.isEmpty, next.offset < header.end
+            else { throw damage("entry", at: row, of: header) }
+            heads.append(next)
+        } while cursor.remaining(span) > 0
+        return heads
+    }
+
+    private static func entry(
+        _ span: Span<UInt8>, _ cursor: inout ByteCursor, behind previous: JournalOffset
+    ) throws(FormatError) -> Entry {
+        let (sum, overflow) = previous.rawValue.addingReportingOverflow(try cursor.varint(span))
+        guard !overflow, sum < JournalOffset.limit else { throw .value("offset") }
+        let offset = JournalOffset(rawValue: sum)
+        let flags = try cursor.uint8(span)
+        guard flags & ~Entry.known == 0 else { throw .value("flags") }
+        let kind = EntryKind(rawValue: try cursor.uint8(span))
+        let ordinal = try cursor.varint32(span)
+        let length = try cursor.count(span, upTo: FrameFormat.payloadLimit)
+        let time = flags & Entry.hasTime == 0 ? nil : try cursor.int64(span)
+        let version =
+            flags & Entry.hasVersion == 0
+            ? Version(incarnation: 0, offset: offset)
+            : Version(rawValue: try cursor.uint64(span))
+        let zone = flags & Entry.hasZone == 0 ? 0 : try cursor.varint32(span)
+        guard kind.isEntry, ordinal < 1 << 31, version.offset > .zero, version.offset <= offset
+        else { throw .value("header") }
+        let checksum = try cursor.uint64(span)
+        let header = FrameHeader(
+            kind: kind, zone: zone, version: version, payloadLength: length, ordinal: ordinal,
+            commitTime: time, payloadChecksum: checksum)
+        return Entry(
+            offset: offset, header: header, payload: try cursor.range(span, count: length))
+    }
+
+    private func damage(_ kind: JournalDamage.Kind, at offset: JournalOffset) -> JournalError {
+        JournalError(
+            JournalDamage(
+                kind, file: CompactedHeader.fileName(number: number), byte: row.place,
+                offset: offset))
+    }
+}

@@ -1,0 +1,45 @@
+import Stratus
+import StratusGateway
+
+/// `stratus compact`: rewrites segments of the journal without what is needed no longer.
+enum Compact {
+    static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let container = try await Container.open(at: invocation.argument("STORE"))
+        let isDryRun = invocation.has("dry-run")
+        do {
+            let report = try await container.maintenance.compact(dryRun: isDryRun)
+            try await container.close()
+            try output.header(schema: "stratus.compact/1")
+            for place in report.damage {
+                output.warning(
+                    "compact.damaged", "the segment is damaged and stays as it is: \(place)",
+                    file: place.file)
+            }
+            try output.summary(report.json(isDryRun), text: report.text(isDryRun))
+            return report.damage.isEmpty ? .ok : .differences
+        } catch {
+            try? await container.close()
+            throw error
+        }
+    }
+}
+
+private func size(_ bytes: Int) -> String { Quantities.size(UInt64(max(0, bytes))) }
+
+extension CompactionReport {
+    fileprivate func json(_ isDryRun: Bool) -> JSONObject {
+        [
+            "dryRun": .boolean(isDryRun), "segments": .integer(segmentCount),
+            "segmentBytes": .integer(segmentBytes), "neededBytes": .integer(neededBytes),
+            "compactedSegments": .integer(compactedSegments),
+            "compactedBytes": .integer(compactedBytes), "freedBytes": .integer(freedBytes),
+        ]
+    }
+
+    fileprivate func text(_ isDryRun: Bool) -> String {
+        let would = isDryRun ? "would be " : ""
+        return "\(Quantities.count(compactedSegments, "segment")) of \(segmentCount) \(would)"
+            + "compacted, \(size(compactedBytes)); \(size(freedBytes)) \(would)freed; about "
+            + "\(size(neededBytes)) are needed"
+    }
+}
