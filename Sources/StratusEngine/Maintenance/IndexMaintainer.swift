@@ -445,7 +445,6 @@ extension IndexMaintainer {
             request?.done(.success(outcome))
         } catch {
             // Everything is as it was; it is tried again when more was written.
-            state.failure = error
             request?.done(.failure(error))
         }
     }

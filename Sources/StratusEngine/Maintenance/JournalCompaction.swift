@@ -101,6 +101,9 @@ package struct JournalCompaction: Sendable {
         var deadBytes: Int { max(0, frameBytes - neededBytes) }
     }
 
+    /// How many entries pass between two questions whether to stop.
+    private static let stride = 4096
+
     /// The offsets of needed entries, in their order; nil where these are more than may be held.
     private typealias Offsets = [UInt64]?
 
@@ -123,7 +126,7 @@ package struct JournalCompaction: Sendable {
                 state.view, in: storage, of: state.identity.storeID, judgedAt: state.head,
                 firstNumber: number, usualLength: usualLength, randomness: randomness, pace: pace)
             do throws(JournalError) {
-                try copy(run, keeping: offsets, &copier)
+                try copy(run, keeping: offsets, &copier, stop)
                 outcome.outputs += copier.outputs
                 outcome.freedBytes +=
                     run.reduce(0) { $0 + $1.lengthInBytes }
@@ -132,16 +135,13 @@ package struct JournalCompaction: Sendable {
                 copier.discard()
                 guard case .damaged(let damage) = error else {
                     discard(outcome)
+                    if case .closed = error { return nil }
                     throw EngineError(error)
                 }
                 // It stays as it is, until it is repaired.
                 outcome.damage.append(damage)
             }
             number = copier.nextNumber
-            if stop() {
-                discard(outcome)
-                return nil
-            }
         }
         return outcome
     }
@@ -152,11 +152,15 @@ package struct JournalCompaction: Sendable {
     }
 
     private func copy(
-        _ run: [Manifest.Segment], keeping offsets: [UInt64], _ copier: inout SegmentCopier
+        _ run: [Manifest.Segment], keeping offsets: [UInt64], _ copier: inout SegmentCopier,
+        _ stop: () -> Bool
     ) throws(JournalError) {
         guard let first = run.first, let last = run.last else { return }
         var next = offsets.place(of: first.base.rawValue)
+        var count = 0
         try copier.copy(run[...]) { entry throws(JournalError) in
+            count += 1
+            if count % Self.stride == 0, stop() { throw .closed }
             let offset = entry.offset.rawValue
             guard next < offsets.count, offsets[next] <= offset else {
                 return registry.isAlwaysKept(entry.kind) ? .isKept : .isDropped

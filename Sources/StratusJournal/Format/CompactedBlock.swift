@@ -227,3 +227,12 @@ struct CompactedBlock: Sendable {
                 offset: offset))
     }
 }
+
+extension CompactedBlock.Row {
+    /// The row at `place` of a piece of the directory.
+    init(_ piece: Span<UInt8>, at place: Int) {
+        firstOffset = JournalOffset(rawValue: piece.uint64(at: place))
+        self.place = Int(piece.uint32(at: place + 8))
+        length = Int(piece.uint32(at: place + 12))
+    }
+}

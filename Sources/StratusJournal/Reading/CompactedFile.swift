@@ -54,17 +54,16 @@ final class CompactedFile: Sendable {
         let directoryPlace = Int(footer.span.uint32(at: 4))
         let pieces = Self.pieceCount(ofBlocks: blockCount)
         let topPlace = footerPlace - pieces * 8
-        // What the footer says of itself decides what its checksum is over.
-        guard topPlace >= CompactedHeader.length else { throw damage("footer", footerPlace) }
+        // What the footer says of itself decides what is read, and what its checksum is over.
+        guard directoryPlace >= CompactedHeader.length,
+            directoryPlace + Self.directoryLength(ofBlocks: blockCount) == topPlace
+        else { throw damage("footer", footerPlace) }
         let bytes = try Self.read(topPlace..<length, of: file)
         let checked = bytes.count - 8
         let seed = Self.seed(header.salt, topPlace)
         guard
             Checksum.xxh3(bytes.span, in: 0..<checked, seed: seed) == bytes.span.uint64(at: checked)
         else { throw damage("checksum", topPlace) }
-        guard directoryPlace + Self.directoryLength(ofBlocks: blockCount) == topPlace,
-            directoryPlace >= CompactedHeader.length
-        else { throw damage("footer", footerPlace) }
         self.file = file
         self.header = header
         self.blockCount = blockCount
@@ -151,19 +150,30 @@ final class CompactedFile: Sendable {
 
     /// What the directory says of the block of that number, which there is.
     func row(_ number: Int, _ mode: ReadMode) throws(JournalError) -> CompactedBlock.Row {
+        let piece = number / Self.rowsInPiece
         var row = CompactedBlock.Row(firstOffset: .zero, place: 0, length: 0)
-        try withPiece(number / Self.rowsInPiece, mode) { rows, _ in
-            let place = number % Self.rowsInPiece * Self.rowLength
-            row = CompactedBlock.Row(
-                firstOffset: JournalOffset(rawValue: rows.uint64(at: place)),
-                place: Int(rows.uint32(at: place + 8)), length: Int(rows.uint32(at: place + 12)))
+        try withPiece(piece, mode) { rows, _ in
+            row = CompactedBlock.Row(rows, at: number % Self.rowsInPiece * Self.rowLength)
         }
-        // The checksum holds, so this is what was written; it is believed no further than that.
+        try check(row, ofPiece: piece)
+        return row
+    }
+
+    /// All rows of a piece.
+    func rows(ofPiece piece: Int) throws(JournalError) -> [CompactedBlock.Row] {
+        var found: [CompactedBlock.Row] = []
+        try withPiece(piece, .blocking) { rows, count in
+            found = (0..<count).map { CompactedBlock.Row(rows, at: $0 * Self.rowLength) }
+        }
+        return found
+    }
+
+    /// The checksum holds, so this is what was written; it is believed no further than that.
+    func check(_ row: CompactedBlock.Row, ofPiece piece: Int) throws(JournalError) {
         guard row.place >= CompactedHeader.length, row.length > CompactedBlock.headerLength,
             row.place + row.length <= directoryPlace, row.firstOffset >= header.base,
             row.firstOffset < header.end
-        else { throw JournalError(damage("directory", piecePlace(number / Self.rowsInPiece))) }
-        return row
+        else { throw JournalError(damage("directory", piecePlace(piece))) }
     }
 
     func read(_ range: Range<Int>, _ mode: ReadMode) throws(JournalError) -> [UInt8] {
@@ -219,6 +229,8 @@ struct CompactedReader {
     let compacted: CompactedFile
     /// The number of the block that is next.
     private(set) var next = 0
+    /// The piece of the directory that was read last.
+    private var piece: (number: Int, rows: [CompactedBlock.Row])?
     private var window: [UInt8] = []
     private var windowStart = 0
     private static let windowLength = 1 << 20
@@ -230,12 +242,23 @@ struct CompactedReader {
         next = try compacted.number(ofBlockHolding: offset, .blocking) ?? 0
     }
 
+    /// What the directory says of the next block, which there is.
+    mutating func nextRow() throws(JournalError) -> CompactedBlock.Row {
+        let number = next / CompactedFile.rowsInPiece
+        if piece?.number != number { piece = (number, try compacted.rows(ofPiece: number)) }
+        guard let row = piece?.rows[next % CompactedFile.rowsInPiece] else {
+            preconditionFailure("the piece was read")
+        }
+        try compacted.check(row, ofPiece: number)
+        return row
+    }
+
     /// The entries of the next block, each verified; nil behind the last one. After damage the next
     /// call goes on behind the block.
     mutating func nextBlock() throws(JournalError) -> [JournalEntry]? {
         guard next < compacted.blockCount else { return nil }
         defer { next += 1 }
-        let row = try compacted.row(next, .blocking)
+        let row = try nextRow()
         if row.place < windowStart || row.place + row.length > windowStart + window.count {
             let end = max(
                 row.place + row.length,

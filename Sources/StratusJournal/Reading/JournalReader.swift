@@ -42,6 +42,8 @@ package struct JournalReader<Fold: JournalFold> {
     private var reader: GroupReader?
     /// What ended the journal when that was last decided.
     private var decided: JournalDamage?
+    /// Whether a compacted segment was read: not all entries before were given.
+    private var hasLeftOut = false
 
     /// - Parameters:
     ///   - cache: where the views that are made keep entries; nil: nowhere.
@@ -91,7 +93,7 @@ package struct JournalReader<Fold: JournalFold> {
         view = JournalView(files)
         report = RecoveryReport(
             row: .behindStatedEnd, end: .zero, discardedCheckpoint: report.discardedCheckpoint)
-        (current, reader, decided, lastFrameKind) = (0, nil, nil, nil)
+        (current, reader, decided, lastFrameKind, hasLeftOut) = (0, nil, nil, nil, false)
         try readOn(tail)
     }
 
@@ -201,6 +203,7 @@ package struct JournalReader<Fold: JournalFold> {
             throw refusal(.commit, in: segment)
         }
         view.add(segment)
+        hasLeftOut = true
         scan.fold.lookBack(through: view)
         do throws(JournalError) {
             try scan.take(files.compacted(segment, .blocking), segment: current)
@@ -217,9 +220,7 @@ package struct JournalReader<Fold: JournalFold> {
     private mutating func begin(_ segment: Manifest.Segment) throws {
         let file = try open(segment)
         view.add(segment)
-        if view.segments.contains(where: \.listed.isCompacted) {
-            scan.fold.lookBack(through: view)
-        }
+        if hasLeftOut { scan.fold.lookBack(through: view) }
         if current == 0 { chain = segment.chainAtStart }
         if !segment.isEmpty, segment.chainAtStart != chain {
             throw refusal(.chain, in: segment)

@@ -141,7 +141,7 @@ package struct JournalVerifier {
             var end = CompactedHeader.length
             var last: JournalOffset?
             while reader.next < file.blockCount {
-                let row = try file.row(reader.next, .blocking)
+                let row = try reader.nextRow()
                 let piece = reader.next / CompactedFile.rowsInPiece
                 if reader.next % CompactedFile.rowsInPiece == 0,
                     row.firstOffset.rawValue != file.top[piece]
