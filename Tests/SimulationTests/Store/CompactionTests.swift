@@ -132,6 +132,55 @@ struct CompactionTests {
         try expectWhole()
     }
 
+    @Test func `a commit that goes on behind what was compacted is read whole`() async throws {
+        let container = try await filled(rounds: 3)
+        let text = RecordValue.string(String(repeating: "long ", count: 100))
+        let records = (0..<380).map { place in
+            var record = Record(recordType: "Note", recordID: Self.id("long\(place)"))
+            record["text"] = text
+            return record
+        }
+        let result = try await database(container).modifyRecords(saving: records)
+        #expect(result.partialFailure == nil)
+        try await container.maintenance.compact()
+        let expected = try hash(container)
+        try await container.close()
+        // The segment that holds the checkpoint begins amid the commit.
+        let manifest = try store.manifest
+        let raw = try #require(manifest.segments.firstIndex { !$0.isCompacted })
+        #expect(raw > 0)
+        let first = store.disk.contents(store.path(manifest.segments[raw - 1].fileName))
+        #expect(first[128..<132] != [0, 0, 0, 0])
+        store.settle()
+        try store.loseCheckpoint()
+        let again = try store.open()
+        #expect(again.recoveryReport.checkpoint == nil)
+        #expect(try hash(again) == expected)
+        try await again.close()
+        try expectWhole()
+    }
+
+    @Test func `an opening leaves the segments that a reader of an older generation uses`()
+        async throws
+    {
+        let container = try await filled(rounds: 3)
+        var reader: Container? = try store.openReadOnly()
+        let expected = try reader.map { try hash($0) }
+        let old = store.journalFiles
+        try await change(container, 3)
+        try await container.maintenance.compact()
+        try await container.close()
+        let again = try store.open()
+        #expect(store.journalFiles.isSuperset(of: old))
+        #expect(try reader.map { try hash($0) } == expected)
+        try await again.close()
+        reader = nil
+        let last = try store.open()
+        #expect(last.recoveryReport.discardedFiles.contains { $0.hasPrefix("journal-") })
+        try await last.close()
+        try expectWhole()
+    }
+
     @Test func `a segment that is damaged stays as it is, and is named`() async throws {
         let container = try await filled(rounds: 3)
         let name = try #require(store.journalFiles.min())
