@@ -4,7 +4,8 @@ package import StratusJournal
 internal import Synchronization
 
 /// Keeps the index of a store that is being written within its memory, and what an opening has to
-/// read short: writes checkpoints, and merges their runs.
+/// read short: writes checkpoints, and merges their runs. And keeps the journal near what of it is
+/// needed: compacts it.
 ///
 /// What is due is decided between commits, by the bytes that were written and never by the clock.
 /// The work itself is done by other threads meanwhile, or on the spot where the caller takes the
