@@ -23,9 +23,7 @@ package struct PayloadCheck {
     package mutating func fault(of entry: JournalEntry, isBehindDamage: Bool) -> JournalDamage.Kind?
     {
         let isReliable = numbers.isReliable && !isBehindDamage
-        if entry.kind.isEntry, entry.header.ordinal == 0, !entry.isOfCompleteCommit {
-            numbers = committed
-        }
+        if entry.kind.isEntry, entry.header.ordinal == 0 { numbers = committed }
         numbers.isReliable = isReliable
         defer { if entry.header.isLast || entry.isOfCompleteCommit { committed = numbers } }
         guard registry.mayRead(entry.kind) else { return .unknownKind(entry.kind.rawValue) }
