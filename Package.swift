@@ -113,9 +113,9 @@ let package = Package(
                 "Stratus", "StratusGateway", "StratusJournal", "StratusFiles", "Support",
             ],
             swiftSettings: settings),
-        .target(name: "CAllocations", path: "Tests/CAllocations"),
+        .target(name: "CCounting", path: "Tools/benchmarks/Sources/CCounting"),
         .executableTarget(
-            name: "AllocationProbe", dependencies: ["CAllocations", "Stratus"],
+            name: "AllocationProbe", dependencies: ["CCounting", "Stratus"],
             path: "Tests/AllocationProbe", swiftSettings: settings),
         .testTarget(
             name: "AllocationTests", dependencies: ["AllocationProbe", "Support"],

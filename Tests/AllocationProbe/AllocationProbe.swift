@@ -1,4 +1,4 @@
-import CAllocations
+import CCounting
 import FoundationEssentials
 import Stratus
 
@@ -13,7 +13,10 @@ import Stratus
         // Shows that allocations are counted at all.
         var arrays: [[Int]] = []
         arrays.reserveCapacity(count)
-        measure("array") { for number in 0..<count { arrays.append([number]) } }
+        await measure("array") {
+            for number in 0..<count { arrays.append([number]) }
+            return count
+        }
 
         let container = try Container.inMemory()
         let database = container.privateDatabase(for: "alice")
@@ -24,10 +27,12 @@ import Stratus
         let single = records(10_000..<10_000 + count)
         try await measure("save") {
             for record in single { try await database.save(record) }
+            return single.count
         }
         let inserted = batches(of: records(20_000..<20_000 + count))
         try await measure("insert") {
             for batch in inserted { try check(await database.modifyRecords(saving: batch)) }
+            return count
         }
         var found: [Record] = []
         found.reserveCapacity(count)
@@ -36,36 +41,33 @@ import Stratus
                 found.append(try await database.record(for: record.recordID))
                 read(found[found.count - 1])
             }
+            return single.count
         }
         for place in found.indices { found[place]["count"] = .int64(Int64(place)) }
         let edited = batches(of: found)
         try await measure("update") {
             for batch in edited { try check(await database.modifyRecords(saving: batch)) }
+            return count
         }
         var token: ChangeToken?
-        var total = 0
-        let before = allocations_count()
-        while true {
-            let page = try await database.recordZoneChanges(inZoneWith: zone, since: token)
-            for record in page.modifications { read(record) }
-            total += page.modifications.count
-            token = page.changeToken
-            if !page.moreComing { break }
+        try await measure("feed") {
+            var total = 0
+            while true {
+                let page = try await database.recordZoneChanges(inZoneWith: zone, since: token)
+                for record in page.modifications { read(record) }
+                total += page.modifications.count
+                token = page.changeToken
+                if !page.moreComing { return total }
+            }
         }
-        print("feed", Double(allocations_count() - before) / Double(total))
         try await container.close()
     }
 
-    private static func measure(_ name: String, _ body: () throws -> Void) rethrows {
-        let before = allocations_count()
-        try body()
-        print(name, Double(allocations_count() - before) / Double(count))
-    }
-
-    private static func measure(_ name: String, _ body: () async throws -> Void) async rethrows {
-        let before = allocations_count()
-        try await body()
-        print(name, Double(allocations_count() - before) / Double(count))
+    /// `body` returns how many records it has made or read.
+    private static func measure(_ name: String, _ body: () async throws -> Int) async rethrows {
+        let before = counting_allocations()
+        let total = try await body()
+        print(name, Double(counting_allocations() - before) / Double(total))
     }
 
     private static func check(_ result: ModifyRecordsResult) throws {

@@ -35,7 +35,7 @@ private let reach: [String: Set<String>] = {
         // Measures beside the system.
         "SimulationTests": tests.union(all).union(["StratusAssets", "Glibc"]),
         "ModelTests": tests.union(all).union(["StratusGateway"]),
-        "AllocationProbe": ["CAllocations", "FoundationEssentials", "Stratus"],
+        "AllocationProbe": ["CCounting", "FoundationEssentials", "Stratus"],
         "AllocationTests": tests,
         "LayoutTests": tests,
         "ReadmeTests": ["Testing", "FoundationEssentials", "Stratus"],

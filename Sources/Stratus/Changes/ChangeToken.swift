@@ -78,7 +78,7 @@ public struct ChangeToken: Hashable, Sendable {
                 == span.uint32(at: checked)
         else { throw Self.damaged("checksum", byte: checked) }
         self.scope = scope
-        storeID = StoreID(high: span.uint64(at: 2), low: span.uint64(at: 10))
+        storeID = StoreID(span, at: 2)
         database = span.uint32(at: 18)
         zone = scope == .zone ? span.uint32(at: 22) : 0
         let place = scope == .zone ? 26 : 22
@@ -105,8 +105,7 @@ public struct ChangeToken: Hashable, Sendable {
         var writer = ByteWriter(capacity: Self.length(scope, isAmidFetch: isAmidFetch))
         writer.uint8(Self.format)
         writer.uint8(scope.rawValue | (isAmidFetch ? Self.amidFetch : 0))
-        writer.uint64(storeID.high)
-        writer.uint64(storeID.low)
+        storeID.write(to: &writer)
         writer.uint32(database)
         if scope == .zone { writer.uint32(zone) }
         writer.uint64(position.rawValue)

@@ -278,10 +278,7 @@ extension StoreReading {
         for type in types {
             guard let value = try value(.type(entry.zone, type, name)) else { continue }
             let place = EntryLocation(value)
-            guard place.isDeleted, place.version > max(last?.version ?? floor, floor) else {
-                continue
-            }
-            last = place
+            if place.isDeleted, place.version > last?.version ?? floor { last = place }
         }
         guard let last else { return nil }
         return try deletion(self.entry(last), in: zoneID)

@@ -158,7 +158,7 @@ package struct JournalCompaction: Sendable {
         guard let first = run.first, let last = run.last else { return }
         var next = offsets.place(of: first.base.rawValue)
         var count = 0
-        try copier.copy(run[...]) { entry throws(JournalError) in
+        try copier.copy(run) { entry throws(JournalError) in
             count += 1
             if count % Self.stride == 0, stop() { throw .closed }
             let offset = entry.offset.rawValue
@@ -217,23 +217,28 @@ package struct JournalCompaction: Sendable {
     private func count(_ candidates: inout [Candidate]) throws(EngineError) -> Offsets {
         let bases = candidates.map(\.segment.base.rawValue)
         var offsets: Offsets = []
+        try forEachNeeded { offset, bytes in
+            let place = bases.place(of: offset + 1) - 1
+            guard place >= 0, offset < candidates[place].segment.end.rawValue else { return }
+            candidates[place].neededBytes += bytes
+            candidates[place].neededCount += 1
+            if offsets?.count == offsetLimit { offsets = nil }
+            offsets?.append(offset)
+        }
+        return offsets.map(Self.inOrder)
+    }
+
+    /// Gives `body` the offset of each entry that a needed row names, and what the row stands for of
+    /// it, in bytes.
+    private func forEachNeeded(_ body: (UInt64, Int) -> Void) throws(EngineError) {
         var rows = NeededRows(state.fold.index, at: points)
         do throws(IndexError) {
             while let (key, value) = try rows.next() {
-                guard let bytes = registry.bytesNamed(by: key, value) else { continue }
-                let place = bases.place(of: value.stamp + 1) - 1
-                guard place >= 0, value.stamp < candidates[place].segment.end.rawValue else {
-                    continue
-                }
-                candidates[place].neededBytes += bytes
-                candidates[place].neededCount += 1
-                if offsets?.count == offsetLimit { offsets = nil }
-                offsets?.append(value.stamp)
+                if let bytes = registry.bytesNamed(by: key, value) { body(value.stamp, bytes) }
             }
         } catch {
             throw EngineError(error)
         }
-        return offsets.map(Self.inOrder)
     }
 
     /// Each once.
@@ -287,10 +292,6 @@ package struct JournalCompaction: Sendable {
     ) throws(EngineError) -> [[Manifest.Segment]] {
         var isChosen = [Bool](repeating: false, count: candidates.count)
         for number in chosen { isChosen[number] = true }
-        let copier = SegmentCopier(
-            state.view, in: storage, of: state.identity.storeID, judgedAt: state.head,
-            firstNumber: firstNumber, usualLength: usualLength, randomness: randomness
-        ) { _ in }
         for number in candidates.indices where number > 0 && isChosen[number] {
             let (before, own) = (candidates[number - 1].segment, candidates[number].segment)
             if before.listed.isEnded { continue }
@@ -302,7 +303,7 @@ package struct JournalCompaction: Sendable {
             if isChosen[number - 1] || own.listed.isCompacted { continue }
             // How a commit that is open at its beginning ended, its beginning decides.
             do throws(JournalError) {
-                if try copier.beginsAmidCommit(own.listed) { isChosen[number] = false }
+                if try state.view.beginsAmidCommit(own) { isChosen[number] = false }
             } catch {
                 guard case .damaged = error else { throw EngineError(error) }
                 isChosen[number] = false
@@ -325,31 +326,10 @@ package struct JournalCompaction: Sendable {
         let starts = runs.map { $0.first?.base.rawValue ?? 0 }
         let ends = runs.map { $0.last?.end.rawValue ?? 0 }
         var offsets: [UInt64] = []
-        var rows = NeededRows(state.fold.index, at: points)
-        do throws(IndexError) {
-            while let (key, value) = try rows.next() {
-                let place = starts.place(of: value.stamp + 1) - 1
-                guard place >= 0, value.stamp < ends[place],
-                    registry.bytesNamed(by: key, value) != nil
-                else { continue }
-                // Rows of one entry often stand side by side.
-                if offsets.last != value.stamp { offsets.append(value.stamp) }
-            }
-        } catch {
-            throw EngineError(error)
+        try forEachNeeded { offset, _ in
+            let place = starts.place(of: offset + 1) - 1
+            if place >= 0, offset < ends[place] { offsets.append(offset) }
         }
         return Self.inOrder(offsets)
-    }
-}
-
-extension [UInt64] {
-    /// The place of the first that is not below `value`, of rising numbers.
-    fileprivate func place(of value: UInt64) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] < value { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 }

@@ -9,17 +9,19 @@ package import StratusJournal
 ///
 /// All that the standing entry had added is taken away, and the new one adds itself whole, so that
 /// the state is what it would be had every version been given.
-package struct Standing {
+///
+/// A class, since every entry that is folded has room for one, and almost none has one.
+package final class Standing {
     /// None: nothing stands there.
-    package var version = Version.none
+    package private(set) var version = Version.none
     /// Whether it is a record and not a tombstone.
-    package var isRecord = false
+    package private(set) var isRecord = false
     /// Of a record's payload, in bytes.
-    package var length = 0
-    package var assetBytes: Int?
-    package var parent: Hash128?
+    package private(set) var length = 0
+    package private(set) var assetBytes: Int?
+    package private(set) var parent: Hash128?
     /// Field and target of each link.
-    package var cascadeLinks: [(field: UInt32, target: Hash128)] = []
+    package private(set) var cascadeLinks: [(field: UInt32, target: Hash128)] = []
 
     fileprivate init() {}
 

@@ -166,8 +166,8 @@ extension StoreFold {
         state.deadBytes = max(0, state.deadBytes + bytes)
     }
 
-    /// Files of the journal are listed no more: they go once no state reads them.
-    /// Between commits.
+    /// Files of the journal are listed no more, and go once no state reads them. Comes between
+    /// commits.
     package mutating func giveUp(_ files: [String]) {
         if files.isEmpty { return }
         state.lease = state.lease.giveUp(files)

@@ -17,12 +17,19 @@ package struct NeededPoints: Sendable {
     package func isNeeded(from start: UInt64, replacedAt end: UInt64) -> Bool {
         if let floor, max(start, floor) < end { return true }
         if listed.isEmpty { return false }
-        var low = 0
-        var high = listed.count
+        let low = listed.place(of: start)
+        return low < listed.count && listed[low] < end
+    }
+}
+
+extension [UInt64] {
+    /// The place of the first that is not below `value`, of rising numbers.
+    package func place(of value: UInt64) -> Int {
+        var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
-            if listed[middle] < start { low = middle + 1 } else { high = middle }
+            if self[middle] < value { low = middle + 1 } else { high = middle }
         }
-        return low < listed.count && listed[low] < end
+        return low
     }
 }

@@ -36,9 +36,8 @@ package struct CompactedWriter {
     }
 
     private mutating func endBlock() {
-        let (place, entries) = (file.count, raw.bytes)
-        CompactedBlock.write(
-            entries.span, firstOffset: firstOffset, salt: salt, to: &file)
+        let place = file.count
+        CompactedBlock.write(raw, firstOffset: firstOffset, salt: salt, to: &file)
         rows.append(
             CompactedBlock.Row(
                 firstOffset: firstOffset, place: place, length: file.count - place))
@@ -67,14 +66,12 @@ package struct CompactedWriter {
         file.uint64(UInt64(entryCount))
         file.uint64(UInt64(frameBytes))
         seal(from: topPlace)
-        var head = ByteWriter(capacity: CompactedHeader.length)
-        header.write(to: &head)
-        file.set(head.bytes, at: 0)
+        file.set(header.encoded(), at: 0)
         return file.bytes
     }
 
     private mutating func seal(from place: Int) {
-        let seed = CompactedFile.seed(salt, place)
+        let seed = CompactedHeader.seed(salt, place)
         let checksum = Checksum.xxh3(file.bytes.span, in: place..<file.count, seed: seed)
         file.uint64(checksum)
     }

@@ -64,10 +64,10 @@ package struct SegmentCopier {
         self.pace = pace
     }
 
-    /// Copies what `isNeeded` says of neighbouring segments, which lie one behind the other and of
+    /// Copies of neighbouring segments what `decide` says, which lie one behind the other and of
     /// which none but the last was ended by a recovery.
     package mutating func copy(
-        _ inputs: ArraySlice<Manifest.Segment>, _ decide: Decide
+        _ inputs: [Manifest.Segment], _ decide: Decide
     ) throws(JournalError) {
         guard let first = inputs.first, let last = inputs.last else { return }
         lastTime = try time(before: first)
@@ -86,15 +86,6 @@ package struct SegmentCopier {
         if !undecided.isEmpty, !last.isEnded, try isCompleted(behind: last) { keepUndecided() }
         undecided = []
         try end(at: last.end, chain: last.chainAtEnd, isEnded: last.isEnded)
-    }
-
-    /// Whether a segment, which is not compacted, begins amid a commit.
-    package func beginsAmidCommit(_ segment: Manifest.Segment) throws(JournalError) -> Bool {
-        var groups = try EndedGroups(of: segment, in: view)
-        while let (_, frames) = try groups.next() {
-            if let first = frames.first(where: \.kind.isEntry) { return first.header.ordinal > 0 }
-        }
-        return false
     }
 
     /// Deletes what was written.

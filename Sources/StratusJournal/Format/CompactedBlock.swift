@@ -38,13 +38,13 @@ struct CompactedBlock: Sendable {
     /// Behind this many bytes lies no entry: the longest, and what stands before it.
     static let rawLimit = FrameFormat.payloadLimit + 128
 
-    private static func seed(_ salt: UInt64, _ place: Int) -> UInt64 { salt &+ UInt64(place) }
-
-    /// Writes the block of these raw bytes to `writer`, which holds the file from its first byte on.
+    /// Writes the block of these entries to `writer`, which holds the file from its first byte on.
     static func write(
-        _ raw: Span<UInt8>, firstOffset: JournalOffset, salt: UInt64, to writer: inout ByteWriter
+        _ entries: ByteWriter, firstOffset: JournalOffset, salt: UInt64,
+        to writer: inout ByteWriter
     ) {
         let start = writer.count
+        let raw = entries.bytes.span
         // What saves less than a sixteenth is not worth the time that a read would need.
         let block = LZ4.compress(raw, most: raw.count - raw.count / 16 - 1)
         writer.uint64(0)
@@ -53,7 +53,8 @@ struct CompactedBlock: Sendable {
         writer.uint64(firstOffset.rawValue)
         if let block { writer.append(block) } else { writer.append(raw) }
         let checksum = Checksum.xxh3(
-            writer.bytes.span, in: start + 8..<writer.count, seed: seed(salt, start))
+            writer.bytes.span, in: start + 8..<writer.count, seed: CompactedHeader.seed(salt, start)
+        )
         writer.set(checksum, at: start)
     }
 
@@ -98,7 +99,8 @@ struct CompactedBlock: Sendable {
         _ bytes: Span<UInt8>, at row: Row, of header: CompactedHeader
     ) throws(JournalError) -> [UInt8] {
         guard
-            Checksum.xxh3(bytes, in: 8..<bytes.count, seed: seed(header.salt, row.place))
+            Checksum.xxh3(
+                bytes, in: 8..<bytes.count, seed: CompactedHeader.seed(header.salt, row.place))
                 == bytes.uint64(at: 0)
         else { throw damage("checksum", at: row, of: header) }
         let (length, stored) = (Int(bytes.uint32(at: 8)), Int(bytes.uint32(at: 12)))

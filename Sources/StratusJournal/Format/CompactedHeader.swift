@@ -45,14 +45,13 @@ package struct CompactedHeader: Equatable, Sendable {
             greatestTime: greatestTime)
     }
 
-    func write(to writer: inout ByteWriter) {
-        let start = writer.count
+    func encoded() -> [UInt8] {
+        var writer = ByteWriter(capacity: Self.length)
         writer.append(Self.magic)
         writer.uint16(JournalVersion.current)
         writer.uint16(JournalVersion.current)
         writer.uint32(UInt32(Self.length))
-        writer.uint64(storeID.high)
-        writer.uint64(storeID.low)
+        storeID.write(to: &writer)
         writer.uint64(number)
         writer.uint64(salt)
         writer.uint64(base.rawValue)
@@ -65,9 +64,13 @@ package struct CompactedHeader: Equatable, Sendable {
         writer.int64(lastTime)
         FeatureSet().write(to: &writer)
         writer.uint32(openOrdinal)
-        writer.zeros(start + Self.checksumPlace - writer.count)
-        writer.uint64(Checksum.xxh3(writer.bytes.span, in: start..<writer.count))
+        writer.zeros(Self.checksumPlace - writer.count)
+        writer.uint64(Checksum.xxh3(writer.bytes.span))
+        return writer.bytes
     }
+
+    /// Of the checksum over what lies at `place` of the file.
+    static func seed(_ salt: UInt64, _ place: Int) -> UInt64 { salt &+ UInt64(place) }
 
     /// Decodes and verifies the first 256 bytes of the file `name`, which are those of `listed`.
     init(
@@ -85,7 +88,7 @@ package struct CompactedHeader: Equatable, Sendable {
             throw JournalDamage(.newerFormat(span.uint16(at: 10)), file: name, byte: 10)
         }
         _ = try FeatureSet(span, at: Self.featuresPlace, file: name)
-        self.storeID = StoreID(high: span.uint64(at: 16), low: span.uint64(at: 24))
+        self.storeID = StoreID(span, at: 16)
         number = span.uint64(at: 32)
         salt = span.uint64(at: 40)
         base = JournalOffset(rawValue: span.uint64(at: 48))

@@ -159,8 +159,7 @@ package struct Manifest: Equatable, Sendable {
         writer.uint16(JournalVersion.current)
         writer.uint32(UInt32(segments.count))
         writer.uint64(generation)
-        writer.uint64(storeID.high)
-        writer.uint64(storeID.low)
+        storeID.write(to: &writer)
         writer.uint64(secret)
         writer.uint16(incarnation)
         writer.uint8(environment.rawValue)
@@ -213,7 +212,7 @@ extension Manifest {
         features = try FeatureSet(span, at: Self.featuresPlace, file: name)
         generation = span.uint64(at: 16)
         guard generation == stated else { throw damage("generation", 16) }
-        storeID = StoreID(high: span.uint64(at: 24), low: span.uint64(at: 32))
+        storeID = StoreID(span, at: 24)
         secret = span.uint64(at: 40)
         userSeed = Hash128(high: span.uint64(at: 88), low: span.uint64(at: 96))
         incarnation = span.uint16(at: 48)
@@ -277,9 +276,21 @@ extension Manifest.Segment {
 }
 
 extension Manifest.Segment {
-    /// States the times of the commits that end in it.
-    mutating func setTimes(_ totals: SegmentTotals) {
-        leastTime = totals.leastTime
-        greatestTime = totals.greatestTime
+    /// States where it ends; `totals` are what was counted of it, which an ended one does not say.
+    mutating func finish(
+        as state: Manifest.SegmentState, at end: JournalOffset, chain: UInt64,
+        _ totals: SegmentTotals
+    ) {
+        self.state = state
+        self.end = end
+        chainAtEnd = chain
+        let said = state == .ended ? SegmentTotals() : totals
+        (leastTime, greatestTime) = (said.leastTime, said.greatestTime)
+    }
+
+    /// It is written to again.
+    mutating func reopen() {
+        state = .active
+        (leastTime, greatestTime) = (0, 0)
     }
 }

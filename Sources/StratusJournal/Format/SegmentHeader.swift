@@ -1,4 +1,4 @@
-internal import StratusBytes
+package import StratusBytes
 
 /// Which store: drawn at random when it is made.
 package struct StoreID: Hashable, Sendable {
@@ -8,6 +8,18 @@ package struct StoreID: Hashable, Sendable {
     package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
+    }
+}
+
+extension StoreID {
+    /// As all files have it: two 8-byte numbers, the high one first.
+    package init(_ bytes: Span<UInt8>, at place: Int) {
+        self.init(high: bytes.uint64(at: place), low: bytes.uint64(at: place + 8))
+    }
+
+    package func write(to writer: inout ByteWriter) {
+        writer.uint64(high)
+        writer.uint64(low)
     }
 }
 
@@ -83,8 +95,7 @@ package struct SegmentHeader: Equatable, Sendable {
         writer.uint16(JournalVersion.current)
         writer.uint16(JournalVersion.current)
         writer.uint32(UInt32(Self.length))
-        writer.uint64(storeID.high)
-        writer.uint64(storeID.low)
+        storeID.write(to: &writer)
         writer.uint64(base.rawValue)
         writer.uint64(UInt64(lengthInBytes))
         writer.uint64(salt)
@@ -121,7 +132,7 @@ package struct SegmentHeader: Equatable, Sendable {
         guard span.uint32(at: 60) == Layout.appended else {
             throw damage(.newerLayout(span.uint32(at: 60)), 60)
         }
-        storeID = StoreID(high: span.uint64(at: 16), low: span.uint64(at: 24))
+        storeID = StoreID(span, at: 16)
         base = JournalOffset(rawValue: span.uint64(at: 32))
         let length = span.uint64(at: 40)
         guard length >= Self.leastLength, length <= Self.greatestLength, length % 4096 == 0 else {

@@ -22,8 +22,6 @@ final class CompactedFile: Sendable {
     static let rowsInPiece = 255
     static let footerLength = 32
 
-    static func seed(_ salt: UInt64, _ place: Int) -> UInt64 { salt &+ UInt64(place) }
-
     static func pieceCount(ofBlocks count: Int) -> Int {
         (count + rowsInPiece - 1) / rowsInPiece
     }
@@ -42,10 +40,11 @@ final class CompactedFile: Sendable {
         func damage(_ field: StaticString, _ byte: Int) -> JournalError {
             JournalError(JournalDamage(.compacted(field), file: name, byte: byte))
         }
-        let file = try Self.open(name, in: storage)
+        let file = try storage.open(listed)
         let length = file.length
-        guard length == listed.lengthInBytes, length >= CompactedHeader.length + Self.footerLength
-        else { throw JournalError(JournalDamage(.fileLength, file: name, byte: length)) }
+        guard length >= CompactedHeader.length + Self.footerLength else {
+            throw JournalError(JournalDamage(.fileLength, file: name, byte: length))
+        }
         let head = try Self.read(0..<CompactedHeader.length, of: file)
         let header = try Self.header(head, of: listed, in: storeID)
         let footerPlace = length - Self.footerLength
@@ -60,7 +59,7 @@ final class CompactedFile: Sendable {
         else { throw damage("footer", footerPlace) }
         let bytes = try Self.read(topPlace..<length, of: file)
         let checked = bytes.count - 8
-        let seed = Self.seed(header.salt, topPlace)
+        let seed = CompactedHeader.seed(header.salt, topPlace)
         guard
             Checksum.xxh3(bytes.span, in: 0..<checked, seed: seed) == bytes.span.uint64(at: checked)
         else { throw damage("checksum", topPlace) }
@@ -72,17 +71,6 @@ final class CompactedFile: Sendable {
         entryCount = Int(clamping: footer.span.uint64(at: 8))
         frameBytes = Int(clamping: footer.span.uint64(at: 16))
         top = (0..<pieces).map { bytes.span.uint64(at: $0 * 8) }
-    }
-
-    private static func open(
-        _ name: String, in storage: any Storage
-    ) throws(JournalError) -> any StorageFile {
-        do throws(StorageError) {
-            return try storage.open(name)
-        } catch {
-            guard error.kind == .notFound else { throw .storage(error) }
-            throw JournalError(JournalDamage(.missingFile, file: name, byte: 0))
-        }
     }
 
     private static func header(
@@ -205,7 +193,8 @@ final class CompactedFile: Sendable {
         let length = count * Self.rowLength
         let bytes = try read(place..<place + length + 8, mode)
         guard
-            Checksum.xxh3(bytes.span, in: 0..<length, seed: Self.seed(header.salt, place))
+            Checksum.xxh3(
+                bytes.span, in: 0..<length, seed: CompactedHeader.seed(header.salt, place))
                 == bytes.span.uint64(at: length)
         else { throw JournalError(damage("checksum", place)) }
         cache?.insert(cacheFile, UInt64(place), bytes.span, preferred: true)

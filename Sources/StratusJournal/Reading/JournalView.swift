@@ -253,6 +253,15 @@ package struct JournalView: Sendable {
 }
 
 extension JournalView {
+    /// Whether a segment, which is not compacted, begins amid a commit.
+    package func beginsAmidCommit(_ segment: Segment) throws(JournalError) -> Bool {
+        var groups = try EndedGroups(of: segment.listed, in: self)
+        while let (_, frames) = try groups.next() {
+            if let first = frames.first(where: \.kind.isEntry) { return first.header.ordinal > 0 }
+        }
+        return false
+    }
+
     /// What the frames of a segment take, or took before they were compacted, in bytes.
     package func frameBytes(of segment: Segment) throws(JournalError) -> Int {
         segment.listed.isCompacted

@@ -74,18 +74,13 @@ package final class SegmentFiles: Sendable {
             JournalError(JournalDamage(kind, file: name, byte: 0))
         }
         do {
-            let file = try storage.open(name)
-            guard file.length == segment.lengthInBytes else {
-                throw JournalError.damaged(
-                    JournalDamage(.fileLength, file: name, byte: file.length))
-            }
+            let file = try storage.open(segment)
             let header = try SegmentHeader(file.read(0..<SegmentHeader.length), file: name)
             guard header.belongs(to: segment, of: storeID) else {
                 throw damage(.segmentHeader("identity"))
             }
             return file
         } catch let error as StorageError {
-            if error.kind == .notFound { throw damage(.missingFile) }
             throw .storage(error)
         } catch let error as JournalDamage {
             throw JournalError(error)
@@ -94,5 +89,23 @@ package final class SegmentFiles: Sendable {
         } catch {
             throw .storage(StorageError(.inputOutput, file: name))
         }
+    }
+}
+
+extension Storage {
+    /// The file of a segment: it must be there, with the length that the manifest states.
+    func open(_ segment: Manifest.Segment) throws(JournalError) -> any StorageFile {
+        let name = segment.fileName
+        let file: any StorageFile
+        do throws(StorageError) {
+            file = try open(name)
+        } catch {
+            guard error.kind == .notFound else { throw .storage(error) }
+            throw JournalError(JournalDamage(.missingFile, file: name, byte: 0))
+        }
+        guard file.length == segment.lengthInBytes else {
+            throw JournalError(JournalDamage(.fileLength, file: name, byte: file.length))
+        }
+        return file
     }
 }

@@ -72,17 +72,13 @@ extension JournalReader {
         guard let last = manifest.segments.last, last.state == .active || report.end < last.end
         else { return }
         let isSealed = report.row == .behindStatedEnd && lastFrameKind == .trailer
-        manifest.segments[endSegment].state = isSealed ? .sealed : .ended
-        manifest.segments[endSegment].end = report.end
-        manifest.segments[endSegment].chainAtEnd = chain
-        manifest.segments[endSegment].setTimes(isSealed ? scan.totals : SegmentTotals())
+        manifest.segments[endSegment].finish(
+            as: isSealed ? .sealed : .ended, at: report.end, chain: chain, scan.totals)
         // Segments behind the end hold nothing of the store; the chain passes them by. The journal
         // goes on behind them, so a checkpoint may lie there.
         for index in manifest.segments.indices where index > endSegment {
-            manifest.segments[index].state = .ended
-            manifest.segments[index].end = manifest.segments[index].firstGroup
-            manifest.segments[index].chainAtEnd = chain
-            manifest.segments[index].setTimes(SegmentTotals())
+            let start = manifest.segments[index].firstGroup
+            manifest.segments[index].finish(as: .ended, at: start, chain: chain, scan.totals)
         }
     }
 

@@ -38,9 +38,6 @@ extension Committer {
         }
     }
 
-    /// The manifest in force.
-    package var manifest: Manifest { state.withLock { $0.stage.writer.manifest } }
-
     /// Makes known what ``freeze(_:)`` changed in the fold, before the next commit does.
     package func publish() {
         state.withLock { state in

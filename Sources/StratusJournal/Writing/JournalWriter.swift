@@ -184,10 +184,8 @@ package struct JournalWriter {
         next.segments.removeLast(dropped.count)
         if !next.segments.isEmpty {
             next.changeLast { last in
-                last.state = .ended
-                last.end = savepoint.head
-                last.chainAtEnd = savepoint.chain
-                last.setTimes(SegmentTotals())
+                last.finish(
+                    as: .ended, at: savepoint.head, chain: savepoint.chain, savepoint.totals)
             }
         }
         try put(next)
@@ -246,10 +244,7 @@ package struct JournalWriter {
         next.generation += 1
         next.changeLast { last in
             // Nothing is appended behind a trailer.
-            last.state = isSealed ? .ended : .closed
-            last.end = head
-            last.chainAtEnd = chain
-            if !isSealed { last.setTimes(totals) }
+            last.finish(as: isSealed ? .ended : .closed, at: head, chain: chain, totals)
         }
         try put(next)
         file = nil
@@ -336,10 +331,7 @@ extension JournalWriter {
         let file = try view.files.file(of: last, .blocking)
         var next = manifest
         next.generation += 1
-        next.changeLast { last in
-            last.state = .active
-            last.setTimes(SegmentTotals())
-        }
+        next.changeLast { $0.reopen() }
         try put(next)
         view.relist(next.segments.count - 1, as: active)
         self.file = file
@@ -388,10 +380,7 @@ extension JournalWriter {
         next.generation += 1
         if file != nil {
             next.changeLast { last in
-                last.state = .sealed
-                last.end = head
-                last.chainAtEnd = chain
-                last.setTimes(totals)
+                last.finish(as: .sealed, at: head, chain: chain, totals)
             }
         }
         next.segments.append(header.manifestSegment)

@@ -61,16 +61,18 @@ struct ObsoleteFiles {
 
     /// Whether that is the name of a file that a generation may name.
     private static func isOurs(_ name: String) -> Bool {
-        name.hasPrefix(Manifest.Checkpoint.filePrefix) || SegmentHeader.base(ofFile: name) != nil
-            || CompactedHeader.number(ofFile: name) != nil
+        name.hasPrefix(Manifest.Checkpoint.filePrefix) || isSegment(name)
+    }
+
+    private static func isSegment(_ name: String) -> Bool {
+        SegmentHeader.base(ofFile: name) != nil || CompactedHeader.number(ofFile: name) != nil
     }
 
     /// Whether that is the name of such a file, or of a manifest, that a crash cut off.
     static func isUnfinished(_ name: String) -> Bool {
         guard name.hasSuffix(LocalStorage.temporarySuffix) else { return false }
         let stem = String(name.dropLast(LocalStorage.temporarySuffix.count))
-        return SegmentHeader.base(ofFile: stem) != nil || Manifest.generation(ofFile: stem) != nil
-            || CompactedHeader.number(ofFile: stem) != nil
+        return isSegment(stem) || Manifest.generation(ofFile: stem) != nil
     }
 
     /// The end of the offsets of segments that are listed no more and still there, for a reader:

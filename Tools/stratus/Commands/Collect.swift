@@ -6,22 +6,17 @@ enum Collect {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await Container.open(at: invocation.argument("STORE"))
         let isDryRun = invocation.has("dry-run")
-        do {
-            let report = try await container.collectAssets(dryRun: isDryRun)
-            try await container.close()
-            try output.header(schema: "stratus.gc/1")
-            for segment in report.segments {
-                try output.result(
-                    "segment", segment.json, text: "\(segment.file): \(segment.text)")
-                guard let keeper = segment.keeper else { continue }
-                output.warning("gc.kept", keeper.text, file: segment.file)
-            }
-            try output.summary(report.json(isDryRun), text: report.text(isDryRun))
-            return .ok
-        } catch {
-            try? await container.close()
-            throw error
+        let report = try await container.closing {
+            try await container.collectAssets(dryRun: isDryRun)
         }
+        try output.header(schema: "stratus.gc/1")
+        for segment in report.segments {
+            try output.result("segment", segment.json, text: "\(segment.file): \(segment.text)")
+            guard let keeper = segment.keeper else { continue }
+            output.warning("gc.kept", keeper.text, file: segment.file)
+        }
+        try output.summary(report.json(isDryRun), text: report.text(isDryRun))
+        return .ok
     }
 }
 

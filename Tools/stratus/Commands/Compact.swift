@@ -6,21 +6,17 @@ enum Compact {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await Container.open(at: invocation.argument("STORE"))
         let isDryRun = invocation.has("dry-run")
-        do {
-            let report = try await container.maintenance.compact(dryRun: isDryRun)
-            try await container.close()
-            try output.header(schema: "stratus.compact/1")
-            for place in report.damage {
-                output.warning(
-                    "compact.damaged", "the segment is damaged and stays as it is: \(place)",
-                    file: place.file)
-            }
-            try output.summary(report.json(isDryRun), text: report.text(isDryRun))
-            return report.damage.isEmpty ? .ok : .differences
-        } catch {
-            try? await container.close()
-            throw error
+        let report = try await container.closing {
+            try await container.maintenance.compact(dryRun: isDryRun)
         }
+        try output.header(schema: "stratus.compact/1")
+        for place in report.damage {
+            output.warning(
+                "compact.damaged", "the segment is damaged and stays as it is: \(place)",
+                file: place.file)
+        }
+        try output.summary(report.json(isDryRun), text: report.text(isDryRun))
+        return report.damage.isEmpty ? .ok : .differences
     }
 }
 

@@ -34,19 +34,14 @@ enum Maintain {
 
     static func checkpoint(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await Container.open(at: invocation.argument("STORE"))
-        do {
+        let statistics = try await container.closing {
             try await container.checkpoint()
-            let statistics = try await container.indexStatistics()
-            try await container.close()
-            try output.summary(
-                statistics.json(replayed: container.recoveryReport.replayedCommits),
-                text: "checkpoint at \(statistics.place); the index has "
-                    + "\(statistics.total)")
-            return .ok
-        } catch {
-            try? await container.close()
-            throw error
+            return try await container.indexStatistics()
         }
+        try output.summary(
+            statistics.json(replayed: container.recoveryReport.replayedCommits),
+            text: "checkpoint at \(statistics.place); the index has \(statistics.total)")
+        return .ok
     }
 
     static func reindex(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
@@ -55,22 +50,16 @@ enum Maintain {
         let container = try await Container.reindex(
             at: invocation.argument("STORE"), progress: progress.update)
         progress.finish()
-        do {
-            let statistics = try await container.indexStatistics()
-            let commits = container.recoveryReport.replayedCommits
-            try await container.close()
-            let seconds = Double(Clock.monotonicNanoseconds - start) / 1e9
-            var object = statistics.json(replayed: commits)
-            object.append("seconds", .double(seconds))
-            try output.summary(
-                object,
-                text: "the index was made anew from \(Quantities.count(commits, "commit")) in "
-                    + "\(Quantities.duration(seconds: seconds)): \(statistics.total)")
-            return .ok
-        } catch {
-            try? await container.close()
-            throw error
-        }
+        let statistics = try await container.closing { try await container.indexStatistics() }
+        let commits = container.recoveryReport.replayedCommits
+        let seconds = Double(Clock.monotonicNanoseconds - start) / 1e9
+        var object = statistics.json(replayed: commits)
+        object.append("seconds", .double(seconds))
+        try output.summary(
+            object,
+            text: "the index was made anew from \(Quantities.count(commits, "commit")) in "
+                + "\(Quantities.duration(seconds: seconds)): \(statistics.total)")
+        return .ok
     }
 
     private static func size(_ entries: Int, _ bytes: Int) -> String {

@@ -59,6 +59,22 @@ extension Invocation {
     }
 }
 
+extension Container {
+    /// What `body` makes of the open store, which is closed then; the error of `body` comes before
+    /// that of closing.
+    func closing<Result>(_ body: () async throws -> Result) async throws -> Result {
+        let result: Result
+        do {
+            result = try await body()
+        } catch {
+            try? await close()
+            throw error
+        }
+        try await close()
+        return result
+    }
+}
+
 extension Output {
     /// Names what was left out since it is damaged.
     func skipped(_ errors: [StoreError]) {
