@@ -17,7 +17,7 @@ public struct DatabaseSnapshot: Sendable {
     }
 
     /// Every call asks the newest state for the past, so that holding a snapshot holds no memory.
-    private func answer<Answer>(
+    func answer<Answer>(
         _ body: (DatabaseView) throws(EngineError) -> Answer
     ) throws(StoreError) -> Answer {
         try answering { () throws(EngineError) in

@@ -18,9 +18,16 @@ public final class Snapshot: Sendable {
         (point, fixed) = container.published.hold()
     }
 
+    /// Of an earlier state; nil where what it needs may be gone.
+    init?(_ container: Container, _ state: PastState) {
+        guard let held = container.published.hold(state) else { return nil }
+        self.container = container
+        (point, fixed) = held
+    }
+
     deinit { container.published.release(point) }
 
-    /// Where the journal ended, as an offset.
+    /// Where the journal ended, as an offset; of an earlier state, right behind its last entry.
     public var offset: UInt64 { point.rawValue }
 
     /// The public database, read by `user` or, where that is nil, by an anonymous caller.

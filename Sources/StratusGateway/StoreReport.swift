@@ -11,16 +11,16 @@ package struct StoreReport: Sendable {
     package var zoneCount = 0
     package var recordCount = 0
 
-    package init(
-        of container: Container, in databases: [Database]
-    ) async throws(StoreError) {
+    package init(of container: Container) async throws(StoreError) {
         information = container.information
         recovery = container.recoveryReport
-        for database in databases {
-            zoneCount += try await database.allRecordZones().count
-            recordCount += try await database.usage().recordCount
-        }
         statistics = try await container.indexStatistics()
+    }
+
+    /// Counts what a database holds.
+    package mutating func count(zones: Int, records: Int) {
+        zoneCount += zones
+        recordCount += records
     }
 
     /// Without `path` the report does not say where the store is.

@@ -130,7 +130,33 @@ import Testing
                 $0.uint8(1)
             }
         }
+        func policy(_ name: String, start: UInt64, _ rest: [UInt8]) -> Malformation {
+            Malformation(name, entry: 39) {
+                $0.uint64(start)
+                $0.append(rest)
+            }
+        }
+        func mark(_ name: String, offset: UInt64, _ text: String) -> Malformation {
+            Malformation(name, entry: 37) {
+                $0.int64(0)
+                $0.uint64(offset)
+                $0.uint64(0)
+                $0.countedText(text)
+            }
+        }
         return [
+            mark("a mark behind its own entry", offset: 1 << 40, "hostile"),
+            mark("a mark without a name", offset: 64, ""),
+            Malformation("the removal of a mark behind itself", entry: 38) { $0.uint64(1 << 40) },
+            Malformation("the removal of a mark with bytes behind it", entry: 38) {
+                $0.uint64(64)
+                $0.uint8(0)
+            },
+            policy("a policy from behind itself on", start: 1 << 40, [3]),
+            policy("a policy without an age", start: 64, [1]),
+            policy(
+                "a policy of an age above all limits", start: 64, [1] + RawRecord.varint(1 << 61)),
+            policy("no policy, with an amount", start: 64, [0, 1]),
             unversioned, later, incarnated, unzoned, lost, tombstone,
             Malformation("a record name of 256 bytes") {
                 $0.name = [UInt8](repeating: 0x61, count: 256)

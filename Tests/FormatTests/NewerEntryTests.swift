@@ -55,6 +55,12 @@ import Testing
         (zone(capabilities: 16), "capabilities"),
         (zone(extensions(0)), "extension"),
         (user(extensions(8)), "extension"),
+        (
+            Malformation("policy", entry: 39) {
+                $0.uint64(64)
+                $0.uint8(4)
+            }, "policy"
+        ),
     ]
 
     @Test(arguments: mustBeKnown.indices)

@@ -43,6 +43,33 @@ extension SampleMaker {
         return maker
     }
 
+    /// Every state from one on, compacted; before it one at a mark, and none at one that was removed.
+    static func history() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 41)
+        let container = try maker.open()
+        let database = container.privateDatabase(for: "alice")
+        try await maker.fill(database, saves: 12, length: 600)
+        let removed = try await container.mark("removed")
+        try await maker.replaceAll(database, text: "first ")
+        try await container.mark("kept")
+        try await maker.replaceAll(database, text: "second ")
+        try await container.setHistoryPolicy(.age(seconds: 6))
+        try await maker.replaceAll(database, text: "third ")
+        try await container.setHistoryPolicy(.everything)
+        try await database.deleteRecord(withID: Record.ID(recordName: "note-3", zoneID: zone))
+        try await database.save(RecordZone(zoneName: "gone"))
+        try await database.save(
+            maker.record("lost", in: RecordZone.ID(zoneName: "gone"), ["number": .int64(1)]))
+        try await database.deleteRecordZone(withID: RecordZone.ID(zoneName: "gone"))
+        try await maker.replaceAll(database, text: "fourth ")
+        try await container.removeMark(removed)
+        try await container.maintenance.compact()
+        try await maker.replaceAll(database, text: "fifth ")
+        try await container.close()
+        try maker.forgetCheckpoint()
+        return maker.files
+    }
+
     private func replaceAll(_ database: Database, text: String) async throws {
         for number in [0, 1, 2, 5, 6, 7] {
             var record = try await database.record(

@@ -19,7 +19,7 @@ extension SampleMaker {
             ("marks", marks), ("links", links), ("encrypted", encrypted), ("purged", purged),
             ("operations", operations), ("many-names", { try await manyNames().files }),
             ("checkpoint", { try await checkpoint().files }),
-            ("compacted", { try await compacted().files }),
+            ("compacted", { try await compacted().files }), ("history", history),
             ("assets", { try await assets().files }), ("assets-collected", collectedAssets),
         ]
         var stores: [String: StoreFiles] = [:]
@@ -265,14 +265,17 @@ extension SampleMaker {
         return maker.files
     }
 
-    /// Named points, the first before anything else.
+    /// Named points, the first before anything else, one of them removed.
     private static func marks() async throws -> StoreFiles {
         let maker = SampleMaker(seed: 12)
         let container = try maker.open()
         try await container.mark("beginning")
         try await maker.fill(container.privateDatabase(for: "alice"), saves: 2)
         try await container.mark("zwölf Äpfel")
+        let removed = try await container.mark("removed")
+        try await maker.fill(container.privateDatabase(for: "alice"), saves: 1, from: 2)
         try await container.mark("zwölf Äpfel")
+        try await container.removeMark(removed)
         try await container.close()
         return maker.files
     }

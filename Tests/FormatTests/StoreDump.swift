@@ -22,8 +22,31 @@ struct StoreDump {
             let time = Int64((mark.date.timeIntervalSince1970 * 1_000_000).rounded())
             dump.lines.append("mark \(mark.name) at \(time) offset \(mark.offset)")
             dump.lines.append("  chain \(Hex.encode(mark.chain))")
+            try await dump.addState(at: .mark(mark), users)
+        }
+        if let floor = try await dump.container.history().floor {
+            dump.lines.append("history from \(floor)")
+            var log = dump.container.log(from: floor)
+            while let entry = try log.nextLine()?.entry {
+                guard entry.commitTime != nil else { continue }
+                let end = entry.offset.rawValue + 1
+                dump.lines.append("state \(end)")
+                try await dump.addState(at: .offset(end), users)
+            }
         }
         return dump.lines
+    }
+
+    /// The hashes of what the databases held once.
+    private mutating func addState(at point: PastPoint, _ users: [String]) async throws {
+        let snapshot = try await container.snapshot(at: point)
+        let databases =
+            [("public", snapshot.publicDatabase())]
+            + users.map { ($0, snapshot.privateDatabase(for: $0)) }
+        for (name, database) in databases {
+            let hash = try database.contentHash(includingSystem: true)
+            lines.append("  system-hash \(name) \(hash)")
+        }
     }
 
     private init(_ container: Container) { self.container = container }

@@ -26,6 +26,16 @@ func snapshots(of container: Container, _ id: Record.ID) throws {
     print(others.count, try database.contentHash())  // of the same moment, despite later saves
 }
 
+func past(of container: Container, _ id: Record.ID) async throws {
+    try await container.setHistoryPolicy(.age(seconds: 30 * 86_400))  // none unless set
+    let mark = try await container.mark("before the import")
+    // Or as of a time, an offset of the journal, a change token.
+    let past = try await container.snapshot(at: .mark(mark)).privateDatabase(for: "alice")
+    let before = try past.records(inZoneWith: id.zoneID).records
+    let versions = try await container.privateDatabase(for: "alice").history(of: id).versions
+    print(before.count, versions.count)  // `blame` says which of them set each field
+}
+
 func rules(of database: Database, _ note: Record) async throws {
     let zone = note.recordID.zoneID
     var item = Record(recordType: "Item", recordID: .init(recordName: "i1", zoneID: zone))

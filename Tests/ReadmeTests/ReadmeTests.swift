@@ -28,7 +28,7 @@ import Testing
             readme = readme[end...].dropFirst()
         }
         var compiled = try Self.compiledExamples()
-        try #require(compiled.count == 4)
+        try #require(compiled.count == 5)
         compiled[0] = ["import Stratus", ""] + compiled[0]
         #expect(shown == compiled)
     }

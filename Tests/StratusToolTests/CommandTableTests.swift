@@ -8,7 +8,7 @@ struct CommandTableTests {
         let names = [
             "import", "export", "exec", "follow", "info", "users", "zones", "records", "show",
             "log",
-            "changes",
+            "changes", "history", "blame", "mark", "retention",
             "verify",
             "hash", "asset", "stats", "gc", "compact", "checkpoint", "reindex", "help",
             "completion",

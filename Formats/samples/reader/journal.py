@@ -389,6 +389,11 @@ class Journal:
                 except (Damage, UnicodeDecodeError) as fault:
                     newer = str(fault).startswith("format.newer")
                     raise damage(str(fault)) if newer else f["damage"]
+            if f["kind"] in (37, 38, 39):
+                stated = f["decoded"]
+                stated = stated if f["kind"] == 38 else stated[f["kind"] == 37]
+                if stated > f["offset"]:
+                    raise f["damage"]
             if f["kind"] == 4:
                 self.check_preamble(f)
             if not f["entry"]:

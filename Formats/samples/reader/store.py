@@ -144,6 +144,22 @@ def mark(c):
     return ended(c, (time, offset, chain, c.text(least=1)))
 
 
+def mark_removal(c):
+    offset = c.number(8)
+    need(offset < 1 << 52)
+    return ended(c, offset)
+
+
+def history_policy(c):
+    start, policy = c.number(8), c.number(1)
+    need(start < 1 << 52)
+    if policy > 3:
+        raise Damage("format.newer policy")
+    amount = c.varint() if policy in (1, 2) else 0
+    need(amount <= 1 << 60)
+    return ended(c, (start, policy, amount))
+
+
 def operation(c):
     o = dict(caller=identity(c), id=c.text(least=1), request=c.take(16))
     o["outcomes"] = [outcome(c) for _ in range(c.varint())]
@@ -183,7 +199,7 @@ def lost_chunks(c):
 
 
 DECODERS.update({4: preamble, 32: record, 33: tombstone, 34: zone, 35: user, 36: names, 37: mark,
-                 40: operation, 41: client_token, 42: chunks, 43: lost_chunks})
+                 38: mark_removal, 39: history_policy, 40: operation, 41: client_token, 42: chunks, 43: lost_chunks})
 
 
 def asset(c):
@@ -264,10 +280,13 @@ class Store:
     def __init__(self, journal):
         self.store, self.incarnation = journal.manifest.store, journal.manifest.incarnation
         self.users, self.names, self.zones, self.byName, self.entries = {}, [], {}, {}, {}
-        self.activity, self.marks, places = {}, [], {}
+        self.activity, self.marks, self.states, places = {}, {}, {}, {}
+        self.policy = 0, 0, 0
         self.chunks = Chunks(journal.files, self.store, places)
         for commit in journal.commits:
             touched = {}
+            if any(f["kind"] == 37 for f in commit):
+                before = self.hashes()
             for f in commit:
                 kind, d = f["kind"], f.get("decoded")
                 if kind in (32, 33):
@@ -285,31 +304,48 @@ class Store:
                 elif kind == 36:
                     self.names += d["names"]
                 elif kind == 37:
-                    self.marks.append(d)
+                    self.marks[d[1]] = d, before
+                elif kind == 38:
+                    self.marks.pop(d, None)
+                elif kind == 39:
+                    self.policy = d
                 elif kind == 42:
                     places.update((address, where) for address, *where in d)
                 elif kind == 43:
                     for address in d:
                         places.pop(address, None)
             self.activity.update(touched)
+            if commit[-1]["last"]:
+                self.states[commit[-1]["offset"] + 1] = self.hashes()
+
+    def databases(self):
+        return [(0, "public")] + sorted(self.users.items())
+
+    def living(self, database):
+        living = {n: self.zones[i] for (d, n), i in self.byName.items()
+                  if d == database and self.zones[i]["state"] == 1}
+        for name in ["_defaultZone"] + sorted(set(living) - {"_defaultZone"}):
+            zone = living.get(name, dict(number=None, capabilities=0))
+            entries = self.entries.get(zone["number"], {})
+            yield name, zone, entries, [f for _, f in sorted(entries.items()) if f["kind"] == 32]
+
+    def hashes(self):
+        return {name: self.hash(database, 1) for database, name in self.databases()}
+
+    def hash(self, database, system):
+        zones = [self.digest(name, records, system)
+                 for name, _, _, records in self.living(database)
+                 if records or name != "_defaultZone"]
+        return hashlib.sha256(varint(len(zones)) + b"".join(zones)).hexdigest()
 
     def dump(self):
         lines = []
-        for database, name in [(0, "public")] + sorted(self.users.items()):
+        for database, name in self.databases():
             lines += ["", f"database {name}"]
-            digests = ([], [])
-            living = {n: self.zones[i] for (d, n), i in self.byName.items()
-                      if d == database and self.zones[i]["state"] == 1}
-            for zone_name in ["_defaultZone"] + sorted(set(living) - {"_defaultZone"}):
-                z = living.get(zone_name, dict(number=None, capabilities=0))
+            for zone_name, z, entries, records in self.living(database):
                 lines.append(f"zone {zone_name} capabilities {z['capabilities']}")
-                entries = self.entries.get(z["number"], {})
-                records = [f for _, f in sorted(entries.items()) if f["kind"] == 32]
                 for f in records:
                     lines += self.record(f)
-                if records or zone_name != "_defaultZone":
-                    for system in (0, 1):
-                        digests[system].append(self.digest(zone_name, records, system))
                 if z["capabilities"] & 1:
                     feed = sorted(entries.values(), key=lambda f: f["version"])
                     lines += ["changed " + f["decoded"]["name"] for f in feed if f["kind"] == 32]
@@ -319,12 +355,24 @@ class Store:
                     lines.append(token(1, self.store, database, z["number"], last))
             if database:
                 lines += self.feed(database)
-            for word, zones in zip(("hash", "system-hash"), digests):
-                total = hashlib.sha256(varint(len(zones)) + b"".join(zones)).hexdigest()
-                lines.append(f"{word} {total}")
-        for time, offset, chain, name in self.marks:
+            for system, word in enumerate(("hash", "system-hash")):
+                lines.append(f"{word} {self.hash(database, system)}")
+        for _, ((time, offset, chain, name), state) in sorted(self.marks.items()):
             lines += [f"mark {name} at {time} offset {offset}", "  chain %016x" % chain]
+            lines += self.state(state)
+        start, policy, _ = self.policy
+        if policy:
+            # The samples that have a policy keep everything.
+            lines.append(f"history from {start}")
+            for end, state in sorted(self.states.items()):
+                if end > start:
+                    lines += [f"state {end}"] + self.state(state)
         return lines
+
+    def state(self, hashes):
+        """Who had written by now had written nothing then."""
+        empty = hashlib.sha256(varint(0)).hexdigest()
+        return [f"  system-hash {name} {hashes.get(name, empty)}" for _, name in self.databases()]
 
     def feed(self, database):
         feed = sorted((at, self.zones[n]) for n, at in self.activity.items()

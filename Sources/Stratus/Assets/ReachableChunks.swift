@@ -5,7 +5,8 @@ internal import StratusJournal
 internal import StratusEngine
 
 /// The chunks that must be kept, of one range of addresses: those that records name, in the newest
-/// state and at every pinned point, and those of uploads whose receipts are still valid.
+/// state, at every pinned point and mark, and in the history that is kept; and those of uploads whose
+/// receipts are still valid.
 struct ReachableChunks {
     private let range: ClosedRange<UInt64>
     private let store: AssetStore
@@ -18,7 +19,7 @@ struct ReachableChunks {
     private var end: JournalOffset
 
     /// Of addresses that begin with a number in `range`: what is needed in `reading`, the newest
-    /// state, and at the earlier points that are held.
+    /// state, and at the earlier points that may be read.
     init(
         _ range: ClosedRange<UInt64>, _ reading: StoreReading, _ published: PublishedState,
         _ store: AssetStore, _ receipts: AssetReceipts
@@ -36,8 +37,10 @@ struct ReachableChunks {
             found.removeAll(keepingCapacity: true)
             for entry in try reading.entries(batch) { try chunks.add(entry, reading) }
         }
-        let held = points.listed.map { JournalOffset(rawValue: $0 + 1) }.filter { $0 < end }
-        for point in held + [end] {
+        let held = (points.listed + points.marks).map { JournalOffset(rawValue: $0 + 1) }
+        // Of the history that is kept, every version is needed.
+        if let floor = points.floor { end = JournalOffset(rawValue: floor + 1) }
+        for point in held.filter({ $0 < end }) + [end] {
             try reading.looking(from: point).forEachRecordWithAssets {
                 _, _, place throws(EngineError) in
                 found[Int(place.offset.rawValue)] = place
@@ -45,6 +48,7 @@ struct ReachableChunks {
             }
         }
         try read(&self)
+        if end < reading.head { try addNewVersions() }
     }
 
     /// Whether the chunk must be kept; may be true for one that need not, never the reverse.
@@ -65,7 +69,7 @@ struct ReachableChunks {
                 if entry.kind == .record, try entry.recordHead().head.assetBytes != nil {
                     open.append(EntryLocation(entry.header, at: entry.offset, isDeleted: false))
                 }
-                guard entry.header.isLast else { continue }
+                guard entry.header.isLast || entry.isOfCompleteCommit else { continue }
                 for place in open { try add(reading.entry(place), reading) }
                 open.removeAll(keepingCapacity: true)
             }

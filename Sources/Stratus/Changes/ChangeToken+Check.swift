@@ -17,6 +17,8 @@ extension ChangeToken {
         case incarnation
         /// It is from a future that a crash took.
         case future
+        /// It is from a past that is not kept any more.
+        case compacted
     }
 
     /// That the token is one of a zone's history: `Formats/Token.md`, "Validity and what a reader
@@ -47,6 +49,15 @@ extension ChangeToken {
                     .kind, "the token of a zone is none of a database", .invalidArguments))
         }
         if self.database == 0, position == .none, storeID == reading.identity.storeID { return }
+        try check(database: database, reading)
+        guard position == .none || position.incarnation == reading.identity.incarnation else {
+            throw .refused(.expired(.incarnation, "the token is of another copy of the store"))
+        }
+        try check(position.offset, reading)
+    }
+
+    /// That the token is one of this store's history, of whichever feed.
+    func check(in reading: StoreReading) throws(EngineError) {
         try check(database: database, reading)
         guard position == .none || position.incarnation == reading.identity.incarnation else {
             throw .refused(.expired(.incarnation, "the token is of another copy of the store"))

@@ -88,7 +88,49 @@ extension Database {
     }
 }
 
+extension DatabaseSnapshot {
+    /// The token of a reader that has seen all that is in a zone. With it a later snapshot tells
+    /// what changed between the two.
+    ///
+    /// - Throws: ``StoreError`` with `zoneNotFound`; with `invalidArguments` where the zone has no
+    ///   feed.
+    public func changeToken(ofZoneWith id: RecordZone.ID) throws(StoreError) -> ChangeToken {
+        try answer { view throws(EngineError) in
+            guard let token = try view.currentToken(of: view.recordZone(for: id)) else {
+                throw .refused(.noFeed(id))
+            }
+            return token
+        }
+    }
+
+    /// The token of a reader that has seen all that is in the database.
+    public func changeToken() throws(StoreError) -> ChangeToken {
+        try answer { view throws(EngineError) in try view.currentToken }
+    }
+}
+
+extension StoreError {
+    fileprivate static var noDatabaseFeed: StoreError {
+        StoreError(.badDatabase, "the public database has no change feed")
+    }
+
+    fileprivate static func noFeed(_ id: RecordZone.ID) -> StoreError {
+        StoreError(.invalidArguments, "this zone has no change feed").with(id)
+    }
+}
+
 extension DatabaseView {
+    /// The token of a reader that has seen all that is in the database.
+    fileprivate var currentToken: ChangeToken {
+        get throws(EngineError) {
+            guard case .private = scope else { throw .refused(.noDatabaseFeed) }
+            let reading = try reading
+            let last = Version(incarnation: reading.identity.incarnation, offset: reading.last)
+            return ChangeToken(
+                database: try reading.database(scope) ?? 0, at: last, of: reading.identity)
+        }
+    }
+
     /// The token of a reader that has seen all that is in a zone; nil where it has no feed.
     fileprivate func currentToken(of zone: RecordZone) throws(EngineError) -> ChangeToken? {
         guard zone.capabilities.contains(.fetchChanges) else { return nil }
@@ -106,7 +148,7 @@ extension DatabaseView {
     ) throws(EngineError) -> RecordZoneChanges {
         let reading = try reading
         guard let zone = try usedZone(id, reading), zone.capabilities.contains(.fetchChanges) else {
-            throw .refused(StoreError(.invalidArguments, "this zone has no change feed").with(id))
+            throw .refused(.noFeed(id))
         }
         if let token { try token.check(against: zone, reading) }
         if let point { try point.check(against: zone, reading) }
@@ -148,7 +190,7 @@ extension DatabaseView {
         since token: ChangeToken? = nil, resultsLimit: Int? = nil
     ) throws(EngineError) -> DatabaseChanges {
         guard case .private = scope else {
-            throw .refused(.badDatabase, "the public database has no change feed")
+            throw .refused(.noDatabaseFeed)
         }
         let reading = try reading
         let owner = try reading.database(scope)

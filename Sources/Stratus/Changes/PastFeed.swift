@@ -64,7 +64,7 @@ extension StoreReading {
         guard try versionReplaced(by: entry).rawValue > version.rawValue else { return nil }
         guard let before = try keptEntry(replacedBy: entry) else {
             throw .refused(
-                .changeTokenExpired, "what was there at the token is not kept any more")
+                .expired(.compacted, "what was there at the token is not kept any more"))
         }
         return before
     }

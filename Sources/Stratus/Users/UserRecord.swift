@@ -36,6 +36,12 @@ extension Record {
     public static let userRecordType = "Users"
 }
 
+extension StoreError {
+    static func noRecord(_ id: Record.ID) -> StoreError {
+        StoreError(.unknownItem, "there is no such record").with(id)
+    }
+}
+
 extension DatabaseScope {
     /// Whether the zone is where a record of `user` lies.
     func hasRecord(of user: UserID, in zone: RecordZone.ID) -> Bool {
@@ -56,7 +62,7 @@ extension DatabaseView {
                 return Record(recordType: Record.userRecordType, recordID: id)
             }
         }
-        throw .refused(StoreError(.unknownItem, "there is no such record").with(id))
+        throw .refused(.noRecord(id))
     }
 }
 

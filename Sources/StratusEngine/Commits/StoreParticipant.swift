@@ -24,6 +24,7 @@ package struct StoreParticipant: CommitParticipant {
     package static func stage(
         _ commit: PendingCommit, in stage: inout CommitStage<StoreParticipant>
     ) throws(JournalError) {
+        if commit.transaction.beginsGroup { try stage.flush() }
         guard commit.take() else { return }
         let time = stage.writer.clock.now()
         if let draft = commit.draft, draft.holds(in: stage.fold.fold.state),

@@ -154,6 +154,10 @@ package enum Preparation: Sendable {
 /// Something that becomes one commit: checked once, against a state, knowing nothing of others
 /// that write at the same time.
 package protocol Transaction: Sendable {
+    /// Whether the commit is the first of its group, so that what was before it lies before the
+    /// group.
+    var beginsGroup: Bool { get }
+
     /// Checks everything, then encodes. A commit that is longer than a part goes through `sink`,
     /// but for its last part. Returns nil where that needs a serial context: numbers must be
     /// assigned or parts written.
@@ -163,6 +167,8 @@ package protocol Transaction: Sendable {
 }
 
 extension Transaction {
+    package var beginsGroup: Bool { false }
+
     /// The caller's own task does it against the published state, without a sink, since it writes
     /// no parts; where that state has changed meanwhile, or only the committer can, the committer
     /// does it again, and nothing can come in between.

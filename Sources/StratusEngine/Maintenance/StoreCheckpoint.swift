@@ -11,6 +11,7 @@ package struct StoreCheckpoint: Sendable {
     package var zoneCount: UInt32
     package var userCount: UInt32
     package var deadBytes: Int
+    package var history: KeptHistory
 
     /// Of the state's form and of what the keyspaces hold: another one is of no use.
     package static let version: UInt32 = 1
@@ -22,6 +23,7 @@ package struct StoreCheckpoint: Sendable {
         zoneCount = state.zoneCount
         userCount = state.userCount
         deadBytes = state.deadBytes
+        history = state.history
     }
 
     /// As a manifest keeps it, with the tables that `index` has by now. Nil where these hold
@@ -34,6 +36,7 @@ package struct StoreCheckpoint: Sendable {
         writer.varint(zoneCount)
         writer.varint(userCount)
         writer.varint(max(0, deadBytes))
+        history.write(to: &writer)
         var names = ByteWriter()
         schema.whole.write(to: &names)
         writer.varint(names.count)
@@ -52,8 +55,8 @@ extension FoldState {
         lease = FileLease(released)
     }
 
-    /// What a manifest kept; nil where it is of another version or makes no sense. New tables get numbers from `firstNumber`
-    /// on.
+    /// What a manifest kept; nil where it is of another version or makes no sense. New tables get
+    /// numbers from `firstNumber` on.
     package init?(
         _ checkpoint: Manifest.Checkpoint, _ store: TableStore, firstNumber: UInt64 = 1,
         _ released: ReleasedFiles
@@ -65,6 +68,7 @@ extension FoldState {
             let zoneCount = try cursor.varint32(span)
             let userCount = try cursor.varint32(span)
             deadBytes = try cursor.count(span, upTo: Int(JournalOffset.limit))
+            history = try KeptHistory(span, &cursor)
             let length = try cursor.count(span, upTo: cursor.remaining(span))
             let names = try cursor.range(span, count: length)
             let schema = try SchemaAddition(span.extracting(names))
@@ -76,6 +80,7 @@ extension FoldState {
             index = try OrderedIndex(
                 description: span.extracting(cursor.position..<span.count), file: "manifest",
                 in: store)
+            index.points = history.points()
         } catch {
             return nil
         }

@@ -5,14 +5,19 @@ package import StratusJournal
 /// Where the state that a checkpoint names differs from the same state made anew of the journal:
 /// `Formats/Index.md`, "Keys".
 package struct IndexComparison {
-    /// Whether the names, their locations, or the counts of zones and users, differ.
+    /// Whether the names, their locations, the counts of zones and users, or what of the past is
+    /// kept, differ.
     package let differsInState: Bool
     /// The keyspaces that differ, and of each the earliest entry whose row is missing or another
     /// one; nil where there are only rows too many.
     package private(set) var keyspaces: [UInt8: JournalOffset?] = [:]
 
-    /// Reads both once, from one end to the other. With `looseStamps`, since not all entries were
-    /// kept, those of the keyspaces of which `registry` says so need not be equal.
+    /// So many marks are looked at, the latest.
+    private static let markLimit = 16
+
+    /// Reads both from one end to the other, as they are and as they were at marks. With
+    /// `looseStamps`, since not all entries were kept, those of the keyspaces of which `registry`
+    /// says so need not be equal.
     package init(
         _ named: FoldState, with rebuilt: FoldState, _ registry: ProjectionRegistry,
         looseStamps: Bool
@@ -21,7 +26,19 @@ package struct IndexComparison {
             named.zoneCount != rebuilt.zoneCount || named.userCount != rebuilt.userCount
             || named.schema.whole != rebuilt.schema.whole
             || named.schema.locations != rebuilt.schema.locations
-        var (named, rebuilt) = (named.index.allRows, rebuilt.index.allRows)
+            || named.history != rebuilt.history
+        for point in named.history.points().marks.suffix(Self.markLimit) + [.max] {
+            try compare(
+                named.index.allRows(at: point), rebuilt.index.allRows(at: point), registry,
+                looseStamps: looseStamps)
+        }
+    }
+
+    private mutating func compare(
+        _ named: IndexCursor, _ rebuilt: IndexCursor, _ registry: ProjectionRegistry,
+        looseStamps: Bool
+    ) throws(IndexError) {
+        var (named, rebuilt) = (named, rebuilt)
         var (left, right) = (try named.next(), try rebuilt.next())
         while left != nil || right != nil {
             switch (left, right) {
@@ -50,5 +67,7 @@ package struct IndexComparison {
 }
 
 extension OrderedIndex {
-    fileprivate var allRows: IndexCursor { cursor(IndexKey.all, .blocking) }
+    fileprivate func allRows(at point: UInt64) -> IndexCursor {
+        cursor(IndexKey.all, at: point, .blocking)
+    }
 }

@@ -6,6 +6,10 @@ package struct FoldState: Sendable {
     package var index: OrderedIndex
     package var lease: FileLease
     package var numbers = StoreNumbers()
+    /// Which of the past is kept. The index keeps to it from now on.
+    package var history = KeptHistory() {
+        didSet { index.points = index.points.keeping(history.points()) }
+    }
     /// Where the last commit ends.
     package var end = JournalOffset.zero
     /// Of the last commit, in microseconds since 1970.

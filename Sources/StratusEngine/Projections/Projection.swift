@@ -28,7 +28,8 @@ package protocol Projection: Sendable {
     /// The open commit is complete; `time` is its commit time in microseconds since 1970.
     mutating func completeCommit(at time: Int64, in state: inout FoldState)
 
-    /// The commits of a group are complete. Fails when the index cannot be read.
+    /// Commits are complete: those of a group or, where the state between two commits may be read
+    /// later, one. Fails when the index cannot be read.
     mutating func endGroup(in state: inout FoldState) throws(IndexError)
 
     /// The state was rolled back to a point between two groups.
@@ -75,6 +76,9 @@ package struct EntryForm: Sendable {
     package var isInZone: Bool
     /// Whether the entry gives numbers to users, zones or names, which later entries use.
     package var definesNumbers: Bool
+    /// Whether the state before the entry may be read for ever, or from then on: it is made whole
+    /// before the entry is applied.
+    package var beginsState: Bool
     package var retention: Retention
 
     /// How long entries of a kind are kept.
@@ -86,8 +90,9 @@ package struct EntryForm: Sendable {
 
     package init(
         _ kind: EntryKind, _ name: String, isInZone: Bool = false, definesNumbers: Bool = false,
-        retention: Retention = .whileNamed
+        beginsState: Bool = false, retention: Retention = .whileNamed
     ) {
+        self.beginsState = beginsState
         self.retention = definesNumbers ? .always : retention
         self.kind = kind
         self.name = name

@@ -59,6 +59,11 @@ package struct ProjectionRegistry: Sendable {
         kinds[Int(kind.rawValue)].form?.definesNumbers ?? false
     }
 
+    /// Whether the state before an entry of a kind may be read later.
+    package func beginsState(_ kind: EntryKind) -> Bool {
+        kinds[Int(kind.rawValue)].form?.beginsState ?? false
+    }
+
     /// Whether an entry of a kind is kept that no row of the index names. One of a kind that is not
     /// known is.
     package func isAlwaysKept(_ kind: EntryKind) -> Bool {

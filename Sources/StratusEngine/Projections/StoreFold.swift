@@ -71,7 +71,7 @@ package struct StoreFold: JournalFold, Sendable {
         let kept = Set(savepoint.index.fileNames)
         released.add(state.index.fileNames.filter { !kept.contains($0) })
         state = savepoint
-        isOpen = false
+        (isOpen, failure) = (false, nil)
         for place in projections.indices { projections[place].rollBack() }
     }
 
@@ -83,6 +83,7 @@ package struct StoreFold: JournalFold, Sendable {
             if header.kind.mayBeIgnored { return }
             throw .unknownKind(header.kind.rawValue)
         }
+        if registry.beginsState(header.kind) { settle() }
         var entry = FoldedEntry(header, at: offset, secret: secret)
         if let kept, header.kind == .record || header.kind == .tombstone {
             do throws(JournalError) {
@@ -110,15 +111,26 @@ package struct StoreFold: JournalFold, Sendable {
         for place in projections.indices {
             projections[place].completeCommit(at: time, in: &state)
         }
+        if state.history.isKept { settle() }
+    }
+
+    /// Makes the state whole between two commits of a group, since it may be read later.
+    private mutating func settle() {
+        do throws(IndexError) {
+            for place in projections.indices { try projections[place].endGroup(in: &state) }
+        } catch {
+            failure = failure ?? JournalError(error)
+        }
     }
 
     package mutating func lookBack(through view: JournalView) { kept = view }
 
     package mutating func endGroup() throws(JournalError) {
+        settle()
         if let failure { throw failure }
         do throws(IndexError) {
-            for place in projections.indices { try projections[place].endGroup(in: &state) }
-            if let points { state.index.points = points() }
+            let points = points?() ?? NeededPoints()
+            state.index.points = points.keeping(state.history.points())
             state.index.endGroup()
             if let spillLimit, state.index.activeBytes >= spillLimit { try spill() }
             follow?(state.end)

@@ -8,6 +8,7 @@ extension ProjectionRegistry {
         UserProjection.self,
         SchemaProjection.self,
         MarkProjection.self,
+        HistoryProjection.self,
         ActivityProjection.self,
         OperationProjection.self,
     ])

@@ -16,7 +16,27 @@ package final class PublishedState: Sendable {
     private struct Content {
         var state: StoreState
         var held: [JournalOffset: Held] = [:]
+        /// No policy keeps anything from before.
+        var historyFloor = JournalOffset.zero
         var isEnded = false
+
+        /// Where readers may read: at the states that are held, at the newest, which a reader may
+        /// begin to hold before the next one is published, and in the history that is kept.
+        var points: NeededPoints {
+            // What is seen at a point lies before it.
+            let head = state.head.rawValue
+            var points = head > 0 ? [head - 1] : []
+            for point in held.keys { points.append(point.previous.rawValue) }
+            return NeededPoints(points).keeping(state.fold.history.points(from: historyFloor))
+        }
+
+        mutating func hold(_ point: JournalOffset) -> (point: JournalOffset, state: StoreState?) {
+            var entry = held[point] ?? Held()
+            entry.count += 1
+            if entry.state == nil, state.pin != nil { entry.state = state }
+            held[point] = entry
+            return (point, entry.state)
+        }
     }
 
     /// Every read takes this lock.
@@ -80,14 +100,20 @@ package final class PublishedState: Sendable {
     /// Holds on to the state as it is now. Where another process writes, the state itself is given
     /// along with its point.
     package func hold() -> (point: JournalOffset, state: StoreState?) {
+        content.withLock { $0.hold($0.state.head) }
+    }
+
+    /// Holds on to an earlier state as ``hold()`` does to the newest; nil where what it needs may
+    /// be gone.
+    package func hold(_ state: PastState) -> (point: JournalOffset, state: StoreState?)? {
         content.withLock { content in
-            let point = content.state.head
-            var held = content.held[point] ?? Held()
-            held.count += 1
-            if held.state == nil, content.state.pin != nil { held.state = content.state }
-            content.held[point] = held
-            return (point, held.state)
+            content.points.isNeeded(during: state) ? content.hold(state.point) : nil
         }
+    }
+
+    /// The policy of the newest state, or of one before it, keeps nothing from before `floor`.
+    package func raiseHistoryFloor(to floor: JournalOffset) {
+        content.withLock { $0.historyFloor = max($0.historyFloor, floor) }
     }
 
     package func release(_ point: JournalOffset) {
@@ -109,15 +135,6 @@ package final class PublishedState: Sendable {
         }
     }
 
-    /// Where readers may read: at the states that are held, and at the newest, which a reader may
-    /// begin to hold before the next one is published.
-    package var points: NeededPoints {
-        content.withLock { content in
-            // What is seen at a point lies before it.
-            let head = content.state.head.rawValue
-            var points = head > 0 ? [head - 1] : []
-            for point in content.held.keys { points.append(point.previous.rawValue) }
-            return NeededPoints(points)
-        }
-    }
+    /// Where readers may read.
+    package var points: NeededPoints { content.withLock { $0.points } }
 }

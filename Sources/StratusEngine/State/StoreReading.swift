@@ -64,6 +64,7 @@ package struct StoreReading: Sendable {
     package var zoneCount: UInt32 { store.fold.zoneCount }
     package var userCount: UInt32 { store.fold.userCount }
     package var lastTime: Int64 { store.fold.lastTime }
+    package var history: KeptHistory { store.fold.history }
 
     package func value(_ key: IndexKey) throws(EngineError) -> IndexValue? {
         do throws(IndexError) {

@@ -11,7 +11,11 @@ struct StoreInfo: Call {
         let database =
             session.request.user == nil
             ? session.container.publicDatabase() : try session.database()
-        return try await StoreReport(of: session.container, in: [database]).json()
+        var report = try await StoreReport(of: session.container)
+        report.count(
+            zones: try await database.allRecordZones().count,
+            records: try await database.usage().recordCount)
+        return report.json()
     }
 }
 

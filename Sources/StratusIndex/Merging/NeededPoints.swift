@@ -1,12 +1,16 @@
 /// The points of the journal at which a reader may still read.
 package struct NeededPoints: Sendable {
-    /// Open snapshots, marks and pinned readers, in their order.
+    /// Open snapshots and pinned readers, in their order.
     package private(set) var listed: [UInt64]
+    /// Named marks, in their order: of these there may be many, which seldom change.
+    package private(set) var marks: [UInt64]
     /// From here on every point is needed: the beginning of the history that is kept.
-    package var floor: UInt64?
+    package private(set) var floor: UInt64?
 
-    package init(_ listed: [UInt64] = [], floor: UInt64? = nil) {
+    /// - Parameter marks: in their order.
+    package init(_ listed: [UInt64] = [], marks: [UInt64] = [], floor: UInt64? = nil) {
         self.listed = listed.count < 2 ? listed : listed.sorted()
+        self.marks = marks
         self.floor = floor
     }
 
@@ -16,9 +20,23 @@ package struct NeededPoints: Sendable {
     /// compaction of the journal.
     package func isNeeded(from start: UInt64, replacedAt end: UInt64) -> Bool {
         if let floor, max(start, floor) < end { return true }
-        if listed.isEmpty { return false }
-        let low = listed.place(of: start)
-        return low < listed.count && listed[low] < end
+        return listed.hasAny(from: start, before: end) || marks.hasAny(from: start, before: end)
+    }
+
+    /// The last point before `end` that is a mark or in the history that is kept; nil where there
+    /// is none.
+    package func lastKept(before end: UInt64) -> UInt64? {
+        if let floor, floor < end { return end - 1 }
+        let place = marks.place(of: end)
+        return place > 0 ? marks[place - 1] : nil
+    }
+
+    /// What either of the two says is needed, but for the listed points of the other.
+    package func keeping(_ other: NeededPoints) -> NeededPoints {
+        var points = self
+        if marks != other.marks { points.marks = Set(marks).union(other.marks).sorted() }
+        if let floor = other.floor { points.floor = min(floor, points.floor ?? floor) }
+        return points
     }
 }
 
@@ -31,5 +49,12 @@ extension [UInt64] {
             if self[middle] < value { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+
+    /// Whether one of rising numbers lies there.
+    fileprivate func hasAny(from start: UInt64, before end: UInt64) -> Bool {
+        if isEmpty { return false }
+        let low = place(of: start)
+        return low < count && self[low] < end
     }
 }

@@ -88,8 +88,8 @@ package struct CommitStage<Fold: JournalFold> {
         try writer.rollBack(to: savepoint)
     }
 
-    /// Writes the group being filled.
-    mutating func flush(isLong: Bool = false) throws(JournalError) {
+    /// Writes the group being filled, if there is one.
+    package mutating func flush(isLong: Bool = false) throws(JournalError) {
         guard let full = group.take() else { return }
         do {
             try fold.endGroup()

@@ -43,6 +43,7 @@ struct IndexComparisonTests {
         try await save("deleted", to: database)
         try await saveLinks(to: database)
         _ = try await container.mark("here")
+        try await container.setHistoryPolicy(.everything)
         try await container.checkpoint()
         try await save("stays", to: database)
         try await save("behind the checkpoint", to: database)
@@ -88,6 +89,7 @@ struct IndexComparisonTests {
         var zoneCount: UInt64
         var userCount: UInt64
         var deadBytes: UInt64
+        var history: KeptHistory
         var names: [UInt8]
         var locations: [(number: UInt64, offset: UInt64)] = []
         var index: OrderedIndex
@@ -112,6 +114,7 @@ struct IndexComparisonTests {
             zoneCount = try cursor.varint(state)
             userCount = try cursor.varint(state)
             deadBytes = try cursor.varint(state)
+            history = try KeptHistory(state, &cursor)
             let length = try cursor.count(state, upTo: state.count)
             names = state.array(in: try cursor.range(state, count: length))
             for _ in 0..<(try cursor.varint(state)) {
@@ -127,6 +130,7 @@ struct IndexComparisonTests {
         var state: [UInt8] {
             var writer = ByteWriter()
             for number in [version, zoneCount, userCount, deadBytes] { writer.varint(number) }
+            history.write(to: &writer)
             writer.varint(names.count)
             writer.append(names)
             writer.varint(locations.count)
@@ -247,6 +251,7 @@ struct IndexComparisonTests {
                 parts.names[parts.names.count - 1] = 3
             },
             { $0.locations[0].offset -= 1 }, { $0.locations[1].number += 1 },
+            { $0.history = KeptHistory() },
         ]
         for (number, change) in changes.enumerated() {
             let found = try findings(nil, change)

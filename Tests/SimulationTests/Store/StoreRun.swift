@@ -19,6 +19,10 @@ struct StoreRun {
         var verifications = 0
         var compactions = 0
         var segmentsCompacted = 0
+        var policies = 0
+        var marks = 0
+        var pastStates = 0
+        var pastRefusals = 0
 
         static func + (left: Tally, right: Tally) -> Tally {
             Tally(
@@ -32,7 +36,10 @@ struct StoreRun {
                 comparisons: left.comparisons + right.comparisons,
                 verifications: left.verifications + right.verifications,
                 compactions: left.compactions + right.compactions,
-                segmentsCompacted: left.segmentsCompacted + right.segmentsCompacted)
+                segmentsCompacted: left.segmentsCompacted + right.segmentsCompacted,
+                policies: left.policies + right.policies, marks: left.marks + right.marks,
+                pastStates: left.pastStates + right.pastStates,
+                pastRefusals: left.pastRefusals + right.pastRefusals)
         }
     }
 
@@ -40,6 +47,17 @@ struct StoreRun {
         let snapshot: Snapshot
         let expected: StoreAnswers
         let tokens: [StoreAnswers.Token]
+    }
+
+    /// What the store was once.
+    private struct Past {
+        /// Where the journal ended.
+        let offset: UInt64
+        /// Of the last commit before; nil where that is not known.
+        let time: Date?
+        let model: StoreModel
+        /// That was made there.
+        var mark: Mark?
     }
 
     private(set) var store: SmallStore
@@ -53,6 +71,11 @@ struct StoreRun {
     private var generator: SeededGenerator
     private var container: Container
     private var held: [Held] = []
+    /// In their order.
+    private var past: [Past] = []
+    private var policy = History.Policy.none
+    /// Where the policy was set that keeps anything, as the journal ended.
+    private var policyStart: UInt64 = 0
     private var seenFiles: Set<String> = []
 
     private static let zones = ["z0", "z1", "z2", "z3"]
@@ -75,8 +98,9 @@ struct StoreRun {
         for _ in 0..<count where problems.isEmpty {
             try await step()
             noteFiles()
+            if generator.oneIn(12) { notePast() }
         }
-        try check("at the end")
+        try await check("at the end")
     }
 
     private mutating func step() async throws {
@@ -90,8 +114,11 @@ struct StoreRun {
         case ..<880: try await takeToken()
         case ..<940: try takeSnapshot()
         case ..<960: try releaseSnapshot()
-        case ..<965: try check("in between")
+        case ..<965: try await check("in between")
         case ..<975: try await compact()
+        case ..<979: try await setPolicy()
+        case ..<983: try await mark()
+        case ..<986: try await removeMark()
         default: if generator.oneIn(4) { try await reopen() }
         }
     }
@@ -241,6 +268,88 @@ extension StoreRun {
     }
 }
 
+// The past.
+extension StoreRun {
+    private mutating func notePast(_ mark: Mark? = nil) {
+        past.append(
+            Past(
+                offset: mark?.offset ?? container.snapshot().offset,
+                time: mark == nil ? container.information.lastCommit : nil, model: model,
+                mark: mark))
+        if past.count > 20 {
+            let number = generator.below(past.count - 1)
+            if past[number].mark == nil { past.remove(at: number) }
+        }
+    }
+
+    private mutating func setPolicy() async throws {
+        let old = try await container.history()
+        let new: History.Policy =
+            switch generator.below(5) {
+            case 0: .none
+            case 1: .bytes(generator.below(1 << 20))
+            // A commit takes a millisecond or so, by the clock of the store.
+            case 2: .age(seconds: generator.below(2))
+            default: .everything
+            }
+        if new == policy { return }
+        policyStart = old.floor ?? container.snapshot().offset
+        try await container.setHistoryPolicy(new)
+        policy = new
+        tally.policies += 1
+    }
+
+    private mutating func mark() async throws {
+        let mark = try await container.mark("m")
+        tally.marks += 1
+        notePast(mark)
+    }
+
+    private mutating func removeMark() async throws {
+        guard let number = past.indices.filter({ past[$0].mark != nil }).first else { return }
+        guard let mark = past[number].mark else { return }
+        try await container.removeMark(mark)
+        past[number].mark = nil
+    }
+
+    /// What was is found by any name, or it is refused: as the policy and the marks say.
+    private mutating func checkPast(_ container: Container, _ when: String, all: Bool) async throws
+    {
+        let (history, head) = (try await container.history(), container.snapshot().offset)
+        if history.policy != policy { problems.append("\(when): policy \(history.policy)") }
+        switch policy {
+        case .none: if history.floor != nil { problems.append("\(when): none has a floor") }
+        case .everything:
+            if history.floor != policyStart { problems.append("\(when): floor of everything") }
+        case .bytes(let count):
+            let expected = max(policyStart, head - min(head, UInt64(count / 8)))
+            if history.floor != expected { problems.append("\(when): floor of bytes") }
+        case .age:
+            if history.floor ?? 0 < policyStart { problems.append("\(when): floor of age") }
+        }
+        let marks = try await container.marks()
+        if Set(marks) != Set(past.compactMap(\.mark)) { problems.append("\(when): marks") }
+        for known in past where all || generator.oneIn(4) {
+            let isKept = known.mark != nil || history.floor.map { known.offset >= $0 } ?? false
+            var points: [PastPoint] = [.offset(known.offset)]
+            if let mark = known.mark { points.append(.mark(mark)) }
+            if let time = known.time { points.append(.time(time)) }
+            let point = points[generator.below(points.count)]
+            do {
+                let snapshot = try await container.snapshot(at: point)
+                tally.pastStates += 1
+                let answers = try StoreAnswers(snapshot, [])
+                if let difference = answers.difference(from: StoreAnswers(known.model, [])) {
+                    problems.append("\(when): the past at \(point): \(difference)")
+                }
+            } catch let error as StoreError where error.code == .changeTokenExpired {
+                tally.pastRefusals += 1
+                if isKept { problems.append("\(when): the past at \(point) is refused") }
+            }
+        }
+    }
+}
+
 // What is seen.
 extension StoreRun {
     private mutating func takeSnapshot() throws {
@@ -265,9 +374,10 @@ extension StoreRun {
         }
     }
 
-    private mutating func check(_ when: String) throws {
+    private mutating func check(_ when: String) async throws {
         try compare(container, when)
         for held in held { try checkHeld(held) }
+        try await checkPast(container, when, all: false)
     }
 
     private mutating func compare(_ container: Container, _ when: String) throws {
@@ -295,7 +405,7 @@ extension StoreRun {
         if generator.oneIn(10) { try verify("before an opening") }
         container = try store.open(stepped: isStepped)
         tally.openings += 1
-        if generator.oneIn(3) { try check("after an opening") }
+        if generator.oneIn(3) { try await check("after an opening") }
     }
 
     /// Nothing that is asked for changes.
@@ -304,7 +414,7 @@ extension StoreRun {
         if !report.damage.isEmpty { problems.append("compacting: \(report.damage)") }
         tally.compactions += 1
         tally.segmentsCompacted += report.compactedSegments
-        if generator.oneIn(4) { try check("compacted") }
+        if generator.oneIn(4) { try await check("compacted") }
     }
 
     /// What a checkpoint says is what the journal says.
@@ -344,6 +454,7 @@ extension StoreRun {
         copy.disk.killProcesses()
         let second = try copy.open()
         try compare(second, name + ", after a death")
+        try await checkPast(second, name, all: true)
         try await second.close()
         // What the opening itself has to write is named by its next checkpoint.
         let before = copy.indexFiles

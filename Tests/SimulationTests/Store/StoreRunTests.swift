@@ -44,6 +44,7 @@ struct StoreRunTests {
         #expect(tally.tablesWritten > 10 * Self.seeds)
         #expect(tally.tablesMerged > Self.seeds)
         #expect(tally.segmentsCompacted > 4 * Self.seeds)
+        #expect(tally.pastStates > 10 * Self.seeds && tally.pastRefusals > Self.seeds)
         // What the campaign is for.
         if Self.seeds >= 100 { #expect(tally.changes >= 1_000_000) }
     }
@@ -64,6 +65,9 @@ extension StoreRun.Tally {
                 ["whole stores verified", "\(verifications)"],
                 ["compactions asked for", "\(compactions)"],
                 ["segments that they rewrote", "\(segmentsCompacted)"],
+                ["history policies set", "\(policies)"], ["marks", "\(marks)"],
+                ["past states compared", "\(pastStates)"],
+                ["past states refused", "\(pastRefusals)"],
             ])
     }
 }

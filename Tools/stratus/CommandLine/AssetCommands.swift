@@ -18,7 +18,7 @@ extension Command {
             Option(
                 "preserve-permissions",
                 "keep set-user, set-group and sticky bits, which are cleared otherwise: a program "
-                    + "with them runs as the user who exports"), .skipDamaged,
+                    + "with them runs as the user who exports"), .at, .skipDamaged,
         ],
         examples: [
             Example(
@@ -45,7 +45,7 @@ extension Command {
         options: [
             .zone("the zone the record is in", isRequired: true),
             Option("offset", taking: .init("BYTE", .number), "begin at BYTE (default: 0)"),
-            Option("length", taking: .init("BYTES", .number), "write at most BYTES bytes"),
+            Option("length", taking: .init("BYTES", .number), "write at most BYTES bytes"), .at,
         ],
         examples: [
             Example(

@@ -6,7 +6,7 @@ extension CommandTable {
         commands: [
             .importDirectory, .exportDirectory, .exec, .follow, .info, .users,
             .zones, .records, .show,
-            .log, .changes,
+            .log, .changes, .history, .blame, .mark, .retention,
             .verify,
             .hash, .asset, .stats, .gc, .compact, .checkpoint, .reindex, .help, .completion,
             .version,
@@ -28,7 +28,7 @@ extension Command.Option {
         Self("since", taking: .init("TOKEN"), summary)
     }
 
-    fileprivate static func limit(_ summary: String) -> Self {
+    static func limit(_ summary: String) -> Self {
         Self("limit", taking: .init("N", .number), summary)
     }
 
@@ -143,6 +143,7 @@ extension Command {
             records.
             """,
         arguments: [.store],
+        options: [.at],
         examples: [
             Example("stratus zones ./store", "Lists the zones of all databases."),
             Example(
@@ -164,7 +165,7 @@ extension Command {
         options: [
             .zone("the zone to list", isRequired: true),
             Option("type", taking: .init("TYPE"), "only records of TYPE"),
-            .limit("at most N records"), .skipDamaged,
+            .limit("at most N records"), .at, .skipDamaged,
         ],
         examples: [
             Example(
@@ -179,7 +180,7 @@ extension Command {
         "show", "show a record",
         details: "Shows the system fields and the fields of one record.",
         arguments: [.store, Argument("RECORD", "the name of the record")],
-        options: [.zone("the zone the record is in", isRequired: true)],
+        options: [.zone("the zone the record is in", isRequired: true), .at],
         examples: [
             Example("stratus show ./store note-1 --zone notes", "Shows the record note-1."),
             Example(
@@ -223,7 +224,7 @@ extension Command {
         options: [
             .zone("the changes of this zone"),
             .since("only what changed after TOKEN"),
-            .limit("at most N changes (default: one page, of up to 1000)"), .skipDamaged,
+            .limit("at most N changes (default: one page, of up to 1000)"), .at, .skipDamaged,
         ],
         examples: [
             Example("stratus changes ./store", "Shows the zones that have changed."),
@@ -269,7 +270,7 @@ extension Command {
         arguments: [.store],
         options: [
             .zone("only this zone"),
-            Option("system", "count change tags, dates and users too"),
+            Option("system", "count change tags, dates and users too"), .at,
         ],
         examples: [
             Example("stratus hash ./store", "Writes the hash of the private database."),

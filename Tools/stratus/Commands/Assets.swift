@@ -10,9 +10,9 @@ enum Assets {
         let path = invocation.optionalArgument("FILE").flatMap { $0 == "-" ? nil : $0 }
         if path == nil { try demandRoom(invocation, output) }
         let container = try await invocation.openStore()
-        let database = try invocation.readDatabase(of: container)
+        let database = try await invocation.readDatabase(of: container)
         let (name, field) = (invocation.argument("RECORD"), invocation.argument("FIELD"))
-        let record = try await database.record(
+        let record = try database.record(
             for: Record.ID(recordName: name, zoneID: invocation.zoneID), desiredKeys: [field])
         guard let asset = record[field]?.assetValue, let size = asset.size else {
             throw ToolError(

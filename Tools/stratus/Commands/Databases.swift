@@ -3,7 +3,7 @@ import StratusGateway
 
 /// A database of a store, as a listing names it.
 struct ListedDatabase {
-    let database: Database
+    let database: DatabaseSnapshot
     /// Of the owner, from 1 on; 0: the public database.
     let number: Int
     /// Nil: the public database.
@@ -26,23 +26,27 @@ extension Invocation {
     /// Whether the command line says which database is meant.
     var choosesDatabase: Bool { has("as") || has("database") }
 
-    /// The database that the command line chooses or, where it says nothing, all of them: the
-    /// public one first, then those of the users in the order in which they came.
-    func databases(of container: Container) throws -> [ListedDatabase] {
-        guard !choosesDatabase else { return [listed(database(of: container), in: container)] }
+    /// The database that the command line chooses or, where it says nothing, all of them, in the
+    /// state that the command reads: the public one first, then those of the users in the order in
+    /// which they came.
+    func databases(of container: Container) async throws -> [ListedDatabase] {
+        let snapshot = try await snapshot(of: container)
+        guard !choosesDatabase else { return [listed(database(of: snapshot), in: container)] }
         let users = try (0..<container.information.userCount).map { index in
             let user = try container.user(number: UInt32(index + 1))
             return ListedDatabase(
-                database: container.privateDatabase(for: user.recordName), number: index + 1,
+                database: snapshot.privateDatabase(for: user.recordName), number: index + 1,
                 recordName: user.recordName, userName: user.hostName)
         }
         let everybodys = ListedDatabase(
-            database: container.publicDatabase(as: user), number: 0, recordName: nil,
+            database: snapshot.publicDatabase(as: user), number: 0, recordName: nil,
             userName: nil)
         return [everybodys] + users
     }
 
-    private func listed(_ database: Database, in container: Container) -> ListedDatabase {
+    private func listed(
+        _ database: DatabaseSnapshot, in container: Container
+    ) -> ListedDatabase {
         let isPublic = self.database == .public
         let recordName = container.userRecordName(for: user)
         return ListedDatabase(
@@ -50,17 +54,18 @@ extension Invocation {
             userName: isPublic || recordName == user ? nil : user)
     }
 
-    /// The database that the command line chooses; where it says nothing, that of the usual user,
-    /// unless only others ever wrote to the store: what they have must not look like nothing.
-    func readDatabase(of container: Container) throws -> Database {
-        try demandUser(of: container)
-        return database(of: container)
-    }
-
-    /// The same of one moment.
+    /// The database that the command line chooses, at one moment; where it says nothing, that of the
+    /// usual user, unless only others ever wrote to the store: what they have must not look like
+    /// nothing.
     func readDatabase(of container: Container, at snapshot: Snapshot) throws -> DatabaseSnapshot {
         try demandUser(of: container)
         return database(of: snapshot)
+    }
+
+    /// The same, of which each call reads the newest state.
+    func liveDatabase(of container: Container) throws -> Database {
+        try demandUser(of: container)
+        return database(of: container)
     }
 
     private func demandUser(of container: Container) throws {
@@ -79,10 +84,10 @@ extension Show {
     static func users(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
         try output.header(schema: "stratus.users/1", columns: "user  record name  zones  records")
-        for listed in try invocation.databases(of: container) {
+        for listed in try await invocation.databases(of: container) {
             guard let recordName = listed.recordName else { continue }
-            let zones = try await listed.database.allRecordZones().count
-            let usage = try await listed.database.usage()
+            let zones = try listed.database.allRecordZones().count
+            let usage = try listed.database.usage()
             var object: JSONObject = ["number": .integer(listed.number)]
             object.append("recordName", .string(recordName))
             object.append("userName", listed.userName.map(JSONValue.string))
@@ -102,9 +107,9 @@ extension Show {
     static func zones(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
         try output.header(schema: "stratus.zones/1", columns: "records  zone  database")
-        for listed in try invocation.databases(of: container) {
-            for zone in try await listed.database.allRecordZones() {
-                let count = try await listed.database.recordCount(inZoneWith: zone.zoneID)
+        for listed in try await invocation.databases(of: container) {
+            for zone in try listed.database.allRecordZones() {
+                let count = try listed.database.recordCount(inZoneWith: zone.zoneID)
                 var object: JSONObject = ["zoneName": .string(zone.zoneID.zoneName)]
                 listed.append(to: &object)
                 object.append("records", .integer(count))

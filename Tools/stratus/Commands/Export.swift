@@ -11,7 +11,7 @@ package enum Export {
     ) async throws -> ExitCode {
         let container = try await invocation.openStore(
             on: system, memoryLimit: Invocation.streamingMemory)
-        let database = try invocation.readDatabase(of: container, at: container.snapshot())
+        let database = try await invocation.readDatabase(of: container)
         let zoneID = invocation.zoneID
         // Before the directory is made: there may be no such zone, or no tree in it.
         let skipsDamaged = invocation.has("skip-damaged")

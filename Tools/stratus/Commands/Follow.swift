@@ -18,7 +18,7 @@ enum Follow {
         do {
             Terminal.catchStopSignals()
             var follower = Follower(
-                source: try invocation.readDatabase(of: source),
+                source: try invocation.liveDatabase(of: source),
                 target: invocation.database(of: target),
                 output: output,
                 progress: Progress(

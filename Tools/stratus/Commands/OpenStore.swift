@@ -106,7 +106,10 @@ extension ToolError {
         }
         if case .inputOutput(let text) = error.cause { message += ": " + text }
         if case .notPermitted(let text) = error.cause { message += ": " + text }
-        hint = Self.hint(for: code)
+        hint =
+            error.cause == .changeToken(.compacted)
+            ? "'stratus retention STORE' and 'stratus mark STORE' say what of the past is kept"
+            : Self.hint(for: code)
     }
 
     private static func meaning(of error: StoreError) -> (ExitCode, String) {

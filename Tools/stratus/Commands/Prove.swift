@@ -63,7 +63,7 @@ enum Verify {
 enum Hash {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
-        let database = try invocation.readDatabase(of: container, at: container.snapshot())
+        let database = try await invocation.readDatabase(of: container)
         let zoneID = invocation.has("zone") ? invocation.zoneID : nil
         let total =
             try zoneID.map { try database.recordCount(inZoneWith: $0) }

@@ -9,8 +9,14 @@ enum Show {
 
     static func info(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
-        let databases = try invocation.databases(of: container)
-        let store = try await StoreReport(of: container, in: databases.map(\.database))
+        let databases = try await invocation.databases(of: container)
+        var store = try await StoreReport(of: container)
+        for listed in databases {
+            store.count(
+                zones: try listed.database.allRecordZones().count,
+                records: try listed.database.usage().recordCount)
+        }
+        let history = try await container.history()
         let (information, report, statistics) = (
             store.information, store.recovery, store.statistics
         )
@@ -23,6 +29,8 @@ enum Show {
         let writer = try container.writer()
         var object = store.json(path: invocation.argument("STORE"))
         object.append("writer", writer.map(JSONValue.string))
+        object.append("history", .string(history.policy.text))
+        object.append("historyFrom", history.floor.map(JSONValue.offset))
         try output.object("info", object)
         let state =
             if writer != nil {
@@ -46,14 +54,18 @@ enum Show {
                     + Quantities.count(information.segmentCount, "segment")
             ),
             ("checkpoint", statistics.checkpointText),
+            (
+                "history",
+                history.policy.text + (history.floor.map { ", from offset \($0)" } ?? "")
+            ),
             ("users", Quantities.count(UInt64(information.userCount))),
             ("zones", Quantities.count(UInt64(store.zoneCount))),
             ("records", Quantities.count(UInt64(store.recordCount))),
         ]
         // How much each database holds, so that a user need not search them.
         for listed in databases.prefix(shownDatabases) {
-            let zones = try await listed.database.allRecordZones().count
-            let records = try await listed.database.usage().recordCount
+            let zones = try listed.database.allRecordZones().count
+            let records = try listed.database.usage().recordCount
             let held = Quantities.count(zones, "zone") + ", " + Quantities.count(records, "record")
             lines.append(
                 listed.recordName == nil ? ("public", held) : ("user", "\(listed.text): \(held)"))
@@ -68,13 +80,13 @@ enum Show {
 
     static func records(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
-        let database = try invocation.readDatabase(of: container)
+        let database = try await invocation.readDatabase(of: container)
         var left = try invocation.limit() ?? .max
         var cursor: RecordPage.Cursor?
         var hasSkipped = false
         try output.header(schema: "stratus.records/1", columns: "record  type  tag")
         while left > 0 {
-            let page = try await database.records(
+            let page = try database.records(
                 inZoneWith: invocation.zoneID, type: invocation.value("type"),
                 resultsLimit: min(left, 1000), from: cursor,
                 skippingDamaged: invocation.has("skip-damaged"))
@@ -105,7 +117,7 @@ enum Show {
 
     static func changes(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
-        let database = try invocation.readDatabase(of: container)
+        let database = try await invocation.readDatabase(of: container)
         let limit = try invocation.limit()
         var token = try invocation.sinceToken()
         var left = limit ?? 0
@@ -115,11 +127,11 @@ enum Show {
         repeat {
             let page =
                 if invocation.has("zone") {
-                    try await zonePage(
+                    try zonePage(
                         database, invocation.zoneID, since: token, limit.map { _ in left },
                         skippingDamaged: invocation.has("skip-damaged"), output)
                 } else {
-                    try await databasePage(
+                    try databasePage(
                         database, since: token, limit.map { _ in left }, output)
                 }
             (token, moreComing) = (page.token, page.moreComing)
@@ -138,9 +150,9 @@ enum Show {
     }
 
     private static func databasePage(
-        _ database: Database, since token: ChangeToken?, _ limit: Int?, _ output: Output
-    ) async throws -> ShownPage {
-        let page = try await database.databaseChanges(since: token, resultsLimit: limit)
+        _ database: DatabaseSnapshot, since token: ChangeToken?, _ limit: Int?, _ output: Output
+    ) throws -> ShownPage {
+        let page = try database.databaseChanges(since: token, resultsLimit: limit)
         for zone in page.modifications {
             try output.result(
                 "zoneChanged", ["zoneName": .string(zone.zoneName)],
@@ -160,10 +172,11 @@ enum Show {
     }
 
     private static func zonePage(
-        _ database: Database, _ zoneID: RecordZone.ID, since token: ChangeToken?, _ limit: Int?,
+        _ database: DatabaseSnapshot, _ zoneID: RecordZone.ID, since token: ChangeToken?,
+        _ limit: Int?,
         skippingDamaged: Bool, _ output: Output
-    ) async throws -> ShownPage {
-        let page = try await database.recordZoneChanges(
+    ) throws -> ShownPage {
+        let page = try database.recordZoneChanges(
             inZoneWith: zoneID, since: token, resultsLimit: limit,
             skippingDamaged: skippingDamaged)
         output.skipped(page.skipped)

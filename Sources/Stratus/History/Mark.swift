@@ -4,13 +4,13 @@ internal import StratusJournal
 internal import StratusEngine
 
 /// A named point of a store's history: everything that had been acknowledged when it was made lies
-/// before it.
+/// before it. The state at a mark is kept until the mark is removed.
 public struct Mark: Hashable, Sendable {
     /// What the caller called it; need not be unique.
     public var name: String
     /// When it was made.
     public var date: Date
-    /// Where the journal stood, as an offset.
+    /// Where the journal stood, as an offset. No other mark has the same.
     public var offset: UInt64
     /// The chain over the journal up to there: another journal with the same value there has the
     /// same history.
@@ -36,6 +36,16 @@ extension Container {
         }
     }
 
+    /// Removes a mark. The state there is then kept no longer, unless something else keeps it.
+    ///
+    /// - Throws: ``StoreError`` with `unknownItem` where the store has no such mark.
+    public nonisolated(nonsending) func removeMark(_ mark: Mark) async throws(StoreError) {
+        try await answering { () async throws(EngineError) in
+            let offset = JournalOffset(rawValue: mark.offset)
+            _ = try await engine().commit(MarkRemoval(offset: offset))
+        }
+    }
+
     /// All marks, in the order they were made.
     public nonisolated(nonsending) func marks() async throws(StoreError) -> [Mark] {
         try await answering { () async throws(EngineError) -> [Mark] in
@@ -48,7 +58,8 @@ extension StoreReading {
     fileprivate func marks() throws(EngineError) -> [Mark] {
         var places: [EntryLocation] = []
         try scan(KeySpace.marks.range()) { _, value in
-            places.append(EntryLocation(value))
+            let place = EntryLocation(value)
+            if !place.isDeleted { places.append(place) }
             return true
         }
         var marks: [Mark] = []
@@ -76,6 +87,8 @@ extension Mark {
 private struct MarkRequest: Transaction {
     let name: String
 
+    var beginsGroup: Bool { true }
+
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
     ) throws(EngineError) -> Draft? {
@@ -85,6 +98,24 @@ private struct MarkRequest: Transaction {
             time: context.now, offset: position.offset, chain: position.chain, name: name)
         try draft.buffer.add(.mark) { mark.write(to: &$0) }
         draft.results = [.staged(place: 0)]
+        return draft
+    }
+}
+
+private struct MarkRemoval: Transaction {
+    let offset: JournalOffset
+
+    func draft(
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) throws(EngineError) -> Draft? {
+        let key = IndexKey.mark(offset)
+        guard let value = try reading.value(key), !EntryLocation(value).isDeleted else {
+            throw .refused(.unknownItem, "the store has no mark at that offset")
+        }
+        var draft = Draft(reading)
+        draft.readSet = [key]
+        let entry = MarkRemovalEntry(offset: offset)
+        try draft.buffer.add(.markRemoval) { entry.write(to: &$0) }
         return draft
     }
 }

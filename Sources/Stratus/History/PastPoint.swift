@@ -1,0 +1,62 @@
+public import FoundationEssentials
+internal import StratusJournal
+internal import StratusEngine
+
+/// A moment in the past of a store.
+public enum PastPoint: Hashable, Sendable {
+    /// What had been committed before a place of the journal: ``Snapshot/offset``, ``Mark/offset``,
+    /// or an offset that `stratus log` shows.
+    case offset(UInt64)
+    /// What had been committed when a token was given: the last commit that it knows of, whole.
+    case token(ChangeToken)
+    /// What had been committed at a time, by the clock of the machine. Where that was set back, the
+    /// last commit of those not later than the time.
+    case time(Date)
+    /// What had been committed when a mark was made.
+    case mark(Mark)
+}
+
+extension Container {
+    /// The store as it was at an earlier moment: behind the last commit before it, never amid one.
+    ///
+    /// - Throws: ``StoreError`` with `changeTokenExpired` and the cause `changeToken(.compacted)`
+    ///   where that state is not kept: what is kept ``history()`` says. For a token also as of
+    ///   ``Database``.
+    public nonisolated(nonsending) func snapshot(
+        at point: PastPoint
+    ) async throws(StoreError) -> Snapshot {
+        try await answering { () async throws(EngineError) -> Snapshot in
+            try await threads.run { [self] in
+                let reading = reading.waiting
+                let state = try point.state(in: reading)
+                guard try reading.keeps(state), let snapshot = Snapshot(self, state) else {
+                    throw EngineError.refused(
+                        .expired(.compacted, "the state of that moment is not kept"))
+                }
+                return snapshot
+            }
+        }
+    }
+}
+
+extension PastPoint {
+    /// The state that it means.
+    fileprivate func state(in reading: StoreReading) throws(EngineError) -> PastState {
+        switch self {
+        case .offset(let offset):
+            return try reading.state(endingBy: JournalOffset(rawValue: offset))
+        case .mark(let mark):
+            return try reading.state(endingBy: JournalOffset(rawValue: mark.offset))
+        case .time(let date):
+            let microseconds = (date.timeIntervalSince1970 * 1_000_000).rounded()
+            guard let time = Int64(exactly: microseconds) else {
+                throw .refused(.invalidArguments, "the date is not one that a commit can have")
+            }
+            return try reading.state(madeBy: time)
+        case .token(let token):
+            try token.check(in: reading)
+            if token.position == .none { return try reading.state(endingBy: .zero) }
+            return try reading.state(beginningBy: token.position.offset)
+        }
+    }
+}

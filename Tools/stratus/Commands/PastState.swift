@@ -1,0 +1,124 @@
+import FoundationEssentials
+import Stratus
+import StratusGateway
+
+// What the store was at the moment that --at names.
+
+extension Invocation {
+    /// The state that the command reads: the newest, or the one that `--at` names.
+    func snapshot(of container: Container) async throws -> Snapshot {
+        guard let text = value("at") else { return container.snapshot() }
+        return try await container.snapshot(at: try await Self.point(text, in: container))
+    }
+
+    /// The database that the command line chooses, in the state that the command reads.
+    func readDatabase(of container: Container) async throws -> DatabaseSnapshot {
+        try readDatabase(of: container, at: await snapshot(of: container))
+    }
+
+    /// An offset, a change token, a time, or `mark:` and the name of a mark.
+    private static func point(
+        _ text: String, in container: Container
+    ) async throws -> PastPoint {
+        if let offset = UInt64(text) { return .offset(offset) }
+        if text.hasPrefix("mark:") {
+            return .mark(try await mark(String(text.dropFirst(5)), in: container))
+        }
+        if let date = date(text) { return .time(date) }
+        if let token = ChangeToken(text) { return .token(token) }
+        throw ToolError.usage(
+            "bad-value",
+            "--at takes an offset, a time such as 2026-11-23T14:30:00Z, mark:NAME or a change "
+                + "token, not \(text)")
+    }
+
+    /// The latest mark of a name.
+    static func mark(_ name: String, in container: Container) async throws -> Mark {
+        guard let mark = try await container.marks().last(where: { $0.name == name }) else {
+            throw ToolError(
+                .notFound, id: "mark.none", "the store has no mark \(name)",
+                hint: "'stratus mark STORE' lists the marks")
+        }
+        return mark
+    }
+
+    /// With the time zone and, where that is said, parts of a second.
+    private static func date(_ text: String) -> Date? {
+        let whole = Date.ISO8601FormatStyle()
+        let parts = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        return (try? Date(text, strategy: parts)) ?? (try? Date(text, strategy: whole))
+    }
+}
+
+/// The history of records.
+enum Past {
+    static func history(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let container = try await invocation.openStore()
+        let database = try await invocation.readDatabase(of: container)
+        let id = Record.ID(
+            recordName: invocation.argument("RECORD"), zoneID: invocation.zoneID)
+        var left = try invocation.limit() ?? .max
+        var next: UInt64?
+        try output.header(
+            schema: "stratus.history/1", columns: "offset  date  user  tag  zone")
+        repeat {
+            let page = try database.history(
+                of: id, resultsLimit: min(left, 1000), before: next)
+            for version in page.versions {
+                try output.result("version", version.json, text: version.text)
+            }
+            left -= page.versions.count
+            next = page.nextOffset
+        } while next != nil && left > 0
+        return .ok
+    }
+
+    static func blame(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let container = try await invocation.openStore()
+        let database = try await invocation.readDatabase(of: container)
+        let id = Record.ID(
+            recordName: invocation.argument("RECORD"), zoneID: invocation.zoneID)
+        let origins = try database.blame(id).sorted { $0.key < $1.key }
+        try output.header(
+            schema: "stratus.blame/1", columns: "field  offset  date  user  tag  zone")
+        for (key, origin) in origins {
+            var object: JSONObject = ["field": .string(key)]
+            for member in origin.version.identity.members {
+                object.append(member.name, member.value)
+            }
+            object.append("certain", .boolean(origin.isCertain))
+            try output.result(
+                "field", object,
+                text: "\(Output.escaped(key))  \(origin.version.text)"
+                    + (origin.isCertain ? "" : "  (or before)"))
+        }
+        return .ok
+    }
+}
+
+extension RecordVersion {
+    fileprivate var text: String {
+        let zone = record.map { Output.escaped($0.recordID.zoneID.zoneName) } ?? ""
+        return "\(offset)  \(Timestamp.text(date))  \(userRecordID.recordName)  "
+            + "\(recordChangeTag ?? "deleted")  \(zone)"
+    }
+
+    /// Without the record itself.
+    fileprivate var identity: JSONObject {
+        var object: JSONObject = [
+            "offset": .offset(offset), "date": .date(date),
+            "userRecordName": .string(userRecordID.recordName),
+        ]
+        object.append("recordChangeTag", recordChangeTag.map(JSONValue.string))
+        object.append("zoneName", (record?.recordID.zoneID.zoneName).map(JSONValue.string))
+        return object
+    }
+
+    fileprivate var json: JSONObject {
+        var object = identity
+        object.append("deleted", .boolean(record == nil))
+        object.append("followsPrevious", .boolean(isNext))
+        object.append("record", (record?.json).map(JSONValue.object))
+        return object
+    }
+}
