@@ -110,17 +110,20 @@ import Testing
         #expect(refused?.kind == .newerFormat(2))
     }
 
-    @Test func `checksums that hold make no bytes true`() throws {
-        let fixture = try Self.fixture.get()
-        let bytes = try fixture.bytes(Self.name)
-        // The first data block, from behind the header to where the second begins.
-        let end = (40..<bytes.count).first { end in
+    /// Where the checksum of the first data block stands, which begins behind the header.
+    private static func endOfFirstBlock(_ bytes: [UInt8]) -> Int? {
+        (40..<bytes.count).first { end in
             let seed: UInt64 = 1 + 32 << 40
             return end + 8 <= bytes.count
                 && Checksum.xxh3(bytes.span, in: 32..<end, seed: seed)
                     == bytes.span.uint64(at: end)
         }
-        let block = 32..<(try #require(end))
+    }
+
+    @Test func `checksums that hold make no bytes true`() throws {
+        let fixture = try Self.fixture.get()
+        let bytes = try fixture.bytes(Self.name)
+        let block = 32..<(try #require(Self.endOfFirstBlock(bytes)))
         var generator = SeededGenerator(seed: 2)
         var found = 0
         for _ in 0..<4000 {
@@ -145,6 +148,42 @@ import Testing
             if (try? index.verify(1)) == nil { found += 1 }
         }
         #expect(found > 1000)
+    }
+
+    @Test func `a block that says the same in other bytes is damage`() throws {
+        let fixture = try Self.fixture.get()
+        let whole = try fixture.bytes(Self.name)
+        var bytes = whole
+        let end = try #require(Self.endOfFirstBlock(whole))
+        // The least stamp one lower, and each of the column counted from there one higher.
+        let span = whole.span
+        let (base, count) = (span.uint64(at: 32), Int(span.uint16(at: 56)))
+        let (prefix, keyLength) = (Int(whole[58]), Int(whole[59]))
+        let (keyWidth, stampWidth) = (Int(whole[60]), Int(whole[61]))
+        let stamps = 64 + prefix + count * keyWidth + (keyLength == 0 ? count : 0)
+        try #require(base > 0 && stampWidth > 0)
+        for place in 0..<8 {
+            bytes[32 + place] = UInt8(truncatingIfNeeded: (base - 1) >> UInt64(place * 8))
+        }
+        for number in 0..<count {
+            var place = stamps + number * stampWidth
+            while bytes[place] == 0xff {
+                bytes[place] = 0
+                place += 1
+            }
+            bytes[place] += 1
+        }
+        let sum = Checksum.xxh3(bytes.span, in: 32..<end, seed: 1 + 32 << 40)
+        var output = bytes.mutableSpan
+        output.set(sum, at: end)
+        let index = try fixture.reopened(holding: [Self.name: bytes])
+        for number in 0..<300 {
+            let found = try index.value(of: fixture.keys[number], .blocking)
+            #expect(found == TableFixture.value(number))
+        }
+        let error = #expect(throws: IndexError.self) { try index.verify(1) }
+        guard case .damaged(let damage)? = error else { return }
+        #expect(damage.kind.identifier == "index.entry" && damage.byte == 32)
     }
 
     @Test func `every flipped byte of a description is found, or describes other tables`() throws {

@@ -111,6 +111,50 @@ import Testing
         return record
     }
 
+    @Test func `what a mark or the history sees stays, and can be read there`() async throws {
+        let (container, database) = try await Self.begin(Self.makeStore())
+        let marks = try await Self.replace(1...3, container, database)
+        let later = container.snapshot().offset
+        let kept = try await container.collectAssets()
+        #expect(kept.reclaimedChunks == 1)
+        let versions = try await database.history(of: noteID("a")).versions
+        var seeds: [UInt64] = []
+        for version in versions {
+            let bytes = try await version.record?.bytes("a")
+            seeds.append(try #require((1...8).first { bytes == noise(5000, seed: $0) }))
+        }
+        #expect(seeds == [6, 5, 4, 3, 1])
+        let past = try await container.snapshot(at: .mark(marks[0]))
+        let old = try await past.privateDatabase(for: "alice").record(for: noteID("a")).bytes("a")
+        #expect(old == noise(5000, seed: 1))
+        try await container.setHistoryPolicy(.none)
+        for mark in marks { try await container.removeMark(mark) }
+        // One is still read.
+        let first = try await container.collectAssets().reclaimedChunks
+        #expect(first == 3)
+        #expect(
+            try await past.privateDatabase(for: "alice").record(for: noteID("a")).bytes("a") == old)
+        withExtendedLifetime(past) {}
+        #expect(later > 0)
+    }
+
+    /// Replaces the asset of a record: at a mark, without one, and then as part of the history.
+    @inline(never)
+    private static func replace(
+        _ seeds: ClosedRange<UInt64>, _ container: Container, _ database: Database
+    ) async throws -> [Mark] {
+        var marks: [Mark] = []
+        for seed in seeds {
+            try await database.saveAll([note("a", ["a": asset(seed)])], savePolicy: .allKeys)
+            if seed != 2 { marks.append(try await container.mark("\(seed)")) }
+        }
+        try await container.setHistoryPolicy(.everything)
+        for seed in UInt64(4)...6 {
+            try await database.saveAll([note("a", ["a": asset(seed)])], savePolicy: .allKeys)
+        }
+        return marks
+    }
+
     @Test func `what was collected cannot be read, which is said`() async throws {
         let (container, database) = try await Self.begin(Self.makeStore())
         let record = try await database.save(note("a", ["a": Self.asset(1)]))

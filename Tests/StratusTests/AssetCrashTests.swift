@@ -87,6 +87,35 @@ import Testing
         }
     }
 
+    @Test func `no power cut brings back a record whose asset is deleted`() async throws {
+        var lost = 0
+        for seed in UInt64(0)..<40 {
+            var store = Self.makeStore(SimulatedDisk())
+            store.durability = .none
+            let container = try store.open()
+            let database = container.privateDatabase(for: "alice")
+            try await database.save(RecordZone(zoneID: notes))
+            let value = RecordValue.asset(Asset(data: noise(30_000, seed: 1)))
+            try await database.saveAll([note("a", ["a": value])])
+            try await container.checkpoint()
+            try await database.deleteRecord(withID: noteID("a"))
+            // What follows goes to another segment of chunks.
+            try await database.saveAll(
+                [note("b", ["a": .asset(Asset(data: noise(70_000, seed: 2)))])])
+            let report = try await container.collectAssets()
+            #expect(report.reclaimedChunks > 0)
+            store.disk.crash(seed: seed)
+            let again = try store.open().privateDatabase(for: "alice")
+            guard let record = try? await again.record(for: noteID("a")) else {
+                lost += 1
+                continue
+            }
+            let bytes = try? await record.bytes("a")
+            #expect(bytes == noise(30_000, seed: 1), "seed \(seed)")
+        }
+        #expect(lost > 0)
+    }
+
     private static func check(
         _ store: DiskStore, _ allowed: [[String: UInt64]], _ call: Int
     ) async throws {

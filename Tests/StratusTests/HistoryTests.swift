@@ -1,4 +1,5 @@
 import FoundationEssentials
+import StratusEngine
 import Stratus
 import StratusFiles
 import StratusJournal
@@ -359,6 +360,103 @@ import Testing
         #expect(uncertain["number"]?.version.recordChangeTag == last.recordChangeTag)
         #expect(uncertain["number"]?.isCertain == false)
         #expect(first.recordChangeTag != nil && mark.name == "m")
+        try await container.close()
+    }
+
+    /// Saves of many callers, so that groups have several commits; and marks between them.
+    private static func concurrent(_ container: Container, marks: Int) async throws -> [Mark] {
+        try await withThrowingTaskGroup(of: Mark?.self) { group in
+            for number in 0..<400 {
+                group.addTask {
+                    if number % 40 < marks { return try await container.mark("m\(number)") }
+                    let database = container.privateDatabase(for: "alice")
+                    var record = Record(recordType: "Note", recordID: id("r\(number % 7)"))
+                    record["number"] = .int64(Int64(number))
+                    _ = try await database.modifyRecords(saving: [record], savePolicy: .allKeys)
+                    return nil
+                }
+            }
+            var found: [Mark] = []
+            for try await mark in group { if let mark { found.append(mark) } }
+            return found
+        }
+    }
+
+    /// The entries of records and the ends of commits, in their order; and whether any group has
+    /// several commits.
+    private static func journal(
+        _ container: Container
+    ) throws -> (records: [UInt64], ends: [UInt64], hasLongGroups: Bool) {
+        var (records, ends): ([UInt64], [UInt64]) = ([], [])
+        var commits: [UInt64: Int] = [:]
+        var log = container.log()
+        while let line = try log.nextLine() {
+            if line.entry.kind.rawValue == 32 { records.append(line.entry.offset.rawValue) }
+            guard line.entry.commitTime != nil else { continue }
+            ends.append(line.entry.offset.rawValue + 1)
+            if let chain = line.group?.chain { commits[chain, default: 0] += 1 }
+        }
+        return (records, ends, commits.values.contains { $0 > 1 })
+    }
+
+    /// The newest tag of each record before an offset, by the journal alone.
+    private static func tags(_ container: Container, before offset: UInt64) throws -> [String:
+        String]
+    {
+        var tags: [String: String] = [:]
+        var log = container.log(to: offset)
+        while let entry = try log.nextLine()?.entry {
+            guard entry.kind.rawValue == 32 else { continue }
+            tags[container.describe(entry).recordName ?? ""] = "\(entry.offset)"
+        }
+        return tags
+    }
+
+    private static func expect(
+        _ snapshot: Snapshot, _ expected: [String: String],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let database = snapshot.privateDatabase(for: "alice")
+        let records = try database.records(inZoneWith: zone).records
+        let found = Dictionary(
+            uniqueKeysWithValues: records.map { ($0.recordID.recordName, $0.recordChangeTag ?? "") }
+        )
+        #expect(found == expected, sourceLocation: sourceLocation)
+        #expect(try database.usage().recordCount == expected.count, sourceLocation: sourceLocation)
+        let token = try database.changeToken(ofZoneWith: zone)
+        let page = try database.recordZoneChanges(inZoneWith: zone)
+        #expect(page.modifications.count == expected.count, sourceLocation: sourceLocation)
+        let since = try database.recordZoneChanges(inZoneWith: zone, since: token)
+        #expect(since.modifications.isEmpty, sourceLocation: sourceLocation)
+    }
+
+    @Test func `each commit of a group leaves a state of its own`() async throws {
+        let container = try Container.inMemory()
+        try await container.privateDatabase(for: "alice").save(RecordZone(zoneID: Self.zone))
+        try await container.setHistoryPolicy(.everything)
+        let start = container.snapshot().offset
+        _ = try await Self.concurrent(container, marks: 0)
+        let journal = try Self.journal(container)
+        #expect(journal.hasLongGroups)
+        for end in journal.ends where end > start {
+            try Self.expect(
+                try await container.snapshot(at: .offset(end)),
+                try Self.tags(container, before: end))
+        }
+        try await container.close()
+    }
+
+    @Test func `a mark amid many saves keeps the state before it`() async throws {
+        let container = try Container.inMemory()
+        try await container.privateDatabase(for: "alice").save(RecordZone(zoneID: Self.zone))
+        let marks = try await Self.concurrent(container, marks: 3)
+        #expect(marks.count == 30 && Set(marks.map(\.offset)).count == 30)
+        #expect(try Self.journal(container).hasLongGroups)
+        for mark in marks {
+            try Self.expect(
+                try await container.snapshot(at: .mark(mark)),
+                try Self.tags(container, before: mark.offset))
+        }
         try await container.close()
     }
 }

@@ -91,6 +91,30 @@ import Testing
         #expect(writes.count == 1)
         #expect(try await database.record(for: noteID("good"))["number"] == .int64(1))
     }
+
+    @Test func `what was written of a batch before one of its items failed is taken back`()
+        async throws
+    {
+        let container = try store.open()
+        let database = try await prepared(container)
+        let usage = try await database.usage().recordCount
+        let good = (0..<count).map { note("r\($0)", ["number": 1]) }
+        // Longer than any entry may be, which is found when the others have been encoded.
+        let long = note("long", ["text": .string(String(repeating: "x", count: 9_000))])
+        let head = container.information.head
+        let result = try await database.modifyRecords(saving: good + [long], atomically: false)
+        #expect(result.partialFailure?.partialErrors.count == 1)
+        var names: [String: Int] = [:]
+        var log = container.log(from: head)
+        while let entry = try log.nextLine()?.entry {
+            if entry.kind.isEntry { names["\(entry.kind.rawValue)", default: 0] += 1 }
+        }
+        #expect(names["32"] == count)
+        #expect(try await database.usage().recordCount == usage + count)
+        try await container.close()
+        let again = try store.open().privateDatabase(for: "alice")
+        #expect(try await again.usage().recordCount == usage + count)
+    }
 }
 
 extension Record {

@@ -112,6 +112,32 @@ struct CompactionTests {
         try expectWhole()
     }
 
+    @Test func `of the history so many bytes are kept, and no more`() async throws {
+        let container = try await filled(rounds: 1)
+        try await container.setHistoryPolicy(.bytes(400 << 10))
+        var past: [(offset: UInt64, hash: ContentHash)] = []
+        for round in 1..<30 {
+            try await change(container, round)
+            past.append((container.snapshot().offset, try hash(container)))
+        }
+        try await container.maintenance.compact()
+        // A round is about 120 KB.
+        #expect(length < 1_500_000, "\(length)")
+        let floor = try #require(try await container.history().floor)
+        for (offset, expected) in past where offset >= floor {
+            let snapshot = try await container.snapshot(at: .offset(offset))
+            let found = try snapshot.privateDatabase(for: "alice").contentHash(
+                includingSystem: true)
+            #expect(found == expected)
+        }
+        #expect(past.contains { $0.offset < floor } && past.count { $0.offset >= floor } > 2)
+        try await container.setHistoryPolicy(.none)
+        let report = try await container.maintenance.compact()
+        #expect(report.freedBytes > 10_000)
+        try await container.close()
+        try expectWhole()
+    }
+
     @Test func `a reading process reads on, and goes over to what was compacted`() async throws {
         let container = try await filled(rounds: 3)
         let reader = try store.openReadOnly()
