@@ -39,7 +39,7 @@ struct ReachableChunks {
         }
         let held = (points.listed + points.marks).map { JournalOffset(rawValue: $0 + 1) }
         // Of the history that is kept, every version is needed.
-        if let floor = points.floor { end = JournalOffset(rawValue: floor + 1) }
+        if let floor = points.floor { end = min(end, JournalOffset(rawValue: floor + 1)) }
         for point in held.filter({ $0 < end }) + [end] {
             try reading.looking(from: point).forEachRecordWithAssets {
                 _, _, place throws(EngineError) in

@@ -12,7 +12,8 @@ public struct History: Hashable, Sendable {
     public enum Policy: Hashable, Sendable {
         /// None. The default.
         case none
-        /// Each state that was the newest within so many seconds before the last commit.
+        /// Each state that was the newest within so many seconds before the last commit, or up to a
+        /// 256th of them earlier.
         case age(seconds: Int)
         /// Each state within the last so many bytes of journal.
         case bytes(Int)
@@ -34,7 +35,7 @@ extension Container {
             try await read { reading throws(EngineError) in
                 History(
                     policy: History.Policy(reading.history.policy),
-                    floor: try reading.historyFloor?.rawValue)
+                    floor: reading.history.floor?.rawValue)
             }
         }
     }
@@ -93,7 +94,7 @@ private struct PolicyRequest: Transaction {
         guard let position = context.position else { return nil }
         var draft = Draft(reading)
         if reading.history.policy == policy { return draft }
-        let start = try reading.historyFloor ?? position.offset
+        let start = reading.history.floor ?? position.offset
         let entry = HistoryPolicyEntry(policy: policy, start: start)
         try draft.buffer.add(.historyPolicy) { entry.write(to: &$0) }
         return draft

@@ -25,18 +25,21 @@ struct HistoryWalk {
         self.reading = reading
         recordName = id.recordName
         hash = reading.hash(id.recordName)
-        points = reading.history.points(floor: try reading.historyFloor)
+        points = reading.history.points
         guard let zone = try view.usedZone(id.zoneID, reading) else {
             database = 0
             return
         }
         database = zone.database
         let newest = try reading.value(.record(zone.number, hash)).map { EntryLocation($0) }
-        var place = newest
-        if let offset, let newest, newest.offset.rawValue >= offset {
-            place = try self.place(in: zone, before: offset)
+        coming = newest.map { ($0, zone, id.zoneID) }
+        guard let offset, let newest, newest.offset.rawValue >= offset else { return }
+        if let place = try place(in: zone, before: offset) {
+            coming = (place, zone, id.zoneID)
+            return
         }
-        coming = place.map { ($0, zone, id.zoneID) }
+        // It lay in another zone then, where its versions lead.
+        while let place = coming?.place, place.offset.rawValue >= offset { _ = try next() }
     }
 
     /// The next version; nil behind the earliest that is kept.
@@ -60,14 +63,16 @@ struct HistoryWalk {
         guard let date = record.modificationDate, let user = record.lastModifiedUserRecordID else {
             throw .damaged(entry)
         }
-        let previous: Version
-        if let origin = head.origin, !head.isUpdate {
+        var previous = head.previous
+        // The record of a user comes from no zone.
+        let origin = head.origin.flatMap { $0.zone == 0 ? nil : $0 }
+        if let origin, !head.isUpdate {
             previous = origin.version
-            try come(from: origin, before: place)
-        } else {
-            previous = head.previous
-            if previous != .none { try come(before: place, in: zone, zoneID) }
+        } else if previous != .none {
+            try come(before: place, in: zone, zoneID)
         }
+        // Of those that it had here before, none may be kept.
+        if let origin, coming == nil { try come(from: origin, before: place) }
         return RecordVersion(
             recordChangeTag: record.recordChangeTag, date: date, userRecordID: user,
             record: record, offset: place.offset.rawValue,

@@ -4,8 +4,8 @@ internal import StratusEngine
 
 /// A moment in the past of a store.
 public enum PastPoint: Hashable, Sendable {
-    /// What had been committed before a place of the journal: ``Snapshot/offset``, ``Mark/offset``,
-    /// or an offset that `stratus log` shows.
+    /// What had been committed with an entry at the offset, or before: of a version its offset or
+    /// change tag, or any that `stratus log` shows; ``Snapshot/offset``; ``Mark/offset``.
     case offset(UInt64)
     /// What had been committed when a token was given: the last commit that it knows of, whole.
     case token(ChangeToken)
@@ -17,7 +17,7 @@ public enum PastPoint: Hashable, Sendable {
 }
 
 extension Container {
-    /// The store as it was at an earlier moment: behind the last commit before it, never amid one.
+    /// The store as it was at an earlier moment: behind a commit, never amid one.
     ///
     /// - Throws: ``StoreError`` with `changeTokenExpired` and the cause `changeToken(.compacted)`
     ///   where that state is not kept: what is kept ``history()`` says. For a token also as of
@@ -29,7 +29,7 @@ extension Container {
             try await threads.run { [self] in
                 let reading = reading.waiting
                 let state = try point.state(in: reading)
-                guard try reading.keeps(state), let snapshot = Snapshot(self, state) else {
+                guard reading.keeps(state), let snapshot = Snapshot(self, state) else {
                     throw EngineError.refused(
                         .expired(.compacted, "the state of that moment is not kept"))
                 }
@@ -44,9 +44,9 @@ extension PastPoint {
     fileprivate func state(in reading: StoreReading) throws(EngineError) -> PastState {
         switch self {
         case .offset(let offset):
-            return try reading.state(endingBy: JournalOffset(rawValue: offset))
+            return try reading.state(beginningBy: JournalOffset(rawValue: offset))
         case .mark(let mark):
-            return try reading.state(endingBy: JournalOffset(rawValue: mark.offset))
+            return try reading.state(beginningBy: JournalOffset(rawValue: mark.offset))
         case .time(let date):
             let microseconds = (date.timeIntervalSince1970 * 1_000_000).rounded()
             guard let time = Int64(exactly: microseconds) else {
@@ -55,7 +55,6 @@ extension PastPoint {
             return try reading.state(madeBy: time)
         case .token(let token):
             try token.check(in: reading)
-            if token.position == .none { return try reading.state(endingBy: .zero) }
             return try reading.state(beginningBy: token.position.offset)
         }
     }

@@ -45,9 +45,9 @@ package struct JournalCompaction: Sendable {
         package var damage: [JournalDamage] = []
     }
 
-    /// The newest state, in which it is found out what is needed.
+    /// The newest state, and then the points that are needed.
     private let state: StoreState
-    private let published: PublishedState
+    private let points: NeededPoints
     /// Nothing at or behind it is looked at.
     private let limit: JournalOffset
     private let registry: ProjectionRegistry
@@ -68,8 +68,10 @@ package struct JournalCompaction: Sendable {
         in storage: any Storage, _ randomness: Randomness, _ budget: MemoryBudget,
         firstNumber: UInt64, _ effort: Effort
     ) {
-        self.published = published
         state = published.current
+        // Asked for after the state: who begins to hold a point later holds this one, a newer one,
+        // or one of the history that is kept.
+        points = published.points
         self.limit = limit
         self.registry = registry
         self.storage = storage
@@ -192,9 +194,6 @@ package struct JournalCompaction: Sendable {
         }
         var outcome = Outcome()
         if candidates.isEmpty { return (outcome, [], nil) }
-        if let floor = try StoreReading(state, .blocking).historyFloor {
-            published.raiseHistoryFloor(to: floor)
-        }
         let offsets = try count(&candidates)
         for candidate in candidates {
             outcome.survey.segmentCount += 1
@@ -233,9 +232,7 @@ package struct JournalCompaction: Sendable {
     /// Gives `body` the offset of each entry that a needed row names, and what the row stands for of
     /// it, in bytes.
     private func forEachNeeded(_ body: (UInt64, Int) -> Void) throws(EngineError) {
-        // Asked for after the state: who begins to hold a point later holds this one, a newer one,
-        // or one of the history that is kept.
-        var rows = NeededRows(state.fold.index, at: published.points)
+        var rows = NeededRows(state.fold.index, at: points)
         do throws(IndexError) {
             while let (key, value) = try rows.next() {
                 if let bytes = registry.bytesNamed(by: key, value) { body(value.stamp, bytes) }

@@ -35,7 +35,7 @@ package struct StoreCheckpoint: Sendable {
         writer.varint(Self.version)
         writer.varint(zoneCount)
         writer.varint(userCount)
-        writer.varint(max(0, deadBytes))
+        writer.varint(max(0, min(deadBytes, Int(JournalOffset.limit))))
         history.write(to: &writer)
         var names = ByteWriter()
         schema.whole.write(to: &names)
@@ -80,7 +80,7 @@ extension FoldState {
             index = try OrderedIndex(
                 description: span.extracting(cursor.position..<span.count), file: "manifest",
                 in: store)
-            index.points = history.points()
+            index.points = history.points
         } catch {
             return nil
         }

@@ -13,7 +13,7 @@ package struct IndexComparison {
     package private(set) var keyspaces: [UInt8: JournalOffset?] = [:]
 
     /// So many marks are looked at, the latest.
-    private static let markLimit = 16
+    private static let markLimit = 4
 
     /// Reads both from one end to the other, as they are and as they were at marks. With
     /// `looseStamps`, since not all entries were kept, those of the keyspaces of which `registry`
@@ -27,7 +27,7 @@ package struct IndexComparison {
             || named.schema.whole != rebuilt.schema.whole
             || named.schema.locations != rebuilt.schema.locations
             || named.history != rebuilt.history
-        for point in named.history.points().marks.suffix(Self.markLimit) + [.max] {
+        for point in named.history.points.marks.suffix(Self.markLimit) + [.max] {
             try compare(
                 named.index.allRows(at: point), rebuilt.index.allRows(at: point), registry,
                 looseStamps: looseStamps)

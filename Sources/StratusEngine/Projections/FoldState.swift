@@ -6,10 +6,8 @@ package struct FoldState: Sendable {
     package var index: OrderedIndex
     package var lease: FileLease
     package var numbers = StoreNumbers()
-    /// Which of the past is kept. The index keeps to it from now on.
-    package var history = KeptHistory() {
-        didSet { index.points = index.points.keeping(history.points()) }
-    }
+    /// Which of the past is kept.
+    package internal(set) var history = KeptHistory()
     /// Where the last commit ends.
     package var end = JournalOffset.zero
     /// Of the last commit, in microseconds since 1970.
@@ -24,6 +22,23 @@ package struct FoldState: Sendable {
     mutating func noteDead(payload length: Int) {
         deadBytes &+= FrameFormat.frameLength(payload: length)
     }
+
+    /// Changes what of the past is kept. The index keeps to it at once.
+    mutating func keep(_ change: (inout KeptHistory) -> Void) {
+        change(&history)
+        index.points = index.points.keeping(history.points)
+    }
+
+    /// A commit ends right behind its last entry, before `place`.
+    mutating func noteCommit(end place: JournalOffset, at time: Int64) {
+        if history.isKept { history.note(end: place, at: time) }
+    }
+
+    /// Commits were left out, none with a later time.
+    mutating func passOver(latest time: Int64) { history.passOver(latest: time) }
+
+    /// Less of the past is kept; how much of the journal that frees is found out by looking.
+    mutating func noteForgotten() { deadBytes &+= end.bytes(since: .zero) }
 
     package var schema: Schema { numbers.schema }
     package var zoneCount: UInt32 { numbers.zoneCount }

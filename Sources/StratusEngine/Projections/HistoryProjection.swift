@@ -22,7 +22,8 @@ struct HistoryProjection: Projection {
     ) throws(FormatError) {
         let said = try HistoryPolicyEntry(payload)
         guard said.start <= entry.offset else { throw .value("start") }
-        state.history.set(said)
+        if state.history.isKept { state.noteForgotten() }
+        state.keep { $0.set(said) }
         state.index.set(KeySpace.historyPolicy.key(), entry.location())
     }
 

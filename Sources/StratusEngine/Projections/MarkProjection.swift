@@ -33,13 +33,14 @@ struct MarkProjection: Projection {
         if entry.header.kind == .markRemoval {
             let removal = try MarkRemovalEntry(payload)
             guard removal.offset <= entry.offset else { throw .value("offset") }
-            state.history.removeMark(at: removal.offset)
+            state.keep { $0.removeMark(at: removal.offset) }
+            state.noteForgotten()
             state.index.set(.mark(removal.offset), entry.location(isDeleted: true))
             return
         }
         let mark = try MarkEntry(payload)
         guard mark.offset <= entry.offset else { throw .value("offset") }
-        state.history.addMark(at: mark.offset)
+        state.keep { $0.addMark(at: mark.offset) }
         state.index.set(.mark(mark.offset), entry.location())
     }
 

@@ -28,6 +28,8 @@ package struct StoreFold: JournalFold, Sendable {
     private var kept: JournalView?
     /// Why that failed.
     private var failure: JournalError?
+    /// Right behind the entry that was given last, where that ends a commit.
+    private var commitEnd: JournalOffset?
 
     package init(
         _ state: FoldState, _ registry: ProjectionRegistry, secret: UInt64,
@@ -78,6 +80,7 @@ package struct StoreFold: JournalFold, Sendable {
     package mutating func apply(
         _ header: FrameHeader, at offset: JournalOffset, payload: Span<UInt8>
     ) throws(JournalDamage.Kind) {
+        commitEnd = header.isLast ? JournalOffset(rawValue: offset.rawValue + 1) : nil
         let readers = registry.readers(of: header.kind)
         if readers.isEmpty {
             if header.kind.mayBeIgnored { return }
@@ -111,8 +114,12 @@ package struct StoreFold: JournalFold, Sendable {
         for place in projections.indices {
             projections[place].completeCommit(at: time, in: &state)
         }
+        // Of what is compacted a part may be given that ends amid a commit.
+        if let place = commitEnd.take() { state.noteCommit(end: place, at: time) }
         if state.history.isKept { settle() }
     }
+
+    package mutating func passOver(latest time: Int64) { state.passOver(latest: time) }
 
     /// Makes the state whole between two commits of a group, since it may be read later.
     private mutating func settle() {
@@ -130,7 +137,7 @@ package struct StoreFold: JournalFold, Sendable {
         if let failure { throw failure }
         do throws(IndexError) {
             let points = points?() ?? NeededPoints()
-            state.index.points = points.keeping(state.history.points())
+            state.index.points = points.keeping(state.history.points)
             state.index.endGroup()
             if let spillLimit, state.index.activeBytes >= spillLimit { try spill() }
             follow?(state.end)

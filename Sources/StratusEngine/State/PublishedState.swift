@@ -16,8 +16,6 @@ package final class PublishedState: Sendable {
     private struct Content {
         var state: StoreState
         var held: [JournalOffset: Held] = [:]
-        /// No policy keeps anything from before.
-        var historyFloor = JournalOffset.zero
         var isEnded = false
 
         /// Where readers may read: at the states that are held, at the newest, which a reader may
@@ -27,7 +25,7 @@ package final class PublishedState: Sendable {
             let head = state.head.rawValue
             var points = head > 0 ? [head - 1] : []
             for point in held.keys { points.append(point.previous.rawValue) }
-            return NeededPoints(points).keeping(state.fold.history.points(from: historyFloor))
+            return NeededPoints(points).keeping(state.fold.history.points)
         }
 
         mutating func hold(_ point: JournalOffset) -> (point: JournalOffset, state: StoreState?) {
@@ -107,13 +105,10 @@ package final class PublishedState: Sendable {
     /// be gone.
     package func hold(_ state: PastState) -> (point: JournalOffset, state: StoreState?)? {
         content.withLock { content in
-            content.points.isNeeded(during: state) ? content.hold(state.point) : nil
+            let isNeeded =
+                state.end >= content.state.head || content.points.isNeeded(during: state)
+            return isNeeded ? content.hold(state.point) : nil
         }
-    }
-
-    /// The policy of the newest state, or of one before it, keeps nothing from before `floor`.
-    package func raiseHistoryFloor(to floor: JournalOffset) {
-        content.withLock { $0.historyFloor = max($0.historyFloor, floor) }
     }
 
     package func release(_ point: JournalOffset) {

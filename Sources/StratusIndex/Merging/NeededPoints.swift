@@ -34,7 +34,11 @@ package struct NeededPoints: Sendable {
     /// What either of the two says is needed, but for the listed points of the other.
     package func keeping(_ other: NeededPoints) -> NeededPoints {
         var points = self
-        if marks != other.marks { points.marks = Set(marks).union(other.marks).sorted() }
+        if marks.isEmpty {
+            points.marks = other.marks
+        } else if !other.marks.isEmpty, marks != other.marks {
+            points.marks = marks.merged(with: other.marks)
+        }
         if let floor = other.floor { points.floor = min(floor, points.floor ?? floor) }
         return points
     }
@@ -49,6 +53,21 @@ extension [UInt64] {
             if self[middle] < value { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+
+    /// Of rising numbers those of both, each once.
+    fileprivate func merged(with other: [UInt64]) -> [UInt64] {
+        var all: [UInt64] = []
+        all.reserveCapacity(Swift.max(count, other.count) + 1)
+        var (place, second) = (0, 0)
+        while place < count || second < other.count {
+            let isOwn = second == other.count || (place < count && self[place] <= other[second])
+            let next = isOwn ? self[place] : other[second]
+            all.append(next)
+            while place < count, self[place] <= next { place += 1 }
+            while second < other.count, other[second] <= next { second += 1 }
+        }
+        return all
     }
 
     /// Whether one of rising numbers lies there.

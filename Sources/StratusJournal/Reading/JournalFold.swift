@@ -27,6 +27,9 @@ package protocol JournalFold {
     /// be none that was given. `view` reads those that were.
     mutating func lookBack(through view: JournalView)
 
+    /// Commits were left out, of which none had a later time.
+    mutating func passOver(latest time: Int64)
+
     /// Takes back everything since the last ``setSavepoint()``.
     mutating func rollBack()
 
@@ -56,4 +59,5 @@ extension JournalFold {
     package var files: [String] { [] }
     package mutating func replace(_ failed: Self) {}
     package mutating func lookBack(through view: JournalView) {}
+    package mutating func passOver(latest time: Int64) {}
 }

@@ -11,14 +11,8 @@ package struct PastState: Equatable, Sendable {
 // Finding states of the past. The journal is read from the beginning of a segment on, of one where
 // nothing is found also of those before.
 extension JournalView {
-    /// The state behind the last commit that ends at or before `place`. The journal ends at `head`.
-    package func state(
-        endingBy place: JournalOffset, before head: JournalOffset
-    ) throws(JournalError) -> PastState {
-        try lastState(before: head, in: { $0.base < place }, behind: { $0.end <= place })
-    }
-
-    /// The state behind the last commit that begins at or before `offset`.
+    /// The state behind the last commit that begins at or before `offset`. The journal ends at
+    /// `head`.
     package func state(
         beginningBy offset: JournalOffset, before head: JournalOffset
     ) throws(JournalError) -> PastState {
@@ -49,10 +43,13 @@ extension JournalView {
     }
 
     private func lastState(
-        before head: JournalOffset, in mayBegin: (Segment) -> Bool, behind isOne: (Commit) -> Bool
+        before head: JournalOffset, in mayHold: (Segment) -> Bool, behind isOne: (Commit) -> Bool
     ) throws(JournalError) -> PastState {
         let segments = segments.filter { $0.base < head }
-        for (number, segment) in segments.enumerated().reversed() where mayBegin(segment) {
+        for (number, segment) in segments.enumerated().reversed() {
+            // A commit that begins in a segment counts where it ends.
+            guard mayHold(segment) || (number + 1 < segments.count && mayHold(segments[number + 1]))
+            else { continue }
             var found: PastState?
             try forEachCommit(beginningIn: segment, before: head) { commit in
                 if isOne(commit) {
@@ -64,22 +61,25 @@ extension JournalView {
             }
             guard var found else { continue }
             if found.end == head {
-                found.end = try firstCommit(in: segments[(number + 1)...], before: head)
+                found.end = try firstCommit(
+                    in: segments[(number + 1)...], behind: found.point, before: head)
             }
             return found
         }
-        return PastState(point: .zero, end: try firstCommit(in: segments[...], before: head))
+        return PastState(
+            point: .zero, end: try firstCommit(in: segments[...], behind: .zero, before: head))
     }
 
-    /// Where the first commit of `segments` begins; `head` where there is none.
+    /// Where the first commit of `segments` begins that begins behind `place`; `head` where there is
+    /// none. In a compacted segment the rest of one that began before looks like a commit.
     private func firstCommit(
-        in segments: ArraySlice<Segment>, before head: JournalOffset
+        in segments: ArraySlice<Segment>, behind place: JournalOffset, before head: JournalOffset
     ) throws(JournalError) -> JournalOffset {
         for segment in segments {
             var start: JournalOffset?
             try forEachCommit(beginningIn: segment, before: head) { commit in
-                start = commit.start
-                return false
+                if commit.start >= place { start = commit.start }
+                return start == nil
             }
             if let start { return start }
         }

@@ -102,6 +102,7 @@ struct SegmentScan<Fold: JournalFold> {
             try fold.endGroup()
         }
         fold.complete(end: header.end, time: header.lastTime)
+        if header.greatestTime != 0 { fold.passOver(latest: header.greatestTime) }
         try fold.endGroup()
         totals.lastTime = header.lastTime
         guard header.openOrdinal > 0 else { return }

@@ -315,14 +315,17 @@ extension StoreRun {
     /// What was is found by any name, or it is refused: as the policy and the marks say.
     private mutating func checkPast(_ container: Container, _ when: String, all: Bool) async throws
     {
-        let (history, head) = (try await container.history(), container.snapshot().offset)
+        let history = try await container.history()
+        let head = container.snapshot().offset
+        // Right behind the last entry.
+        let end = try await container.snapshot(at: .offset(head)).offset
         if history.policy != policy { problems.append("\(when): policy \(history.policy)") }
         switch policy {
         case .none: if history.floor != nil { problems.append("\(when): none has a floor") }
         case .everything:
             if history.floor != policyStart { problems.append("\(when): floor of everything") }
         case .bytes(let count):
-            let expected = max(policyStart, head - min(head, UInt64(count / 8)))
+            let expected = max(policyStart, end - min(end, UInt64(count / 8)))
             if history.floor != expected { problems.append("\(when): floor of bytes") }
         case .age:
             if history.floor ?? 0 < policyStart { problems.append("\(when): floor of age") }

@@ -24,7 +24,8 @@ extension Invocation {
         if text.hasPrefix("mark:") {
             return .mark(try await mark(String(text.dropFirst(5)), in: container))
         }
-        if let date = date(text) { return .time(date) }
+        // As shown, times have milliseconds: what was committed within one is part of it.
+        if let date = date(text) { return .time(date.addingTimeInterval(0.000_999)) }
         if let token = ChangeToken(text) { return .token(token) }
         throw ToolError.usage(
             "bad-value",
