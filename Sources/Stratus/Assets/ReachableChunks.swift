@@ -37,9 +37,9 @@ struct ReachableChunks {
             found.removeAll(keepingCapacity: true)
             for entry in try reading.entries(batch) { try chunks.add(entry, reading) }
         }
-        let held = (points.listed + points.marks).map { JournalOffset(rawValue: $0 + 1) }
+        let held = (points.listed + points.marks).map { JournalOffset(rawValue: $0).next }
         // Of the history that is kept, every version is needed.
-        if let floor = points.floor { end = min(end, JournalOffset(rawValue: floor + 1)) }
+        if let floor = points.floor { end = min(end, JournalOffset(rawValue: floor).next) }
         for point in held.filter({ $0 < end }) + [end] {
             try reading.looking(from: point).forEachRecordWithAssets {
                 _, _, place throws(EngineError) in

@@ -354,7 +354,7 @@ extension StoreReading {
         of database: UInt32, since offset: JournalOffset, _ page: Page
     ) throws(EngineError) -> (zones: [(JournalOffset, ZonePlace)], moreComing: Bool) {
         let all = KeySpace.databaseFeed.key().appending(database).asPrefix
-        let first = IndexKey.databaseFeed(database, JournalOffset(rawValue: offset.rawValue + 1))
+        let first = IndexKey.databaseFeed(database, offset.next)
         var zones: [(JournalOffset, ZonePlace)] = []
         var moreComing = false
         try scan(first..<all.upperBound) { _, value throws(EngineError) in

@@ -106,7 +106,7 @@ struct HistoryWalk {
         in zone: ZonePlace, before offset: UInt64
     ) throws(EngineError) -> EntryLocation? {
         guard let point = points.lastKept(before: offset) else { return nil }
-        let past = reading.looking(from: JournalOffset(rawValue: point + 1))
+        let past = reading.looking(from: JournalOffset(rawValue: point).next)
         return try past.value(.record(zone.number, hash)).map { EntryLocation($0) }
     }
 

@@ -10,21 +10,16 @@ package enum HistoryPolicy: Equatable, Sendable {
     case bytes(Int)
     case everything
 
-    fileprivate var number: UInt8 {
-        switch self {
-        case .none: 0
-        case .age: 1
-        case .bytes: 2
-        case .everything: 3
-        }
-    }
-
     package func write(to writer: inout ByteWriter) {
-        writer.uint8(number)
         switch self {
-        case .age(let microseconds): writer.varint(Int(microseconds))
-        case .bytes(let count): writer.varint(count)
-        case .none, .everything: break
+        case .none: writer.uint8(0)
+        case .age(let microseconds):
+            writer.uint8(1)
+            writer.varint(Int(microseconds))
+        case .bytes(let count):
+            writer.uint8(2)
+            writer.varint(count)
+        case .everything: writer.uint8(3)
         }
     }
 

@@ -5,8 +5,8 @@ package import StratusJournal
 package struct MarkEntry: Equatable, Sendable {
     /// In microseconds since 1970.
     package var time: Int64
-    /// Where the group begins that the entry is the first of: what lies before it is marked. No two
-    /// marks have the same.
+    /// Where the journal ended before the group that the entry is the first of: what lies before it is
+    /// marked. No two marks have the same.
     package var offset: JournalOffset
     package var chain: UInt64
     package var name: String

@@ -29,14 +29,6 @@ package struct FoldState: Sendable {
         index.points = index.points.keeping(history.points)
     }
 
-    /// A commit ends right behind its last entry, before `place`.
-    mutating func noteCommit(end place: JournalOffset, at time: Int64) {
-        if history.isKept { history.note(end: place, at: time) }
-    }
-
-    /// Commits were left out, none with a later time.
-    mutating func passOver(latest time: Int64) { history.passOver(latest: time) }
-
     /// Less of the past is kept; how much of the journal that frees is found out by looking.
     mutating func noteForgotten() { deadBytes &+= end.bytes(since: .zero) }
 

@@ -5,8 +5,6 @@ package import StratusJournal
 /// Which of the past is kept, as entries have said.
 package struct KeptHistory: Equatable, Sendable {
     package private(set) var policy = HistoryPolicy.none
-    /// The policy keeps nothing from before.
-    package private(set) var start = JournalOffset.zero
     /// From here on the policy keeps every state.
     private var begin = JournalOffset.zero
     /// Of an age: the greatest time of a commit, in microseconds since 1970. Clocks may go back.
@@ -39,7 +37,7 @@ package struct KeptHistory: Equatable, Sendable {
     }
 
     mutating func set(_ entry: HistoryPolicyEntry) {
-        (policy, start, begin) = (entry.policy, entry.start, entry.start)
+        (policy, begin) = (entry.policy, entry.start)
         (latest, ends) = (.min, [])
     }
 
@@ -77,15 +75,19 @@ package struct KeptHistory: Equatable, Sendable {
     }
 
     mutating func addMark(at offset: JournalOffset) {
-        let point = offset.previous.rawValue
-        let place = marks.place(of: point)
-        if place == marks.count || marks[place] != point { marks.insert(point, at: place) }
+        let (place, isThere) = mark(at: offset)
+        if !isThere { marks.insert(offset.previous.rawValue, at: place) }
     }
 
     mutating func removeMark(at offset: JournalOffset) {
+        let (place, isThere) = mark(at: offset)
+        if isThere { marks.remove(at: place) }
+    }
+
+    private func mark(at offset: JournalOffset) -> (place: Int, isThere: Bool) {
         let point = offset.previous.rawValue
         let place = marks.place(of: point)
-        if place < marks.count, marks[place] == point { marks.remove(at: place) }
+        return (place, place < marks.count && marks[place] == point)
     }
 }
 
@@ -93,7 +95,6 @@ package struct KeptHistory: Equatable, Sendable {
 extension KeptHistory {
     package func write(to writer: inout ByteWriter) {
         policy.write(to: &writer)
-        writer.varint(start.rawValue)
         writer.varint(begin.rawValue)
         writer.int64(latest)
         writer.varint(ends.count)
@@ -111,7 +112,6 @@ extension KeptHistory {
 
     package init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
         policy = try HistoryPolicy(bytes, &cursor)
-        start = try Self.offset(bytes, &cursor)
         begin = try Self.offset(bytes, &cursor)
         latest = try cursor.int64(bytes)
         for _ in 0..<(try cursor.count(bytes, upTo: cursor.remaining(bytes))) {

@@ -80,7 +80,7 @@ package struct StoreFold: JournalFold, Sendable {
     package mutating func apply(
         _ header: FrameHeader, at offset: JournalOffset, payload: Span<UInt8>
     ) throws(JournalDamage.Kind) {
-        commitEnd = header.isLast ? JournalOffset(rawValue: offset.rawValue + 1) : nil
+        commitEnd = header.isLast ? offset.next : nil
         let readers = registry.readers(of: header.kind)
         if readers.isEmpty {
             if header.kind.mayBeIgnored { return }
@@ -115,11 +115,11 @@ package struct StoreFold: JournalFold, Sendable {
             projections[place].completeCommit(at: time, in: &state)
         }
         // Of what is compacted a part may be given that ends amid a commit.
-        if let place = commitEnd.take() { state.noteCommit(end: place, at: time) }
+        if let place = commitEnd.take() { state.history.note(end: place, at: time) }
         if state.history.isKept { settle() }
     }
 
-    package mutating func passOver(latest time: Int64) { state.passOver(latest: time) }
+    package mutating func passOver(latest time: Int64) { state.history.passOver(latest: time) }
 
     /// Makes the state whole between two commits of a group, since it may be read later.
     private mutating func settle() {

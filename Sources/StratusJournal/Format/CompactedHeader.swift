@@ -47,9 +47,7 @@ package struct CompactedHeader: Equatable, Sendable {
 
     func encoded() -> [UInt8] {
         var writer = ByteWriter(capacity: Self.length)
-        writer.append(Self.magic)
-        writer.uint16(JournalVersion.current)
-        writer.uint16(JournalVersion.current)
+        JournalVersion.begin(&writer, Self.magic)
         writer.uint32(UInt32(Self.length))
         storeID.write(to: &writer)
         writer.uint64(number)

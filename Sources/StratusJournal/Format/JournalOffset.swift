@@ -14,6 +14,8 @@
     /// The last offset before this one; of the first itself, at which there is no entry.
     @inlinable package var previous: JournalOffset { JournalOffset(rawValue: max(rawValue, 1) - 1) }
 
+    @inlinable package var next: JournalOffset { JournalOffset(rawValue: rawValue + 1) }
+
     @inlinable package static func == (left: JournalOffset, right: JournalOffset) -> Bool {
         left.rawValue == right.rawValue
     }

@@ -154,9 +154,7 @@ package struct Manifest: Equatable, Sendable {
         var writer = ByteWriter(
             capacity: Self.fixedLength + segments.count * Self.segmentLength + 8
                 + checkpoint.count)
-        writer.append(Self.magic)
-        writer.uint16(JournalVersion.current)
-        writer.uint16(JournalVersion.current)
+        JournalVersion.begin(&writer, Self.magic)
         writer.uint32(UInt32(segments.count))
         writer.uint64(generation)
         storeID.write(to: &writer)

@@ -32,6 +32,14 @@ extension StoreID: CustomStringConvertible {
 package enum JournalVersion {
     /// What this code writes, and the newest it reads.
     package static let current: UInt16 = 1
+
+    /// What every file of the journal begins with: the magic, and which version wrote it and which
+    /// may read it.
+    static func begin(_ writer: inout ByteWriter, _ magic: [UInt8]) {
+        writer.append(magic)
+        writer.uint16(current)
+        writer.uint16(current)
+    }
 }
 
 /// The first 4,096 bytes of a segment: `Formats/Journal.md`, "Segments".
@@ -91,9 +99,7 @@ package struct SegmentHeader: Equatable, Sendable {
 
     func encoded() -> [UInt8] {
         var writer = ByteWriter(capacity: Self.length)
-        writer.append(Self.magic)
-        writer.uint16(JournalVersion.current)
-        writer.uint16(JournalVersion.current)
+        JournalVersion.begin(&writer, Self.magic)
         writer.uint32(UInt32(Self.length))
         storeID.write(to: &writer)
         writer.uint64(base.rawValue)

@@ -105,8 +105,8 @@ extension JournalView {
             nextOrdinal = ordinal + 1
             guard let time = entry.commitTime else { continue }
             if let first = start {
-                let end = JournalOffset(rawValue: entry.offset.rawValue + 1)
-                guard body(Commit(start: first, end: end, time: time)) else { return }
+                let commit = Commit(start: first, end: entry.offset.next, time: time)
+                guard body(commit) else { return }
             }
             start = nil
         }

@@ -60,9 +60,6 @@ enum Keep {
         return .ok
     }
 
-    private static let ages = ["d": 86_400, "h": 3600, "m": 60, "s": 1]
-    private static let sizes = ["B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40]
-
     private static func policy(_ text: String) -> History.Policy? {
         switch text {
         case "none": return History.Policy.none
@@ -72,35 +69,45 @@ enum Keep {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let number = Int(digits) else { return nil }
         let unit = String(text.dropFirst(digits.count))
-        if let seconds = ages[unit] {
-            let (age, overflow) = number.multipliedReportingOverflow(by: seconds)
-            return overflow ? nil : .age(seconds: age)
+        if let length = History.Policy.length(of: unit, in: History.Policy.ages) {
+            let (seconds, overflow) = number.multipliedReportingOverflow(by: length)
+            return overflow ? nil : .age(seconds: seconds)
         }
-        guard let power = sizes[unit] else { return nil }
-        let (bytes, overflow) = number.multipliedReportingOverflow(by: 1 << power)
+        guard let length = History.Policy.length(of: unit, in: History.Policy.sizes) else {
+            return nil
+        }
+        let (bytes, overflow) = number.multipliedReportingOverflow(by: length)
         return overflow ? nil : .bytes(bytes)
     }
 }
 
 extension History.Policy {
+    fileprivate typealias Unit = (name: String, length: Int)
+
+    /// The longest first; the last divides everything.
+    fileprivate static let ages: [Unit] = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)]
+    fileprivate static let sizes: [Unit] = [
+        ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1),
+    ]
+
+    fileprivate static func length(of unit: String, in units: [Unit]) -> Int? {
+        units.first { $0.name == unit }?.length
+    }
+
     /// As `--history` takes it.
     var text: String {
         switch self {
-        case .none: return "none"
-        case .everything: return "everything"
-        case .age(let seconds):
-            for (unit, length) in [("d", 86_400), ("h", 3600), ("m", 60)]
-            where seconds > 0 && seconds % length == 0 {
-                return "\(seconds / length)\(unit)"
-            }
-            return "\(seconds)s"
-        case .bytes(let count):
-            for (unit, power) in [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)]
-            where count > 0 && count % (1 << power) == 0 {
-                return "\(count >> power)\(unit)"
-            }
-            return "\(count)B"
+        case .none: "none"
+        case .everything: "everything"
+        case .age(let seconds): Self.text(seconds, Self.ages)
+        case .bytes(let count): Self.text(count, Self.sizes)
         }
+    }
+
+    /// A number of the longest unit that divides it; 0 of the shortest.
+    private static func text(_ value: Int, _ units: [Unit]) -> String {
+        let unit = units.first { value != 0 && value % $0.length == 0 } ?? units[units.count - 1]
+        return "\(value / unit.length)\(unit.name)"
     }
 }
 

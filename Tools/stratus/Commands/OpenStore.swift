@@ -33,6 +33,9 @@ extension Invocation {
     /// The zone that `--zone` names.
     var zoneID: RecordZone.ID { RecordZone.ID(zoneName: requiredValue("zone")) }
 
+    /// The record that RECORD names, in that zone.
+    var recordID: Record.ID { Record.ID(recordName: argument("RECORD"), zoneID: zoneID) }
+
     /// What a commit waits for, as `--durability` says.
     var durability: Container.Durability {
         switch value("durability") {

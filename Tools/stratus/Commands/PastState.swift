@@ -56,15 +56,13 @@ enum Past {
     static func history(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
         let database = try await invocation.readDatabase(of: container)
-        let id = Record.ID(
-            recordName: invocation.argument("RECORD"), zoneID: invocation.zoneID)
         var left = try invocation.limit() ?? .max
         var next: UInt64?
         try output.header(
             schema: "stratus.history/1", columns: "offset  date  user  tag  zone")
         repeat {
             let page = try database.history(
-                of: id, resultsLimit: min(left, 1000), before: next)
+                of: invocation.recordID, resultsLimit: min(left, 1000), before: next)
             for version in page.versions {
                 try output.result("version", version.json, text: version.text)
             }
@@ -77,9 +75,7 @@ enum Past {
     static func blame(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
         let database = try await invocation.readDatabase(of: container)
-        let id = Record.ID(
-            recordName: invocation.argument("RECORD"), zoneID: invocation.zoneID)
-        let origins = try database.blame(id).sorted { $0.key < $1.key }
+        let origins = try database.blame(invocation.recordID).sorted { $0.key < $1.key }
         try output.header(
             schema: "stratus.blame/1", columns: "field  offset  date  user  tag  zone")
         for (key, origin) in origins {

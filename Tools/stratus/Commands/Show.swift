@@ -11,10 +11,14 @@ enum Show {
         let container = try await invocation.openStore()
         let databases = try await invocation.databases(of: container)
         var store = try await StoreReport(of: container)
+        var counts: [(zones: Int, records: Int)] = []
         for listed in databases {
-            store.count(
+            let count = (
                 zones: try listed.database.allRecordZones().count,
-                records: try listed.database.usage().recordCount)
+                records: try listed.database.usage().recordCount
+            )
+            store.count(zones: count.zones, records: count.records)
+            counts.append(count)
         }
         let history = try await container.history()
         let (information, report, statistics) = (
@@ -63,10 +67,10 @@ enum Show {
             ("records", Quantities.count(UInt64(store.recordCount))),
         ]
         // How much each database holds, so that a user need not search them.
-        for listed in databases.prefix(shownDatabases) {
-            let zones = try listed.database.allRecordZones().count
-            let records = try listed.database.usage().recordCount
-            let held = Quantities.count(zones, "zone") + ", " + Quantities.count(records, "record")
+        for (listed, count) in zip(databases, counts).prefix(shownDatabases) {
+            let held =
+                Quantities.count(count.zones, "zone") + ", "
+                + Quantities.count(count.records, "record")
             lines.append(
                 listed.recordName == nil ? ("public", held) : ("user", "\(listed.text): \(held)"))
         }
@@ -107,9 +111,8 @@ enum Show {
 
     static func record(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
-        let id = Record.ID(
-            recordName: invocation.argument("RECORD"), zoneID: invocation.zoneID)
-        let record = try await invocation.readDatabase(of: container).record(for: id)
+        let record = try await invocation.readDatabase(of: container).record(
+            for: invocation.recordID)
         try output.object("record", record.json)
         try write(record.lines, to: output)
         return .ok
