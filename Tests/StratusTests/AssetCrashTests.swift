@@ -92,18 +92,21 @@ import Testing
         for seed in UInt64(0)..<40 {
             var store = Self.makeStore(SimulatedDisk())
             store.durability = .none
-            let container = try store.open()
-            let database = container.privateDatabase(for: "alice")
+            var container = try store.open()
+            var database = container.privateDatabase(for: "alice")
             try await database.save(RecordZone(zoneID: notes))
             let value = RecordValue.asset(Asset(data: noise(30_000, seed: 1)))
             try await database.saveAll([note("a", ["a": value])])
             try await container.checkpoint()
+            try await container.close()
+            // What follows goes to another segment of chunks, so that the one before can go.
+            container = try store.open()
+            database = container.privateDatabase(for: "alice")
             try await database.deleteRecord(withID: noteID("a"))
-            // What follows goes to another segment of chunks.
             try await database.saveAll(
-                [note("b", ["a": .asset(Asset(data: noise(70_000, seed: 2)))])])
+                [note("b", ["a": .asset(Asset(data: noise(30_000, seed: 2)))])])
             let report = try await container.collectAssets()
-            #expect(report.reclaimedChunks > 0)
+            #expect(report.segments.contains { $0.keeper == nil })
             store.disk.crash(seed: seed)
             let again = try store.open().privateDatabase(for: "alice")
             guard let record = try? await again.record(for: noteID("a")) else {
