@@ -139,6 +139,18 @@ package final class ChunkStore: Sendable {
         }
     }
 
+    /// Ends the segment that is written to, if there is one: the next chunk goes to another one.
+    package func endSegment() throws(ChunkError) {
+        try state.withLock { state throws(ChunkError) in
+            if let failure = state.failure { throw failure }
+            guard let current = state.current else { return }
+            try flush(&state)
+            state.current = nil
+            try? current.file.release(current.end..<current.file.length)
+        }
+        try sync()
+    }
+
     private func append(
         _ chunk: EncodedChunk, _ state: inout State
     ) throws(ChunkError) -> ChunkLocation {

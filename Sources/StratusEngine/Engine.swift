@@ -189,7 +189,20 @@ package final class Engine: Sendable {
 
     private func commitAlone(_ commit: PendingCommit) {
         take([commit])
-        if maintainer.isDue { maintainer.step() }
+        if maintainer.isDue { maintain() }
+    }
+
+    /// Takes the maintainer's steps, and commits what it wants to be part of the store.
+    private func maintain() {
+        maintainer.step()
+        commitFound()
+    }
+
+    /// Commits what a compaction has found.
+    private func commitFound() {
+        let found = maintainer.takeFound()
+        if let transaction = found.transaction { take([PendingCommit(transaction, nil)]) }
+        found.finish?()
     }
 
     /// Commits, and makes known what came of it.
@@ -254,7 +267,36 @@ package final class Engine: Sendable {
     /// Compacts all of the journal that is dead, or finds out what that would bring. Commits go on
     /// meanwhile, but for a checkpoint at the beginning.
     package nonisolated(nonsending) func compact(
-        isDryRun: Bool
+        _ purpose: CompactionRequest.Purpose
+    ) async throws(EngineError) -> JournalCompaction.Outcome {
+        var outcome = try await runCompaction(purpose)
+        var next = outcome
+        // The first run makes it possible to forget deletions, the second forgets them, and the
+        // third drops their entries. What is committed meanwhile is left to later calls.
+        for _ in 0..<2 where next.isUnfinished && purpose != .planning {
+            next = try await runCompaction(purpose)
+            outcome.add(next)
+        }
+        return outcome
+    }
+
+    /// Makes the index anew without what is needed no longer; returns the names of files that the
+    /// store consists of no more, and that are still there.
+    package nonisolated(nonsending) func erasedIndex() async throws(EngineError) -> [String] {
+        let held = Mutex<[String]>([])
+        try await runExclusively { maintainer throws(EngineError) in
+            try maintainer.writeCheckpoint()
+            try maintainer.mergeAll()
+            // Twice: what the first generation named, the second one does not.
+            try maintainer.writeCheckpoint()
+            let names = try maintainer.heldFiles()
+            held.withLock { $0 = names }
+        }
+        return held.withLock { $0 }
+    }
+
+    private nonisolated(nonsending) func runCompaction(
+        _ purpose: CompactionRequest.Purpose
     ) async throws(EngineError) -> JournalCompaction.Outcome {
         let result = await withCheckedContinuation {
             (
@@ -263,10 +305,13 @@ package final class Engine: Sendable {
                 >
             )
             in
-            let request = CompactionRequest(isDryRun: isDryRun) {
+            let request = CompactionRequest(purpose) {
                 continuation.resume(returning: $0)
             }
-            if driver == .caller { return maintainer.request(request) }
+            if driver == .caller {
+                maintainer.request(request)
+                return commitFound()
+            }
             let isTaken = queue.submit(exclusive: { [maintainer] in maintainer.request(request) })
             if !isTaken { continuation.resume(returning: .failure(.closed)) }
         }
@@ -285,7 +330,7 @@ package final class Engine: Sendable {
             if let work = queue.takeWork() {
                 for task in work.exclusiveTasks { task() }
                 if !work.commits.isEmpty { take(work.commits) }
-                if maintainer.isDue { maintainer.step() }
+                if maintainer.isDue { maintain() }
                 if !work.commits.isEmpty {
                     afterCommits(self)
                     timeout = idle
@@ -321,6 +366,7 @@ package final class Engine: Sendable {
         // Before the journal is closed: then another process may open the store for writing.
         assets.close()
         maintainer.close()
+        commitFound()
         var result: Result<Void, EngineError> = .success(())
         do {
             try committer.close()

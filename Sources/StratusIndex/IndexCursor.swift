@@ -16,11 +16,15 @@ package struct IndexCursor: Sendable {
     private var last: IndexEntry?
     /// The partition that was entered last, and its newest drop.
     private var dropped: (partition: UInt32, stamp: UInt64?)?
+    private let hidesLapsed: Bool
+    /// The partition whose horizon was asked for last.
+    private var horizon: (partition: UInt32, stamp: UInt64)?
 
     init(
         _ index: OrderedIndex, _ range: Range<IndexKey>, at point: UInt64, _ mode: ReadMode,
-        _ direction: IndexDirection
+        _ direction: IndexDirection, hidesLapsed: Bool
     ) {
+        self.hidesLapsed = hidesLapsed
         self.index = index
         self.range = range
         self.point = point
@@ -79,8 +83,15 @@ package struct IndexCursor: Sendable {
         _ entry: IndexEntry, _ reading: Reading
     ) throws(IndexError) -> Bool {
         if entry.flags.contains(.removed) { return false }
-        guard index.hasDrops else { return true }
         let partition = entry.key.partition
+        if hidesLapsed, entry.flags.contains(.lapsing) {
+            if horizon?.partition != partition {
+                let stamp = try index.horizon(ofPartition: partition, mode)
+                horizon = (partition, stamp)
+            }
+            if let horizon, entry.value.stamp <= horizon.stamp { return false }
+        }
+        guard index.hasDrops else { return true }
         if dropped?.partition != partition {
             let stamp = try index.drop(of: partition, at: point, reading)
             dropped = (partition, stamp)

@@ -24,6 +24,10 @@ struct IndexEntry: Equatable, Sendable {
         static let removed = Flags(rawValue: 1)
         /// Nothing older under the key exists anywhere.
         static let fresh = Flags(rawValue: 2)
+        /// Says no more than a removal once the horizon of its partition has reached its stamp.
+        static let lapsing = Flags(rawValue: 4)
+        /// No flag has a greater value.
+        static let limit: UInt8 = 8
     }
 
     /// No stamp reaches it.

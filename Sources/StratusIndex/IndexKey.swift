@@ -131,6 +131,14 @@ extension IndexKey {
     package var keyspace: UInt8 { UInt8(truncatingIfNeeded: words[0] >> 24) }
 
     var isPartition: Bool { count == 4 }
+
+    /// Where the horizon of a partition stands, between its drops and all its other keys. The first
+    /// word of its value is the horizon itself, a stamp: see ``OrderedIndex/set(_:_:isFresh:isLapsing:)``.
+    package static func horizon(ofPartition partition: UInt32) -> IndexKey {
+        IndexKey(partition: partition).appending(UInt8(0))
+    }
+
+    var isHorizon: Bool { count == 5 && keyspace == 0 }
 }
 
 // The bytes of a key as they stand in a file.

@@ -11,16 +11,27 @@ package struct NeededRows {
     private let reading: Reading
     private var isEnded = false
 
+    /// Horizons that were set at `limit` or behind it are not known yet.
+    ///
     /// The blocks of all runs pass through, and would drive others out of the cache of the store.
-    package init(_ index: OrderedIndex, at points: NeededPoints) {
+    package init(
+        _ index: OrderedIndex, at points: NeededPoints, horizonsBefore limit: UInt64 = .max
+    ) {
         entries = index.entries(from: IndexPosition(IndexKey()), .forward)
-        sieve = VersionSieve(points, isOldest: true)
+        sieve = VersionSieve(points, isOldest: true, horizonsBefore: limit)
         reading = Reading(
             mode: .blocking, cache: BlockCache(limit: (index.runs.count + 1) << 19))
     }
 
+    /// A row, and whether it lapses some day.
+    package struct Row {
+        package var key: IndexKey
+        package var value: IndexValue
+        package var isLapsing: Bool
+    }
+
     /// The next row; nil at the end.
-    package mutating func next() throws(IndexError) -> (key: IndexKey, value: IndexValue)? {
+    package mutating func next() throws(IndexError) -> Row? {
         while !isEnded {
             let kept: IndexEntry?
             if try entries.settle(reading) {
@@ -30,7 +41,10 @@ package struct NeededRows {
                 kept = sieve.finish()
                 isEnded = true
             }
-            if let kept, !kept.flags.contains(.removed) { return (kept.key, kept.value) }
+            if let kept, !kept.flags.contains(.removed) {
+                return Row(
+                    key: kept.key, value: kept.value, isLapsing: kept.flags.contains(.lapsing))
+            }
         }
         return nil
     }

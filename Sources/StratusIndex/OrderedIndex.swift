@@ -70,11 +70,20 @@ final class FrozenMemtable: Sendable {
 
 // Changing. Stamps never go down from one change to the next.
 extension OrderedIndex {
-    /// Says what a key is from the value's stamp on. `isFresh` promises that nothing older under
-    /// this key exists.
-    package mutating func set(_ key: IndexKey, _ value: IndexValue, isFresh: Bool = false) {
+    /// Says what a key is from the value's stamp on.
+    ///
+    /// - Parameters:
+    ///   - isFresh: promises that nothing older under this key exists.
+    ///   - isLapsing: what was set is forgotten once the horizon of the partition, which its owner
+    ///     sets as any other key, has reached its stamp. Merges then treat it as a removal, so that
+    ///     it goes with whatever it replaced. Until they do, looking still finds it.
+    package mutating func set(
+        _ key: IndexKey, _ value: IndexValue, isFresh: Bool = false, isLapsing: Bool = false
+    ) {
         precondition(key.count > 4 && value.stamp < IndexEntry.stampLimit)
-        change(IndexEntry(key: key, value: value, flags: isFresh ? .fresh : []))
+        var flags: IndexEntry.Flags = isFresh ? .fresh : []
+        if isLapsing { flags.insert(.lapsing) }
+        change(IndexEntry(key: key, value: value, flags: flags))
     }
 
     /// From the stamp on the key is not there.
@@ -144,12 +153,21 @@ extension OrderedIndex {
             }
     }
 
-    /// Goes through the keys of a range as they are at a point.
+    /// Goes through the keys of a range as they are at a point. With `hidesLapsed`, without those
+    /// that the horizon has reached by now.
     package func cursor(
         _ range: Range<IndexKey>, at point: UInt64 = .max, _ mode: ReadMode,
-        _ direction: IndexDirection = .forward
+        _ direction: IndexDirection = .forward, hidesLapsed: Bool = false
     ) -> IndexCursor {
-        IndexCursor(self, range, at: point, mode, direction)
+        IndexCursor(self, range, at: point, mode, direction, hidesLapsed: hidesLapsed)
+    }
+
+    /// The horizon of a partition now, also where that was dropped since; 0 where none was set.
+    package func horizon(
+        ofPartition partition: UInt32, _ mode: ReadMode
+    ) throws(IndexError) -> UInt64 {
+        let position = IndexPosition(.horizon(ofPartition: partition))
+        return try entry(at: position, reading(mode))?.value.first ?? 0
     }
 
     func reading(_ mode: ReadMode) -> Reading { Reading(mode: mode, cache: store?.cache) }

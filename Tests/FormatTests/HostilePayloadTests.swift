@@ -144,7 +144,21 @@ import Testing
                 $0.countedText(text)
             }
         }
+        func horizon(_ name: String, _ write: @escaping (inout ByteWriter) -> Void) -> Malformation
+        {
+            var horizon = Malformation(name, entry: 44, write)
+            horizon.zone = 1
+            return horizon
+        }
         return [
+            horizon("a horizon behind its own entry") { $0.uint64(1 << 40) },
+            horizon("a horizon of four bytes") { $0.uint32(64) },
+            horizon("a horizon with bytes behind it") {
+                $0.uint64(64)
+                $0.uint8(0)
+            },
+            Malformation("a deletion policy without an age", entry: 45) { $0.uint8(1) },
+            Malformation("no deletion policy, with an amount", entry: 45) { $0.append([0, 1]) },
             mark("a mark behind its own entry", offset: 1 << 40, "hostile"),
             mark("a mark without a name", offset: 64, ""),
             Malformation("the removal of a mark behind itself", entry: 38) { $0.uint64(1 << 40) },

@@ -61,6 +61,7 @@ import Testing
                 $0.uint8(4)
             }, "policy"
         ),
+        (Malformation("deletion policy", entry: 45) { $0.uint8(4) }, "policy"),
     ]
 
     @Test(arguments: mustBeKnown.indices)

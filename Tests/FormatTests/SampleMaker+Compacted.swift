@@ -70,6 +70,37 @@ extension SampleMaker {
         return maker.files
     }
 
+    /// Deletions that are forgotten, of which nothing is left, and some that are remembered.
+    static func forgotten() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 42)
+        let container = try maker.open()
+        let database = container.privateDatabase(for: "alice")
+        let emptied = RecordZone.ID(zoneName: "emptied")
+        func id(_ name: String, in zone: RecordZone.ID = zone) -> Record.ID {
+            Record.ID(recordName: name, zoneID: zone)
+        }
+        try await maker.fill(database, saves: 12, length: 600)
+        try await database.save(RecordZone(zoneID: emptied))
+        try await database.save(maker.record("only", in: emptied, ["number": .int64(1)]))
+        try await database.deleteRecord(withID: id("only", in: emptied))
+        try await database.save(RecordZone(zoneName: "quiet"))
+        try await database.save(
+            maker.record("stays", in: RecordZone.ID(zoneName: "quiet"), ["number": .int64(1)]))
+        for name in ["note-3", "note-4"] { try await database.deleteRecord(withID: id(name)) }
+        try await database.save(maker.record("note-4", type: "Task", ["number": .int64(4)]))
+        try await container.setDeletionPolicy(.none)
+        try await maker.replaceAll(database, text: "first ")
+        try await container.maintenance.compact()
+        try await database.deleteRecord(withID: id("note-9"))
+        try await container.setDeletionPolicy(.age(seconds: 3600))
+        try await maker.replaceAll(database, text: "second ")
+        try await database.deleteRecord(withID: id("note-10"))
+        try await container.maintenance.compact()
+        try await container.close()
+        try maker.forgetCheckpoint()
+        return maker.files
+    }
+
     private func replaceAll(_ database: Database, text: String) async throws {
         for number in [0, 1, 2, 5, 6, 7] {
             var record = try await database.record(
@@ -199,7 +230,7 @@ struct CompactedImage {
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     private var salt: UInt64 { bytes.span.uint64(at: 40) }
-    var footer: Int { bytes.count - 32 }
+    var footer: Int { bytes.count - 40 }
     var directory: Int { Int(uint32(footer + 4)) }
     private var rows: Range<Int> { directory..<directory + Int(uint32(footer)) * 16 }
     private var blocks: [Int] {

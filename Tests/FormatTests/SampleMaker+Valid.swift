@@ -20,6 +20,7 @@ extension SampleMaker {
             ("operations", operations), ("many-names", { try await manyNames().files }),
             ("checkpoint", { try await checkpoint().files }),
             ("compacted", { try await compacted().files }), ("history", history),
+            ("forgotten", forgotten),
             ("assets", { try await assets().files }), ("assets-collected", collectedAssets),
         ]
         var stores: [String: StoreFiles] = [:]

@@ -10,6 +10,8 @@ import Support
 struct StoreDump {
     private(set) var lines: [String] = []
     private let container: Container
+    /// By the number of a zone: the version of the last deletion that is forgotten.
+    private var horizons: [UInt32: UInt64] = [:]
 
     /// Reads the store on `disk` without writing.
     static func content(of disk: SimulatedDisk) async throws -> [String] {
@@ -49,7 +51,15 @@ struct StoreDump {
         }
     }
 
-    private init(_ container: Container) { self.container = container }
+    private init(_ container: Container) {
+        self.container = container
+        var log = container.log()
+        while let entry = try? log.nextLine()?.entry {
+            guard entry.kind.rawValue == 44 else { continue }
+            let through = entry.payload.span.uint64(at: 0)
+            horizons[entry.zone] = entry.version.rawValue & ~((1 << 52) - 1) | through
+        }
+    }
 
     /// The user record names in the order of their numbers.
     private static func users(in storage: any Storage) throws -> [String] {
@@ -137,26 +147,35 @@ struct StoreDump {
 
     /// Everything that happened in a zone, from a token at its beginning on.
     private mutating func addFeed(of zone: RecordZone.ID, in database: Database) async throws {
-        let last = try await database.recordZoneChanges(inZoneWith: zone).changeToken
+        let all = try await Self.pages(of: zone, in: database, since: nil)
+        // Without a token no deletion is told of.
+        let since = try await Self.pages(
+            of: zone, in: database, since: all.token.atBeginning(horizons))
+        lines += all.changed.map { "changed \($0)" }
+        lines += since.deleted.map { "deleted \($0)" }
+        lines.append("token \(all.token)")
+        if since.token != all.token { lines.append("token differs") }
+    }
+
+    private static func pages(
+        of zone: RecordZone.ID, in database: Database, since token: ChangeToken?
+    ) async throws -> (changed: [String], deleted: [String], token: ChangeToken) {
         var changes = try await database.recordZoneChanges(
-            inZoneWith: zone, since: try last.atBeginning, resultsLimit: 3)
+            inZoneWith: zone, since: token, resultsLimit: 3)
         var changed: [String] = []
         var deleted: [String] = []
         while true {
             changed += changes.modifications.map(\.recordID.recordName)
             deleted += changes.deletions.map { "\($0.recordID.recordName) \($0.recordType)" }
-            if !changes.moreComing { break }
+            if !changes.moreComing { return (changed, deleted, changes.changeToken) }
             changes = try await database.recordZoneChanges(
                 inZoneWith: zone, since: changes.changeToken, resultsLimit: 3)
         }
-        lines += changed.map { "changed \($0)" }
-        lines += deleted.map { "deleted \($0)" }
-        lines.append("token \(changes.changeToken)")
     }
 
     private mutating func addFeed(of database: Database) async throws {
         let last = try await database.databaseChanges().changeToken
-        let changes = try await database.databaseChanges(since: try last.atBeginning)
+        let changes = try await database.databaseChanges(since: try last.atBeginning())
         lines += changes.modifications.map { "zone-changed \($0.zoneName)" }
         lines += changes.deletions.map { "zone-\($0.reason) \($0.zoneID.zoneName)" }
         lines.append("token \(changes.changeToken)")
@@ -200,12 +219,11 @@ struct StoreDump {
 
 extension ChangeToken {
     /// The token of the same feed from before anything was in it.
-    fileprivate var atBeginning: ChangeToken {
-        get throws {
-            var fields = TokenFields([UInt8](data))
-            fields.position = 0
-            return try ChangeToken(data: Data(fields.encoded))
-        }
+    /// From here on everything is told of.
+    fileprivate func atBeginning(_ horizons: [UInt32: UInt64] = [:]) throws -> ChangeToken {
+        var fields = TokenFields([UInt8](data))
+        fields.position = horizons[fields.zone] ?? 0
+        return try ChangeToken(data: Data(fields.encoded))
     }
 }
 

@@ -74,6 +74,5 @@ import StratusEngine
         let registry = ProjectionRegistry.store
         #expect(Set(registry.forms.map(\.name)).count == registry.forms.count)
         #expect(Set(registry.allKeyspaces.map(\.name)).count == registry.allKeyspaces.count)
-        #expect(registry.allKeyspaces.allSatisfy { $0.rawValue > 0 })
     }
 }

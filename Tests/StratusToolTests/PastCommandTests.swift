@@ -112,14 +112,22 @@ import Testing
         #expect(set == (try await Self.results("retention @/store", in: place)))
         let json = try await place.run("retention @/store", json: true)
         #expect(json.results.contains(#""history":"\#(shown)""#), "\(json.results)")
+        #expect(json.results.contains(#""deletions":"90d""#), "\(json.results)")
+        let both = try await place.run("retention @/store --deletions \(given)", json: true)
+        #expect(both.results.contains(#""history":"\#(shown)""#), "\(both.results)")
+        #expect(both.results.contains(#""deletions":"\#(shown)""#), "\(both.results)")
+        let info = try await Self.results("info @/store", in: place)
+        #expect(info.contains("remembered: \(shown)"))
     }
 
     @Test(arguments: ["30", "d", "3w", "99999999999999999999s", "9999999999d", "all"])
     func `a retention that makes no sense is refused`(text: String) async throws {
         let place = try Place()
         try await place.importTree()
-        let run = try await place.run("retention @/store --history \(text)")
-        #expect(run.code == .usage, "\(run.messages)")
+        for option in ["history", "deletions"] {
+            let run = try await place.run("retention @/store --\(option) \(text)")
+            #expect(run.code == .usage, "\(run.messages)")
+        }
         #expect(try await Self.results("retention @/store", in: place).contains("none"))
     }
 }

@@ -16,7 +16,7 @@ def header(files, store, segment):
 
     need(name in files, "file.missing")
     data = files[name]
-    need(len(data) == segment["length"] and len(data) >= 288, "file.length", len(data))
+    need(len(data) == segment["length"] and len(data) >= 296, "file.length", len(data))
     need(data[:8] == bytes.fromhex("895354430d0a1a0a"), "compacted.magic")
     need(xxh3_64_intdigest(data[:248]) == u(data, 248, 8), "compacted.checksum")
     if u(data, 10, 2) > VERSION:
@@ -25,10 +25,11 @@ def header(files, store, segment):
     need(u(data, 12, 4) == 256 and u(data, 128, 4) < 1 << 31
          and not any(data[124:128] + data[132:248]), "compacted.reserved", 132)
     said = [segment[word] for word in (
-        "number", "salt", "base", "end", "judged", "chain", "endChain")] + segment["times"]
-    need(data[16:32] == store and list(struct.unpack_from("<7Q2q", data, 32)) == said,
-         "compacted.identity")
-    footer, count = len(data) - 32, u(data, len(data) - 32, 4)
+        "number", "salt", "base", "end", "chain", "endChain")] + segment["times"]
+    own = list(struct.unpack_from("<7Q2q", data, 32))
+    need(own.pop(4) <= segment["cleared"], "compacted.identity")
+    need(data[16:32] == store and own == said, "compacted.identity")
+    footer, count = len(data) - 40, u(data, len(data) - 40, 4)
     pieces = (count + 254) // 255
     top = footer - 8 * pieces
     need(top >= 256, "compacted.footer", footer)
@@ -46,7 +47,7 @@ def checked(data, segment, place, end):
 
 def blocks(segment, data):
     """The entries of each block, as the frames that they had."""
-    count, directory, entries = struct.unpack_from("<IIQ", data, len(data) - 32)
+    count, directory, entries, named = struct.unpack_from("<IIQQ", data, len(data) - 40)
     place, found = 256, 0
 
     def need(holds, word):
@@ -67,7 +68,7 @@ def blocks(segment, data):
                 print(f"  blocks of {segment['file']} differ at {place}")
             place, found = start + length, found + len(frames)
             yield frames
-    if (place, found) != (directory, entries):
+    if (place, found) != (directory, entries) or named > found:
         print(f"  blocks of {segment['file']} differ from its footer")
 
 

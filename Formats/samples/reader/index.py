@@ -149,7 +149,7 @@ class Table:
             start = end
         self.need(len(blocks) <= 1024, "entry", 32)
         self.filter(cells, {x["key"] for x in e})
-        firsts = [dict(block[0], first=place, second=size, removed=0, fresh=0)
+        firsts = [dict(block[0], first=place, second=size, removed=0, fresh=0, lapsing=0)
                   for place, size, block in blocks]
         self.need(self.data[t["directory"]:t["footer"] - 8] == encoded(firsts), "place",
                   t["directory"])
@@ -188,7 +188,7 @@ class Table:
             u(d, 0, 8), (u(d, 8, 8), u(d, 16, 8)), u(d, 24, 2), *d[26:32])
         widths = (words & 15, words >> 4)
         own = (count > 0 and 0 < prefix + width <= 47 and length in (0, prefix + width)
-               and stamps <= 7 and max(widths) <= 8 and base < 1 << 52 and form < 32
+               and stamps <= 7 and max(widths) <= 8 and base < 1 << 52 and form < 64
                and not (form & 4 and form >> 3))
         columns = [width, 0 if length else 1, stamps, *widths, form >> 2 & 1]
         self.need(own and len(d) == 32 + prefix + count * sum(columns), "columns", start)
@@ -202,12 +202,13 @@ class Table:
             stamp = base + values[0]
             self.need(stamp < 1 << 52, "entry", start + at[2])
             flags = values[3] if form & 4 else form >> 3
-            self.need(flags < 4, "entry", start + at[5])
+            self.need(flags < 8, "entry", start + at[5])
             first, second = ((values[1 + i] + bases[i] + (stamp if form >> i & 1 else 0)) & MASK
                              for i in range(2))
             entries.append(dict(
                 key=d[32:32 + prefix] + d[at[0]:at[0] + size - prefix], stamp=stamp, first=first,
-                second=second, removed=flags & 1, fresh=flags >> 1))
+                second=second, removed=flags & 1, fresh=flags >> 1 & 1,
+                lapsing=flags >> 2))
         return entries
 
 
@@ -230,7 +231,7 @@ def encoded(entries):
         prefix = prefix[:-1]
     same = {len(key) for key in keys} == {longest}
     stamps, first, second = column([e["stamp"] for e in entries]), word("first"), word("second")
-    flags = [e["removed"] | e["fresh"] << 1 for e in entries]
+    flags = [e["removed"] | e["fresh"] << 1 | e["lapsing"] << 2 for e in entries]
     alike = len(set(flags)) == 1
     width = longest - len(prefix)
     form = first[3] | second[3] << 1 | (flags[0] << 3 if alike else 4)

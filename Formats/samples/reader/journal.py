@@ -8,7 +8,7 @@ from xxhash import xxh3_64_intdigest
 # By kind of entry; filled by store.py.
 DECODERS = {}
 # Kinds whose frames carry the number of a zone that is known.
-IN_ZONE = (32, 33, 40, 41)
+IN_ZONE = (32, 33, 40, 41, 44)
 
 
 class Manifest:
@@ -39,19 +39,19 @@ class Manifest:
         self.segments = []
         for index in range(count):
             place = 104 + 80 * index
-            base, state, salt, end, first, last, number, judged, *times = struct.unpack_from(
+            base, state, salt, end, first, last, number, cleared, *times = struct.unpack_from(
                 "<8Q2q", data, place)
             state, length, limit = state & 255, state >> 8, base + (state >> 8) // 8
             packed = state in (5, 6)
             segment = dict(
                 base=base, state=state, length=length, salt=salt, end=end, chain=first,
                 endChain=last, limit=end if packed else limit, first=base + 512, number=number,
-                judged=judged, times=times, packed=packed,
+                cleared=cleared, times=times, packed=packed,
                 file="compacted-%016x" % number if packed else "journal-%016x" % base)
             need(
                 1 <= state <= 6 and length <= 1 << 28 and base <= end <= segment["limit"]
-                and max(base, end, judged) < 1 << 52 and packed == (number > 0)
-                and (end <= judged if packed else judged == 0), "segment", place)
+                and max(base, end, cleared) < 1 << 52 and packed == (number > 0)
+                and (packed or cleared == 0), "segment", place)
             need(state in (2, 3) or packed == (index < count - 1), "order", place)
             need(not self.segments or self.segments[-1]["limit"] <= base, "order", place)
             self.segments.append(segment)
@@ -389,10 +389,10 @@ class Journal:
                 except (Damage, UnicodeDecodeError) as fault:
                     newer = str(fault).startswith("format.newer")
                     raise damage(str(fault)) if newer else f["damage"]
-            if f["kind"] in (37, 38, 39):
+            if f["kind"] in (37, 38, 39, 44):
                 stated = f["decoded"]
-                stated = stated if f["kind"] == 38 else stated[f["kind"] == 37]
-                if stated > f["offset"]:
+                stated = stated if f["kind"] in (38, 44) else stated[f["kind"] == 37]
+                if stated + (f["kind"] == 44) > f["offset"]:
                     raise f["damage"]
             if f["kind"] == 4:
                 self.check_preamble(f)

@@ -160,6 +160,19 @@ def history_policy(c):
     return ended(c, (start, policy, amount))
 
 
+def deletion_policy(c):
+    policy = c.number(1)
+    if policy > 3:
+        raise Damage("format.newer policy")
+    amount = c.varint() if policy in (1, 2) else 0
+    need(amount <= 1 << 60)
+    return ended(c, (policy, amount))
+
+
+def horizon(c):
+    return ended(c, c.number(8))
+
+
 def operation(c):
     o = dict(caller=identity(c), id=c.text(least=1), request=c.take(16))
     o["outcomes"] = [outcome(c) for _ in range(c.varint())]
@@ -199,7 +212,8 @@ def lost_chunks(c):
 
 
 DECODERS.update({4: preamble, 32: record, 33: tombstone, 34: zone, 35: user, 36: names, 37: mark,
-                 38: mark_removal, 39: history_policy, 40: operation, 41: client_token, 42: chunks, 43: lost_chunks})
+                 38: mark_removal, 39: history_policy, 40: operation, 41: client_token, 42: chunks, 43: lost_chunks,
+                 44: horizon, 45: deletion_policy})
 
 
 def asset(c):
@@ -281,7 +295,7 @@ class Store:
         self.store, self.incarnation = journal.manifest.store, journal.manifest.incarnation
         self.users, self.names, self.zones, self.byName, self.entries = {}, [], {}, {}, {}
         self.activity, self.marks, self.states, places = {}, {}, {}, {}
-        self.policy = 0, 0, 0
+        self.policy, self.horizons = (0, 0, 0), {}
         self.chunks = Chunks(journal.files, self.store, places)
         for commit in journal.commits:
             touched = {}
@@ -309,6 +323,9 @@ class Store:
                     self.marks.pop(d, None)
                 elif kind == 39:
                     self.policy = d
+                elif kind == 44:
+                    self.horizons[f["zone"]] = d
+                    touched[f["zone"]] = f["offset"]
                 elif kind == 42:
                     places.update((address, where) for address, *where in d)
                 elif kind == 43:
@@ -347,11 +364,15 @@ class Store:
                 for f in records:
                     lines += self.record(f)
                 if z["capabilities"] & 1:
-                    feed = sorted(entries.values(), key=lambda f: f["version"])
+                    horizon = self.horizons.get(z["number"], 0)
+                    feed = sorted((f for f in entries.values()
+                                   if f["kind"] == 32 or f["offset"] > horizon),
+                                  key=lambda f: f["version"])
                     lines += ["changed " + f["decoded"]["name"] for f in feed if f["kind"] == 32]
                     lines += [f"deleted {f['decoded']['name']} {self.names[f['decoded']['type']]}"
                               for f in feed if f["kind"] == 33]
                     last = feed[-1]["version"] if feed else 0
+                    last = max(last, z["incarnation"] << 52 | horizon if horizon else 0)
                     lines.append(token(1, self.store, database, z["number"], last))
             if database:
                 lines += self.feed(database)

@@ -1,3 +1,4 @@
+internal import StratusAssets
 internal import StratusFiles
 internal import StratusJournal
 internal import StratusEngine
@@ -19,17 +20,31 @@ extension Container {
         dryRun: Bool = false
     ) async throws(StoreError) -> CollectionReport {
         try await answering { () async throws(EngineError) -> CollectionReport in
-            let engine = try engine()
-            let (assets, receipts) = (foundation.assets, receipts)
-            return try await assets.uploads.run {
-                let report = try assets.collect(
-                    receipts, engine, deadShare: 8, isDryRun: dryRun)
-                guard let report else {
-                    throw EngineError.refused(
-                        .serviceUnavailable, "another collection is under way")
-                }
-                return report
+            try await collectAssets(deadShare: 8, isDryRun: dryRun)
+        }
+    }
+
+    /// Whatever is not needed, however little of a segment.
+    nonisolated(nonsending) func eraseAssets() async throws(EngineError) -> CollectionReport {
+        try await collectAssets(deadShare: 1 << 30, endsSegment: true)
+    }
+
+    private nonisolated(nonsending) func collectAssets(
+        deadShare: Int, isDryRun: Bool = false, endsSegment: Bool = false
+    ) async throws(EngineError) -> CollectionReport {
+        let engine = try engine()
+        let (assets, receipts) = (foundation.assets, receipts)
+        return try await assets.uploads.run { () throws(EngineError) in
+            if endsSegment {
+                let chunks = try assets.chunks()
+                try translated { () throws(ChunkError) in try chunks.endSegment() }
             }
+            let report = try assets.collect(
+                receipts, engine, deadShare: deadShare, isDryRun: isDryRun)
+            guard let report else {
+                throw EngineError.refused(.serviceUnavailable, "another collection is under way")
+            }
+            return report
         }
     }
 }

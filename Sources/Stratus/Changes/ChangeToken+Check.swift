@@ -39,6 +39,15 @@ extension ChangeToken {
             throw .refused(.expired(.incarnation, "the token is of another copy of the zone"))
         }
         try check(position.offset, reading)
+        // What was deleted behind the floor, it may not have been told of.
+        let horizon = try reading.horizon(of: zone)
+        guard floor >= horizon else {
+            throw .refused(
+                .expired(
+                    .compacted,
+                    "what was deleted in the zone up to offset \(horizon.offset) is forgotten, and the "
+                        + "token is from before"))
+        }
     }
 
     /// The same of a database's, by its number; 0 where its owner has never written.

@@ -56,6 +56,9 @@ public struct ChangeToken: Hashable, Sendable {
         fetchFloor = moreComing ? max(floor, Version(rawValue: 1)) : .none
     }
 
+    /// Its reader has seen all up to a version, whatever entry was the last.
+    mutating func pass(_ version: Version) { position = max(position, version) }
+
     /// The token that ``data`` gave.
     ///
     /// - Throws: ``StoreError`` with `invalidArguments` and the place where the bytes are no token.

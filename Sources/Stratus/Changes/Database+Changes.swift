@@ -166,6 +166,11 @@ extension DatabaseView {
         changes.moreComing = page.moreComing
         changes.changeToken.advance(
             to: page.places.last?.version, floor: floor, moreComing: page.moreComing)
+        if !page.moreComing {
+            // Whatever was deleted in what is seen, its reader knows of.
+            let horizon = try reading.horizon(of: zone)
+            changes.changeToken.pass(min(horizon, reading.lastVersion(of: zone)))
+        }
         let places = page.places.filter { !$0.isDeleted || $0.version > floor }
         let types = types.map { Set($0.compactMap { reading.schema.number($0) }) }
         var users = UserNames(reading)

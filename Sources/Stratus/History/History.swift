@@ -10,7 +10,7 @@ internal import StratusEngine
 public struct History: Hashable, Sendable {
     /// How much of the past is kept.
     public enum Policy: Hashable, Sendable {
-        /// None. The default.
+        /// None.
         case none
         /// Each state that was the newest within so many seconds before the last commit, or up to a
         /// 256th of them earlier.
@@ -21,11 +21,19 @@ public struct History: Hashable, Sendable {
         case everything
     }
 
-    /// How much of the past is kept.
+    /// How much of the past is kept; none by default.
     public var policy: Policy
     /// From this offset on every state is kept; nil where none is. A policy keeps nothing from before
     /// it was set.
     public var floor: UInt64?
+    /// How long deletions of records are remembered; ninety days by default.
+    ///
+    /// A change feed reports a deletion as long as it is remembered. Once a compaction has made a zone
+    /// forget one, a change token of that zone from before it is refused, with `changeTokenExpired` and
+    /// the cause `changeToken(.compacted)`: its holder fetches the zone anew. Deletions are also
+    /// remembered while history is kept from before them, and while a snapshot from before them is
+    /// open.
+    public var deletions: Policy
 }
 
 extension Container {
@@ -35,7 +43,8 @@ extension Container {
             try await read { reading throws(EngineError) in
                 History(
                     policy: History.Policy(reading.history.policy),
-                    floor: reading.history.floor?.rawValue)
+                    floor: reading.history.floor?.rawValue,
+                    deletions: History.Policy(reading.deletions.policy))
             }
         }
     }
@@ -49,11 +58,21 @@ extension Container {
         _ policy: History.Policy
     ) async throws(StoreError) {
         try await answering { () async throws(EngineError) in
-            guard let policy = policy.stored else {
-                throw .refused(
-                    .invalidArguments, "an age or a number of bytes must be from 0 to 2^40")
-            }
-            _ = try await engine().commit(PolicyRequest(policy: policy))
+            let policy = try policy.stored
+            _ = try await engine().commit(HistoryPolicyRequest(policy: policy))
+        }
+    }
+
+    /// Says how long deletions are remembered from now on. It is part of the store, and stays until
+    /// it is set again.
+    ///
+    /// - Throws: ``StoreError`` as of ``setHistoryPolicy(_:)``.
+    public nonisolated(nonsending) func setDeletionPolicy(
+        _ policy: History.Policy
+    ) async throws(StoreError) {
+        try await answering { () async throws(EngineError) in
+            let policy = try policy.stored
+            _ = try await engine().commit(DeletionPolicyRequest(policy: policy))
         }
     }
 }
@@ -61,7 +80,7 @@ extension Container {
 extension History.Policy {
     fileprivate static let limit = 1 << 40
 
-    init(_ policy: HistoryPolicy) {
+    init(_ policy: RetentionPolicy) {
         switch policy {
         case .none: self = .none
         case .age(let microseconds): self = .age(seconds: Int(microseconds / 1_000_000))
@@ -70,21 +89,30 @@ extension History.Policy {
         }
     }
 
-    /// As the journal keeps it; nil where that is too much.
-    fileprivate var stored: HistoryPolicy? {
-        switch self {
-        case .none: HistoryPolicy.none
-        case .age(let seconds):
-            (0...Self.limit).contains(seconds) ? .age(Int64(seconds) * 1_000_000) : nil
-        case .bytes(let count): (0...Self.limit).contains(count) ? .bytes(count) : nil
-        case .everything: .everything
+    /// As the journal keeps it.
+    fileprivate var stored: RetentionPolicy {
+        get throws(EngineError) {
+            switch self {
+            case .none: .none
+            case .age(let seconds): .age(Int64(try Self.checked(seconds)) * 1_000_000)
+            case .bytes(let count): .bytes(try Self.checked(count))
+            case .everything: .everything
+            }
         }
+    }
+
+    private static func checked(_ amount: Int) throws(EngineError) -> Int {
+        guard (0...limit).contains(amount) else {
+            throw .refused(
+                .invalidArguments, "an age or a number of bytes must be from 0 to 2^40")
+        }
+        return amount
     }
 }
 
 /// Only the committer knows where the journal stands, and what is kept now.
-private struct PolicyRequest: Transaction {
-    let policy: HistoryPolicy
+private struct HistoryPolicyRequest: Transaction {
+    let policy: RetentionPolicy
 
     var beginsGroup: Bool { true }
 
@@ -97,6 +125,21 @@ private struct PolicyRequest: Transaction {
         let start = reading.history.floor ?? position.offset
         let entry = HistoryPolicyEntry(policy: policy, start: start)
         try draft.buffer.add(.historyPolicy) { entry.write(to: &$0) }
+        return draft
+    }
+}
+
+private struct DeletionPolicyRequest: Transaction {
+    let policy: RetentionPolicy
+
+    func draft(
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) throws(EngineError) -> Draft? {
+        var draft = Draft(reading)
+        draft.readSet = [KeySpace.deletionPolicy.key()]
+        if reading.deletions.policy == policy { return draft }
+        let entry = DeletionPolicyEntry(policy: policy)
+        try draft.buffer.add(.deletionPolicy) { entry.write(to: &$0) }
         return draft
     }
 }

@@ -31,7 +31,7 @@ struct HistoryWalk {
             return
         }
         database = zone.database
-        let newest = try reading.value(.record(zone.number, hash)).map { EntryLocation($0) }
+        let newest = try known(reading.value(.record(zone.number, hash)), in: zone)
         coming = newest.map { ($0, zone, id.zoneID) }
         guard let offset, let newest, newest.offset.rawValue >= offset else { return }
         if let place = try place(in: zone, before: offset) {
@@ -107,7 +107,18 @@ struct HistoryWalk {
     ) throws(EngineError) -> EntryLocation? {
         guard let point = points.lastKept(before: offset) else { return nil }
         let past = reading.looking(from: JournalOffset(rawValue: point).next)
-        return try past.value(.record(zone.number, hash)).map { EntryLocation($0) }
+        return try known(past.value(.record(zone.number, hash)), in: zone)
+    }
+
+    /// What a row says, but for a deletion that is forgotten: in its place comes what was kept before.
+    private func known(
+        _ value: IndexValue?, in zone: ZonePlace
+    ) throws(EngineError) -> EntryLocation? {
+        guard let place = value.map({ EntryLocation($0) }) else { return nil }
+        guard place.isDeleted, place.offset <= (try reading.horizon(of: zone)).offset else {
+            return place
+        }
+        return try self.place(in: zone, before: place.offset.rawValue)
     }
 
     private func userName(

@@ -27,9 +27,47 @@ public struct Maintenance: Sendable {
         dryRun: Bool = false
     ) async throws(StoreError) -> CompactionReport {
         try await answering { () async throws(EngineError) -> CompactionReport in
-            CompactionReport(try await container.engine().compact(isDryRun: dryRun))
+            CompactionReport(
+                try await container.engine().compact(dryRun ? .planning : .freeing))
         }
     }
+
+    /// Removes what is needed no longer from every file: of records, assets and names of records that
+    /// were replaced or deleted nothing is left.
+    ///
+    /// What a mark, the history policy or an open snapshot keeps is needed; so is the name of a
+    /// deleted record, as long as its deletion is remembered (``History/deletions``). Names of zones,
+    /// types, fields, users and marks stay. A file goes once no reader uses it: the report names those
+    /// that are still there. What the file system or the medium keeps of a deleted file, this does not
+    /// reach.
+    ///
+    /// Rewrites each file that has anything of the kind, so it costs more than ``compact(dryRun:)``.
+    ///
+    /// - Throws: ``StoreError`` as of ``compact(dryRun:)`` and ``Container/collectAssets(dryRun:)``.
+    @discardableResult
+    public nonisolated(nonsending) func erase() async throws(StoreError) -> ErasureReport {
+        try await answering { () async throws(EngineError) -> ErasureReport in
+            let engine = try container.engine()
+            let assets = try await container.eraseAssets()
+            let outcome = try await engine.compact(.erasing)
+            let held = try await engine.erasedIndex()
+            return ErasureReport(
+                compaction: CompactionReport(outcome), assets: assets,
+                heldFiles: held + assets.keptSegments.map(\.file))
+        }
+    }
+}
+
+/// What an erasure did.
+public struct ErasureReport: Hashable, Sendable {
+    /// Of the journal.
+    public var compaction: CompactionReport
+    /// Of assets.
+    public var assets: CollectionReport
+    /// The files inside the store that may still hold something of what was to go, since a snapshot
+    /// of this process or another process reads them, or since they are damaged. The next erasure, or
+    /// the next opening, deletes them.
+    public var heldFiles: [String]
 }
 
 /// What a compaction did or, where it was only to say so, would do.

@@ -23,6 +23,10 @@ package final class IndexMaintainer: Sendable {
         var compactAt = JournalOffset.zero
         /// Of the next compacted segment, together with the generation of the manifest.
         var nextFile = 1
+        /// What a compaction found can be forgotten, until that is committed.
+        var forgotten: [JournalCompaction.Horizon] = []
+        /// Tells who asked for a compaction what came of it, once that is committed.
+        var finished: (@Sendable () -> Void)?
         /// A compaction that was asked for, and who is told what came of it.
         var requested: CompactionRequest?
         /// The fold has written a memtable by itself: the tables hold more than any checkpoint
@@ -94,7 +98,8 @@ package final class IndexMaintainer: Sendable {
             defer {
                 due.set(limits(of: state))
                 if state.writing?.result != nil || state.merging?.result != nil
-                    || state.compacting?.result != nil || isFull(state)
+                    || state.compacting?.result != nil || state.finished != nil
+                    || !state.forgotten.isEmpty || isFull(state)
                 {
                     due.set()
                 }
@@ -353,16 +358,24 @@ package final class IndexMaintainer: Sendable {
 
 /// A compaction that was asked for.
 package struct CompactionRequest: Sendable {
-    /// Whether it is only to be said what would be done.
-    package var isDryRun: Bool
+    package var purpose: Purpose
     /// Is told what came of it.
     package var done: @Sendable (Result<JournalCompaction.Outcome, EngineError>) -> Void
 
+    package enum Purpose: Sendable {
+        /// To free what is needed no longer.
+        case freeing
+        /// The same, but only to say what that would bring.
+        case planning
+        /// That nothing is left of what is needed no longer.
+        case erasing
+    }
+
     package init(
-        isDryRun: Bool,
+        _ purpose: Purpose,
         done: @escaping @Sendable (Result<JournalCompaction.Outcome, EngineError>) -> Void
     ) {
-        self.isDryRun = isDryRun
+        self.purpose = purpose
         self.done = done
     }
 }
@@ -373,6 +386,13 @@ extension IndexMaintainer {
     /// what lies before a checkpoint is looked at.
     package func request(_ request: CompactionRequest) {
         do throws(EngineError) {
+            if request.purpose == .erasing {
+                do throws(JournalError) {
+                    try committer.endSegment()
+                } catch {
+                    throw EngineError(error)
+                }
+            }
             try writeCheckpoint()
         } catch {
             return request.done(.failure(error))
@@ -415,10 +435,12 @@ extension IndexMaintainer {
         }
         let request = state.requested
         let (newest, count) = (published.current, state.nextFile)
-        if request == nil, newest.head < state.compactAt { return }
-        let (isDue, limit, number, randomness, next) = committer.withStage { stage in
+        // Rows that the checkpoint has may be gone from tables that hold more than it says.
+        if request == nil, newest.head < state.compactAt || state.isBehind { return }
+        let (isDue, checkpoint, limit, number, randomness, next) = committer.withStage { stage in
             (
                 Self.isDue(newest.fold.deadBytes, stage.writer),
+                stage.writer.manifest.checkpoint?.position.offset ?? .zero,
                 stage.writer.manifest.compactionLimit, stage.writer.fileNumber(count),
                 stage.writer.randomness, Self.nextCompaction(stage.writer)
             )
@@ -426,11 +448,12 @@ extension IndexMaintainer {
         guard isDue || request != nil else { return }
         state.compactAt = next
         let job = JournalCompaction(
-            published, before: limit, registry, in: storage, randomness, budget,
-            firstNumber: number, request == nil ? .worthwhile : .everything)
+            published, at: checkpoint, before: limit, registry, in: storage, randomness, budget,
+            firstNumber: number,
+            request.map { $0.purpose == .erasing ? .erasing : .everything } ?? .worthwhile)
         state.compacting = RunningJob(on: threads, due, wakeUp, writeBudget) {
             stop, pace throws(EngineError) in
-            request?.isDryRun == true ? try job.plan() : try job.run(stop: stop, pace: pace)
+            request?.purpose == .planning ? try job.plan() : try job.run(stop: stop, pace: pace)
         }
     }
 
@@ -440,13 +463,37 @@ extension IndexMaintainer {
         let request = state.requested.take()
         do throws(EngineError) {
             guard let outcome = try result.get() else { throw .closed }
-            state.nextFile += outcome.outputs.count
-            try list(outcome)
-            if request?.isDryRun != true { correct(outcome) }
-            request?.done(.success(outcome))
+            if request?.purpose != .planning {
+                state.nextFile += outcome.outputs.count
+                try list(outcome)
+                correct(outcome)
+                state.forgotten = outcome.forgotten
+            }
+            if let request { state.finished = { request.done(.success(outcome)) } }
         } catch {
             // Everything is as it was; it is tried again when more was written.
             request?.done(.failure(error))
+        }
+    }
+
+    /// The names of files that the store consists of no more, and that are still there.
+    package func heldFiles() throws(EngineError) -> [String] {
+        releaseGone()
+        do throws(JournalError) {
+            return try committer.heldFiles()
+        } catch {
+            throw EngineError(error)
+        }
+    }
+
+    /// What a compaction found that is to be committed, so that deletions are forgotten; nil:
+    /// nothing. `finish` is called then.
+    package func takeFound() -> (transaction: (any Transaction)?, finish: (@Sendable () -> Void)?) {
+        stepping { state in
+            let forgotten = state.forgotten
+            state.forgotten = []
+            let transaction = forgotten.isEmpty ? nil : HorizonCommit(horizons: forgotten)
+            return (transaction, state.finished.take())
         }
     }
 
@@ -457,9 +504,10 @@ extension IndexMaintainer {
     }
 
     private func list(_ outcome: JournalCompaction.Outcome) throws(EngineError) {
-        if outcome.outputs.isEmpty { return }
+        let listed = outcome.outputs + outcome.cleared
+        if listed.isEmpty { return }
         do throws(JournalError) {
-            try committer.list(outcome.outputs) { participant, gone in
+            try committer.list(listed) { participant, gone in
                 participant.fold.giveUp(gone)
             }
         } catch {

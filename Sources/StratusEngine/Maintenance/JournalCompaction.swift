@@ -15,6 +15,8 @@ package struct JournalCompaction: Sendable {
         case worthwhile
         /// Whatever brings anything.
         case everything
+        /// Whatever has anything that is needed no longer.
+        case erasing
     }
 
     /// What the segments that may be compacted hold.
@@ -37,19 +39,38 @@ package struct JournalCompaction: Sendable {
         package var chosenLength = 0
         /// What is to be listed in their place.
         package var outputs: [Manifest.Segment] = []
+        /// Segments that stay as they are, of which more is known to be gone than is listed.
+        package var cleared: [Manifest.Segment] = []
+        /// The deletions that can be forgotten now.
+        package var forgotten: [Horizon] = []
         /// About what is freed; after a run exactly.
         package var freedBytes = 0
-        /// By how much less is dead than had been counted, in bytes of frames.
+        /// By how much less is dead than had been counted, in bytes of frames, once these are.
         package var lessDead = 0
         /// Of segments that stay because they are damaged.
         package var damage: [JournalDamage] = []
+        /// Whether another run would find more, once this one is listed and ``forgotten`` committed.
+        package var isUnfinished = false
+
+        /// Adds what another run did.
+        mutating func add(_ next: Outcome) {
+            chosenCount = max(chosenCount, next.chosenCount)
+            chosenLength = max(chosenLength, next.chosenLength)
+            freedBytes += next.freedBytes
+            for place in next.damage where !damage.contains(place) { damage.append(place) }
+        }
     }
 
     /// The newest state, and then the points that are needed.
     private let state: StoreState
     private let points: NeededPoints
+    private let checkpoint: JournalOffset
     /// Nothing at or behind it is looked at.
     private let limit: JournalOffset
+    /// What was replaced or taken away before it, only marks need.
+    private let clearedBefore: JournalOffset
+    /// Deletions before it need not be remembered.
+    private let remembered: JournalOffset
     private let registry: ProjectionRegistry
     private let storage: any Storage
     private let randomness: Randomness
@@ -60,18 +81,27 @@ package struct JournalCompaction: Sendable {
     private let effort: Effort
 
     /// - Parameters:
-    ///   - limit: segments that do not end before it stay: that of the last checkpoint, behind which
-    ///     entries are not in any table yet, and what follows.
+    ///   - checkpoint: where the one in force lies. What its state needs is kept, so that it can still
+    ///     be made of the journal, and what was committed since is not looked at.
+    ///   - limit: segments that do not end before it stay: that of the checkpoint, behind which entries
+    ///     are not in any table yet, and what follows.
     ///   - firstNumber: of the first file that is written.
     package init(
-        _ published: PublishedState, before limit: JournalOffset, _ registry: ProjectionRegistry,
-        in storage: any Storage, _ randomness: Randomness, _ budget: MemoryBudget,
+        _ published: PublishedState, at checkpoint: JournalOffset, before limit: JournalOffset,
+        _ registry: ProjectionRegistry, in storage: any Storage, _ randomness: Randomness,
+        _ budget: MemoryBudget,
         firstNumber: UInt64, _ effort: Effort
     ) {
         state = published.current
         // Asked for after the state: who begins to hold a point later holds this one, a newer one,
         // or one of the history that is kept.
-        points = published.points
+        points = published.points.adding(checkpoint.previous.rawValue)
+        self.checkpoint = checkpoint
+        let deletions = state.fold.deletions
+        let earliest = points.earliestState.map { JournalOffset(rawValue: $0).next }
+        clearedBefore = min(checkpoint, earliest ?? checkpoint)
+        remembered = min(
+            clearedBefore, deletions.policy == .none ? clearedBefore : deletions.begin)
         self.limit = limit
         self.registry = registry
         self.storage = storage
@@ -84,9 +114,13 @@ package struct JournalCompaction: Sendable {
 
     /// A segment that may be compacted.
     private struct Candidate {
+        /// Of the journal's segments its number.
+        var place: Int
         var segment: JournalView.Segment
         /// Of its frames.
         var frameBytes: Int
+        /// How many of its entries rows named when it was written; nil where it is not compacted.
+        var namedCount: Int?
         /// Of those that are needed, about.
         var neededBytes = 0
         var neededCount = 0
@@ -100,6 +134,12 @@ package struct JournalCompaction: Sendable {
         }
         var benefit: Int { segment.lengthInBytes - output }
         var deadBytes: Int { max(0, frameBytes - neededBytes) }
+    }
+
+    /// The last deletion of a zone that is forgotten.
+    package struct Horizon: Equatable, Sendable {
+        package var zone: UInt32
+        package var through: JournalOffset
     }
 
     /// How many entries pass between two questions whether to stop.
@@ -118,14 +158,15 @@ package struct JournalCompaction: Sendable {
         stop: () -> Bool, pace: @escaping (_ bytes: Int) -> Void
     ) throws(EngineError) -> Outcome? {
         var (outcome, runs, found) = try choose()
+        outcome.freedBytes = 0
         if runs.isEmpty { return outcome }
         let offsets = if let found { found } else { try neededOffsets(in: runs) }
         var number = firstNumber
-        outcome.freedBytes = 0
         for run in runs {
             var copier = SegmentCopier(
-                state.view, in: storage, of: state.identity.storeID, judgedAt: state.head,
-                firstNumber: number, usualLength: usualLength, randomness: randomness, pace: pace)
+                state.view, in: storage, of: state.identity.storeID, head: state.head,
+                clearedBefore: clearedBefore, firstNumber: number, usualLength: usualLength,
+                randomness: randomness, pace: pace)
             do throws(JournalError) {
                 try copy(run, keeping: offsets, &copier, stop)
                 outcome.outputs += copier.outputs
@@ -169,7 +210,7 @@ package struct JournalCompaction: Sendable {
             // What the index names must be there.
             guard offsets[next] == offset else { throw missing(offsets[next]) }
             next += 1
-            return .isNeeded
+            return .isNamed
         }
         if next < offsets.count, offsets[next] < last.end.rawValue { throw missing(offsets[next]) }
     }
@@ -183,18 +224,21 @@ package struct JournalCompaction: Sendable {
     private func choose() throws(EngineError) -> (
         outcome: Outcome, runs: [[Manifest.Segment]], offsets: Offsets
     ) {
+        var outcome = Outcome()
         var candidates: [Candidate] = []
-        for segment in state.view.segments where segment.end <= limit {
+        for (place, segment) in state.view.segments.enumerated() where segment.end <= limit {
             do throws(JournalError) {
-                let length = try state.view.frameBytes(of: segment)
-                candidates.append(Candidate(segment: segment, frameBytes: length))
+                let (length, count) = try state.view.content(of: segment)
+                candidates.append(
+                    Candidate(
+                        place: place, segment: segment, frameBytes: length, namedCount: count))
             } catch {
-                throw EngineError(error)
+                guard case .damaged(let damage) = error else { throw EngineError(error) }
+                outcome.damage.append(damage)
             }
         }
-        var outcome = Outcome()
         if candidates.isEmpty { return (outcome, [], nil) }
-        let offsets = try count(&candidates)
+        let needs = try needs(of: &candidates)
         for candidate in candidates {
             outcome.survey.segmentCount += 1
             outcome.survey.length += candidate.segment.lengthInBytes
@@ -202,40 +246,147 @@ package struct JournalCompaction: Sendable {
             outcome.survey.needed += candidate.neededBytes
             outcome.survey.dead += candidate.deadBytes
         }
-        let chosen = chosen(of: candidates, outcome.survey)
+        let chosen = chosen(of: candidates, outcome.survey, needs)
         let runs = try runs(of: candidates, chosen)
+        outcome.forgotten = needs.forgotten
         let deadAfter = outcome.survey.dead - chosen.reduce(0) { $0 + candidates[$1].deadBytes }
-        outcome.lessDead = state.fold.deadBytes - deadAfter
+        outcome.lessDead = state.fold.deadBytes - deadAfter - needs.forgottenBytes
         for segment in runs.joined() {
             outcome.chosenCount += 1
             outcome.chosenLength += segment.lengthInBytes
         }
         outcome.freedBytes = chosen.reduce(0) { $0 + candidates[$1].benefit }
-        return (outcome, runs, offsets)
+        if !runs.isEmpty || needs.waitingBytes > 0 {
+            let isChosen = Set(runs.joined().map(\.base))
+            for candidate in candidates
+            where holdsBack(candidate) && isWhollyNamed(candidate, needs.offsets) {
+                var listed = candidate.segment.listed
+                if isChosen.contains(listed.base) { continue }
+                listed.clearedBefore = clearedBefore
+                outcome.cleared.append(listed)
+            }
+        }
+        outcome.isUnfinished =
+            !needs.forgotten.isEmpty
+            || needs.waitingBytes > 0 && (!runs.isEmpty || !outcome.cleared.isEmpty)
+        return (outcome, runs, needs.offsets)
     }
 
-    /// Counts what is needed of each candidate.
-    private func count(_ candidates: inout [Candidate]) throws(EngineError) -> Offsets {
-        let bases = candidates.map(\.segment.base.rawValue)
+    /// What the needed rows say.
+    private struct Needs {
         var offsets: Offsets = []
-        try forEachNeeded { offset, bytes in
-            let place = bases.place(of: offset + 1) - 1
-            guard place >= 0, offset < candidates[place].segment.end.rawValue else { return }
+        /// The deletions that can be forgotten now, and what their entries have, in bytes.
+        var forgotten: [Horizon] = []
+        var forgottenBytes = 0
+        /// What the entries have of deletions that need not be remembered, but may have to take
+        /// something away that is still in a segment before them.
+        var waitingBytes = 0
+
+        /// Returns false where too many zones forget some already.
+        mutating func forget(_ horizon: Horizon) -> Bool {
+            if forgotten.last?.zone == horizon.zone {
+                forgotten[forgotten.count - 1].through = max(
+                    horizon.through, forgotten[forgotten.count - 1].through)
+                return true
+            }
+            if forgotten.count == JournalCompaction.forgottenLimit { return false }
+            forgotten.append(horizon)
+            return true
+        }
+    }
+
+    /// No more zones forget deletions at a time, so that the commit that says so stays small.
+    private static let forgottenLimit = 1 << 15
+
+    /// Finds out what is needed of each candidate.
+    private func needs(of candidates: inout [Candidate]) throws(EngineError) -> Needs {
+        let bases = candidates.map(\.segment.base.rawValue)
+        let clear = try clearedEverywhere()
+        var needs = Needs()
+        var zone = ZoneDeletions()
+        try forEachNeeded { row, bytes in
+            let offset = JournalOffset(rawValue: row.value.stamp)
+            zone.take(row)
+            guard let bytes else { return }
+            if row.isLapsing, offset < remembered, offset > zone.horizon {
+                if offset < min(clear, zone.neededFrom),
+                    needs.forget(Horizon(zone: zone.number, through: offset))
+                {
+                    needs.forgottenBytes += bytes
+                } else {
+                    needs.waitingBytes += bytes
+                }
+            }
+            let place = bases.place(of: offset.rawValue + 1) - 1
+            guard place >= 0, offset < candidates[place].segment.end else { return }
             candidates[place].neededBytes += bytes
             candidates[place].neededCount += 1
-            if offsets?.count == offsetLimit { offsets = nil }
-            offsets?.append(offset)
+            if needs.offsets?.count == offsetLimit { needs.offsets = nil }
+            needs.offsets?.append(offset.rawValue)
         }
-        return offsets.map(Self.inOrder)
+        needs.offsets = needs.offsets.map(Self.inOrder)
+        return needs
     }
 
-    /// Gives `body` the offset of each entry that a needed row names, and what the row stands for of
-    /// it, in bytes.
-    private func forEachNeeded(_ body: (UInt64, Int) -> Void) throws(EngineError) {
-        var rows = NeededRows(state.fold.index, at: points)
+    /// Of what was taken away before this place, nothing is in any segment that no row names. So the
+    /// entry that took it away can go, without bringing it back where the index is made anew.
+    private func clearedEverywhere() throws(EngineError) -> JournalOffset {
+        var limit = remembered
+        let removals = try removedMarks()
+        for segment in state.view.segments where segment.base < limit {
+            limit = min(limit, max(segment.base, segment.listed.clearedBefore))
+            // What a mark kept that was removed since may still be there.
+            for mark in removals
+            where mark.removed >= segment.listed.clearedBefore && mark.offset > segment.base {
+                limit = min(limit, mark.offset)
+            }
+        }
+        return limit
+    }
+
+    private func removedMarks() throws(EngineError) -> [(
+        offset: JournalOffset, removed: JournalOffset
+    )] {
+        var marks: [(offset: JournalOffset, removed: JournalOffset)] = []
+        try StoreReading(state, .blocking).scan(KeySpace.marks.range()) { key, value in
+            if EntryLocation(value).isDeleted {
+                marks.append(
+                    (
+                        JournalOffset(rawValue: key.uint64(at: 5)),
+                        JournalOffset(rawValue: value.stamp)
+                    ))
+            }
+            return true
+        }
+        return marks
+    }
+
+    /// Whether deletions have to be remembered because of what may be in a segment.
+    private func holdsBack(_ candidate: Candidate) -> Bool {
+        let segment = candidate.segment
+        return max(segment.base, segment.listed.clearedBefore) < clearedBefore
+    }
+
+    /// Whether rows name as many entries of a segment as when it was written, so that nothing of it
+    /// is dead.
+    private func isWhollyNamed(_ candidate: Candidate, _ offsets: Offsets) -> Bool {
+        guard let count = candidate.namedCount, let offsets else { return false }
+        let segment = candidate.segment
+        let named =
+            offsets.place(of: segment.end.rawValue) - offsets.place(of: segment.base.rawValue)
+        return named == count
+    }
+
+    /// Gives `body` each needed row and, where it names an entry, what it stands for of that, in
+    /// bytes.
+    private func forEachNeeded(
+        _ body: (NeededRows.Row, Int?) -> Void
+    ) throws(EngineError) {
+        var rows = NeededRows(
+            state.fold.index, at: points, horizonsBefore: checkpoint.rawValue)
         do throws(IndexError) {
-            while let (key, value) = try rows.next() {
-                if let bytes = registry.bytesNamed(by: key, value) { body(value.stamp, bytes) }
+            while let row = try rows.next() {
+                body(row, registry.bytesNamed(by: row.key, row.value))
             }
         } catch {
             throw EngineError(error)
@@ -255,10 +406,24 @@ package struct JournalCompaction: Sendable {
     }
 
     /// The numbers of those that are worth it, in their order.
-    private func chosen(of candidates: [Candidate], _ survey: Survey) -> [Int] {
-        var dead = survey.dead
-        let isEverything = effort == .everything
-        if !isEverything, dead <= survey.needed / 3 { return [] }
+    private func chosen(
+        of candidates: [Candidate], _ survey: Survey, _ needs: Needs
+    ) -> [Int] {
+        var chosen: Set<Int> = []
+        let isEverything = effort != .worthwhile
+        if effort == .erasing {
+            return candidates.indices.filter { !isWhollyNamed(candidates[$0], needs.offsets) }
+        }
+        // Deletions wait for segments to be cleared that need not be worth it themselves.
+        if needs.waitingBytes > (isEverything ? 0 : survey.needed / 6) {
+            chosen = Set(
+                candidates.indices.filter {
+                    holdsBack(candidates[$0]) && candidates[$0].segment.base < remembered
+                        && !isWhollyNamed(candidates[$0], needs.offsets)
+                })
+        }
+        var dead = survey.dead - chosen.reduce(0) { $0 + candidates[$1].deadBytes }
+        if !isEverything, dead <= survey.needed / 3 { return chosen.sorted() }
         // What has lain long without dying is not likely to die soon.
         func worth(_ number: Int) -> Double {
             let candidate = candidates[number]
@@ -267,9 +432,8 @@ package struct JournalCompaction: Sendable {
             return Double(candidate.benefit) * age / Double(cost)
         }
         let best = candidates.indices.map { ($0, worth($0)) }.sorted { $0.1 > $1.1 }
-        var chosen: [Int] = []
-        var count = 0
-        for (number, _) in best {
+        var count = chosen.reduce(0) { $0 + candidates[$1].neededCount }
+        for (number, _) in best where !chosen.contains(number) {
             let candidate = candidates[number]
             // What is not dead is compressed along with what is, and not for its own sake.
             let isWorthIt =
@@ -279,7 +443,7 @@ package struct JournalCompaction: Sendable {
             guard isWorthIt else { continue }
             count += candidate.neededCount
             if !chosen.isEmpty, count > offsetLimit { break }
-            chosen.append(number)
+            chosen.insert(number)
             dead -= candidate.deadBytes
             if !isEverything, dead <= survey.needed / 6 { break }
         }
@@ -287,7 +451,8 @@ package struct JournalCompaction: Sendable {
     }
 
     /// Joins those that lie side by side, with small files beside them; none is joined to one behind
-    /// it that a recovery ended, since tokens from what was lost there would become good.
+    /// it that a recovery ended, since tokens from what was lost there would become good. Those that
+    /// are damaged are none of the candidates.
     private func runs(
         of candidates: [Candidate], _ chosen: [Int]
     ) throws(EngineError) -> [[Manifest.Segment]] {
@@ -295,7 +460,7 @@ package struct JournalCompaction: Sendable {
         for number in chosen { isChosen[number] = true }
         for number in candidates.indices where number > 0 && isChosen[number] {
             let (before, own) = (candidates[number - 1].segment, candidates[number].segment)
-            if before.listed.isEnded { continue }
+            guard areNeighbours(number, candidates) else { continue }
             if before.listed.isCompacted {
                 // Small files are joined to what is written anyway.
                 if before.lengthInBytes < usualLength / 4 { isChosen[number - 1] = true }
@@ -313,7 +478,7 @@ package struct JournalCompaction: Sendable {
         var runs: [[Manifest.Segment]] = []
         for number in candidates.indices where isChosen[number] {
             let segment = candidates[number].segment.listed
-            if number > 0, isChosen[number - 1], runs.last?.last?.isEnded == false {
+            if number > 0, isChosen[number - 1], areNeighbours(number, candidates) {
                 runs[runs.count - 1].append(segment)
             } else {
                 runs.append([segment])
@@ -322,15 +487,49 @@ package struct JournalCompaction: Sendable {
         return runs
     }
 
+    /// Whether a candidate may be joined to the one before it.
+    private func areNeighbours(_ number: Int, _ candidates: [Candidate]) -> Bool {
+        let before = candidates[number - 1]
+        return before.place + 1 == candidates[number].place && !before.segment.listed.isEnded
+    }
+
     /// The offsets of all entries of the runs that rows name, in their order.
     private func neededOffsets(in runs: [[Manifest.Segment]]) throws(EngineError) -> [UInt64] {
         let starts = runs.map { $0.first?.base.rawValue ?? 0 }
         let ends = runs.map { $0.last?.end.rawValue ?? 0 }
         var offsets: [UInt64] = []
-        try forEachNeeded { offset, _ in
-            let place = starts.place(of: offset + 1) - 1
-            if place >= 0, offset < ends[place] { offsets.append(offset) }
+        try forEachNeeded { row, bytes in
+            if bytes == nil { return }
+            let place = starts.place(of: row.value.stamp + 1) - 1
+            if place >= 0, row.value.stamp < ends[place] { offsets.append(row.value.stamp) }
         }
         return Self.inOrder(offsets)
+    }
+}
+
+/// What the rows of a zone say of its deletions; they are given in their order.
+private struct ZoneDeletions {
+    private(set) var number: UInt32 = 0
+    /// The last one that is forgotten by now.
+    private(set) var horizon = JournalOffset.zero
+    /// The first one of a record of which a mark still needs an earlier version: it must be there
+    /// where the index is made anew.
+    private(set) var neededFrom = JournalOffset(rawValue: .max)
+    /// That of the record whose rows are being given.
+    private var last: NeededRows.Row?
+
+    mutating func take(_ row: NeededRows.Row) {
+        if number != row.key.uint32(at: 0) {
+            self = ZoneDeletions()
+            number = row.key.uint32(at: 0)
+        }
+        if row.key == .horizon(ofPartition: number) {
+            horizon = JournalOffset(rawValue: row.value.first)
+        }
+        guard row.key.keyspace == KeySpace.records.rawValue else { return }
+        if let last, last.key == row.key {
+            neededFrom = min(neededFrom, JournalOffset(rawValue: last.value.stamp))
+        }
+        last = row.isLapsing ? row : nil
     }
 }

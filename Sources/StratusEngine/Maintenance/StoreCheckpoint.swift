@@ -12,6 +12,7 @@ package struct StoreCheckpoint: Sendable {
     package var userCount: UInt32
     package var deadBytes: Int
     package var history: KeptHistory
+    package var deletions: KeptWindow
 
     /// Of the state's form and of what the keyspaces hold: another one is of no use.
     package static let version: UInt32 = 1
@@ -24,6 +25,7 @@ package struct StoreCheckpoint: Sendable {
         userCount = state.userCount
         deadBytes = state.deadBytes
         history = state.history
+        deletions = state.deletions
     }
 
     /// As a manifest keeps it, with the tables that `index` has by now. Nil where these hold
@@ -37,6 +39,7 @@ package struct StoreCheckpoint: Sendable {
         writer.varint(userCount)
         writer.varint(max(0, min(deadBytes, Int(JournalOffset.limit))))
         history.write(to: &writer)
+        deletions.write(to: &writer)
         var names = ByteWriter()
         schema.whole.write(to: &names)
         writer.varint(names.count)
@@ -69,6 +72,7 @@ extension FoldState {
             let userCount = try cursor.varint32(span)
             deadBytes = try cursor.count(span, upTo: Int(JournalOffset.limit))
             history = try KeptHistory(span, &cursor)
+            deletions = try KeptWindow(span, &cursor)
             let length = try cursor.count(span, upTo: cursor.remaining(span))
             let names = try cursor.range(span, count: length)
             let schema = try SchemaAddition(span.extracting(names))

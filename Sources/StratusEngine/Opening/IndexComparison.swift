@@ -29,14 +29,13 @@ package struct IndexComparison {
             || named.history != rebuilt.history
         for point in named.history.points.marks.suffix(Self.markLimit) + [.max] {
             try compare(
-                named.index.allRows(at: point), rebuilt.index.allRows(at: point), registry,
+                Rows(named.index, at: point), Rows(rebuilt.index, at: point), registry,
                 looseStamps: looseStamps)
         }
     }
 
     private mutating func compare(
-        _ named: IndexCursor, _ rebuilt: IndexCursor, _ registry: ProjectionRegistry,
-        looseStamps: Bool
+        _ named: Rows, _ rebuilt: Rows, _ registry: ProjectionRegistry, looseStamps: Bool
     ) throws(IndexError) {
         var (named, rebuilt) = (named, rebuilt)
         var (left, right) = (try named.next(), try rebuilt.next())
@@ -66,8 +65,29 @@ package struct IndexComparison {
     }
 }
 
-extension OrderedIndex {
-    fileprivate func allRows(at point: UInt64) -> IndexCursor {
-        cursor(IndexKey.all, at: point, .blocking)
+/// The rows of an index at a point, but for those of deletions that are forgotten by now, which may
+/// or may not be there.
+private struct Rows {
+    private var cursor: IndexCursor
+    private let index: OrderedIndex
+    private let isPast: Bool
+
+    init(_ index: OrderedIndex, at point: UInt64) {
+        cursor = index.cursor(IndexKey.all, at: point, .blocking, hidesLapsed: true)
+        self.index = index
+        isPast = point != .max
+    }
+
+    mutating func next() throws(IndexError) -> (key: IndexKey, value: IndexValue)? {
+        while let row = try cursor.next() {
+            // The last change of a zone may have been one. Now the horizon itself comes behind it.
+            if isPast, let zone = ActivityProjection.zone(of: row.key, row.value),
+                row.value.stamp <= (try index.horizon(ofPartition: zone, .blocking))
+            {
+                continue
+            }
+            return row
+        }
+        return nil
     }
 }

@@ -26,7 +26,7 @@ extension IndexKey {
 /// The feed of each database, and what zones and databases hold. The feed names a zone once per
 /// group, at its latest change.
 struct ActivityProjection: DerivedProjection {
-    package static let alsoReads: [EntryKind] = [.record, .tombstone, .zone]
+    package static let alsoReads: [EntryKind] = [.record, .tombstone, .horizon, .zone]
     package static let keyspaces: [KeySpace] = [.databaseFeed, .activity, .usage]
 
     /// What commits have changed in a zone or a database.
@@ -55,6 +55,8 @@ struct ActivityProjection: DerivedProjection {
     ) throws(FormatError) {
         switch entry.header.kind {
         case .zone: zones.append((try ZoneEntry(payload), entry.offset))
+        // What was last changed in the zone may be what is forgotten.
+        case .horizon: note(entry.header, StoredUsage())
         case .tombstone:
             let tombstone = try entry.tombstone(payload)
             note(
@@ -112,6 +114,15 @@ struct ActivityProjection: DerivedProjection {
     }
 
     package mutating func rollBack() { self = ActivityProjection() }
+
+    /// The zone of whose last change a row tells; nil of other rows.
+    static func zone(of key: IndexKey, _ value: IndexValue) -> UInt32? {
+        switch key.keyspace {
+        case KeySpace.activity.rawValue: key.uint32(at: 5)
+        case KeySpace.databaseFeed.rawValue: UInt32(truncatingIfNeeded: value.first)
+        default: nil
+        }
+    }
 
     /// What commits changed in a zone; one that is gone is left as it is.
     private func set(

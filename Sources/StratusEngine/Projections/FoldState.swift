@@ -8,6 +8,8 @@ package struct FoldState: Sendable {
     package var numbers = StoreNumbers()
     /// Which of the past is kept.
     package internal(set) var history = KeptHistory()
+    /// Which deletions are remembered.
+    package internal(set) var deletions = KeptWindow(DeletionPolicyEntry.standard)
     /// Where the last commit ends.
     package var end = JournalOffset.zero
     /// Of the last commit, in microseconds since 1970.

@@ -76,8 +76,8 @@ package struct ProjectionRegistry: Sendable {
         switch keyspaces[Int(key.keyspace)]?.names {
         case .entries?: return EntryLocation(value).frameLength
         case .deletions?:
-            let place = EntryLocation(value)
-            return place.isDeleted ? place.frameLength : nil
+            // Unless the name was used again, the feed has a row of the same entry.
+            return EntryLocation(value).isDeleted ? 0 : nil
         case .parts?: return 64
         case .elsewhere?, .nothing?, nil: return nil
         }
@@ -91,10 +91,8 @@ package struct ProjectionRegistry: Sendable {
         }
     }
 
-    /// Keyspace 0 holds the deletions of whole zones.
     package func name(ofKeyspace number: UInt8) -> String {
-        if number == 0 { return "drops" }
-        return keyspaces[Int(number)]?.name ?? "keyspace \(number)"
+        keyspaces[Int(number)]?.name ?? "keyspace \(number)"
     }
 
     /// Whether frames of a kind are known, or may be passed over.

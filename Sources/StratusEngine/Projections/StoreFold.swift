@@ -115,11 +115,17 @@ package struct StoreFold: JournalFold, Sendable {
             projections[place].completeCommit(at: time, in: &state)
         }
         // Of what is compacted a part may be given that ends amid a commit.
-        if let place = commitEnd.take() { state.history.note(end: place, at: time) }
+        if let place = commitEnd.take() {
+            state.history.note(end: place, at: time)
+            state.deletions.note(end: place, at: time)
+        }
         if state.history.isKept { settle() }
     }
 
-    package mutating func passOver(latest time: Int64) { state.history.passOver(latest: time) }
+    package mutating func passOver(latest time: Int64) {
+        state.history.passOver(latest: time)
+        state.deletions.passOver(latest: time)
+    }
 
     /// Makes the state whole between two commits of a group, since it may be read later.
     private mutating func settle() {

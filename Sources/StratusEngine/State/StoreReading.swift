@@ -65,6 +65,20 @@ package struct StoreReading: Sendable {
     package var userCount: UInt32 { store.fold.userCount }
     package var lastTime: Int64 { store.fold.lastTime }
     package var history: KeptHistory { store.fold.history }
+    package var deletions: KeptWindow { store.fold.deletions }
+
+    /// The version of the last deletion in a zone that is forgotten, by now and whatever point this
+    /// looks from; none where none is.
+    package func horizon(of zone: ZonePlace) throws(EngineError) -> Version {
+        do throws(IndexError) {
+            let offset = try store.fold.index.horizon(ofPartition: zone.number, mode)
+            if offset == 0 { return .none }
+            return Version(
+                incarnation: zone.incarnation, offset: JournalOffset(rawValue: offset))
+        } catch {
+            throw EngineError(JournalError(error))
+        }
+    }
 
     package func value(_ key: IndexKey) throws(EngineError) -> IndexValue? {
         do throws(IndexError) {

@@ -23,6 +23,16 @@ package struct NeededPoints: Sendable {
         return listed.hasAny(from: start, before: end) || marks.hasAny(from: start, before: end)
     }
 
+    /// These points and another one.
+    package func adding(_ point: UInt64) -> NeededPoints {
+        NeededPoints(listed + [point], marks: marks, floor: floor)
+    }
+
+    /// The earliest point that is listed or in the history that is kept; nil where there is none.
+    package var earliestState: UInt64? {
+        [listed.first, floor].compactMap(\.self).min()
+    }
+
     /// The last point before `end` that is a mark or in the history that is kept; nil where there
     /// is none.
     package func lastKept(before end: UInt64) -> UInt64? {

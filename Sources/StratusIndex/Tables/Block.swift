@@ -78,7 +78,7 @@ struct BlockLayout: Sendable {
         guard count > 0, prefixLength + keyWidth <= IndexKey.limit, prefixLength + keyWidth > 0,
             keyLength == 0 || keyLength == prefixLength + keyWidth, stampWidth <= 7,
             firstWidth <= 8, secondWidth <= 8, base < IndexEntry.stampLimit,
-            form >> 5 == 0, !hasFlags || form >> 3 == 0,
+            form >> 6 == 0, !hasFlags || form >> 3 == 0,
             end + TableFormat.checksumLength == bytes.count
         else { throw Fault(rule: .columns, byte: 0) }
     }
@@ -150,7 +150,7 @@ struct BlockLayout: Sendable {
 
     func flags(_ number: Int, _ bytes: Span<UInt8>) throws(Fault) -> IndexEntry.Flags {
         let raw = form & 4 != 0 ? bytes.uint8(at: flags + number) : form >> 3
-        guard raw < 4 else { throw Fault(rule: .entry, byte: flags + number) }
+        guard raw < IndexEntry.Flags.limit else { throw Fault(rule: .entry, byte: flags + number) }
         return IndexEntry.Flags(rawValue: raw)
     }
 

@@ -10,6 +10,7 @@ package struct CompactedWriter {
     private var lastOffset = JournalOffset.zero
     private var rows: [CompactedBlock.Row] = []
     private var entryCount = 0
+    private var namedCount = 0
     private var frameBytes = 0
 
     /// The header is written last, since it says where the segment ends.
@@ -21,8 +22,8 @@ package struct CompactedWriter {
     /// What the file has by now, in bytes.
     var count: Int { file.count + raw.count }
 
-    /// Adds an entry, which lies behind all others.
-    mutating func append(_ entry: JournalEntry) {
+    /// Adds an entry, which lies behind all others; whether a row of the index names it.
+    mutating func append(_ entry: JournalEntry, isNamed: Bool) {
         let length = entry.header.payloadLength + 32
         if raw.count > 0, raw.count + length > CompactedBlock.usualLength { endBlock() }
         if raw.count == 0 {
@@ -32,6 +33,7 @@ package struct CompactedWriter {
         CompactedBlock.append(entry, behind: lastOffset, to: &raw)
         lastOffset = entry.offset
         entryCount += 1
+        if isNamed { namedCount += 1 }
         frameBytes += entry.header.frameLength
     }
 
@@ -64,6 +66,7 @@ package struct CompactedWriter {
         file.uint32(UInt32(rows.count))
         file.uint32(UInt32(directoryPlace))
         file.uint64(UInt64(entryCount))
+        file.uint64(UInt64(namedCount))
         file.uint64(UInt64(frameBytes))
         seal(from: topPlace)
         file.set(header.encoded(), at: 0)

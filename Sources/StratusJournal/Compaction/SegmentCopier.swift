@@ -10,8 +10,8 @@ package struct SegmentCopier {
         case isDropped
         /// It is kept if its commit is complete.
         case isKept
-        /// It is kept, and its commit is known to be complete.
-        case isNeeded
+        /// A row of the index names it. So it is kept, and its commit is known to be complete.
+        case isNamed
     }
 
     package typealias Decide = (JournalEntry) throws(JournalError) -> Decision
@@ -22,7 +22,8 @@ package struct SegmentCopier {
     private let view: JournalView
     private let storage: any Storage
     private let storeID: StoreID
-    private let judgedAt: JournalOffset
+    private let head: JournalOffset
+    private let clearedBefore: JournalOffset
     private let randomness: Randomness
     /// So long a file may become before the next one is begun.
     private let usualLength: Int
@@ -46,18 +47,21 @@ package struct SegmentCopier {
 
     /// - Parameters:
     ///   - view: the journal in which the inputs lie.
-    ///   - judgedAt: what is needed was found out at this place.
+    ///   - head: where the view ends.
+    ///   - clearedBefore: of what was replaced or taken away before it, `decide` keeps only what marks
+    ///     do.
     ///   - firstNumber: of the first file; those that follow count on.
     ///   - pace: is told how many bytes are about to be written, and may wait.
     package init(
         _ view: JournalView, in storage: any Storage, of storeID: StoreID,
-        judgedAt: JournalOffset, firstNumber: UInt64, usualLength: Int, randomness: Randomness,
-        pace: @escaping (_ bytes: Int) -> Void
+        head: JournalOffset, clearedBefore: JournalOffset, firstNumber: UInt64, usualLength: Int,
+        randomness: Randomness, pace: @escaping (_ bytes: Int) -> Void
     ) {
         self.view = view
         self.storage = storage
         self.storeID = storeID
-        self.judgedAt = judgedAt
+        self.head = head
+        self.clearedBefore = clearedBefore
         nextNumber = firstNumber
         self.usualLength = usualLength
         self.randomness = randomness
@@ -94,14 +98,14 @@ package struct SegmentCopier {
     }
 
     private mutating func keepUndecided() {
-        for entry in undecided { output?.writer.append(entry) }
+        for entry in undecided { output?.writer.append(entry, isNamed: false) }
         undecided.removeAll(keepingCapacity: true)
     }
 
     /// Whether the commit that is open at the end of a segment has its end behind it.
     private func isCompleted(behind segment: Manifest.Segment) throws(JournalError) -> Bool {
         for next in view.segments where next.base > segment.base && !next.listed.isCompacted {
-            var groups = try EndedGroups(of: next.listed, in: view, head: judgedAt)
+            var groups = try EndedGroups(of: next.listed, in: view, head: head)
             while let (_, frames) = try groups.next() {
                 for entry in frames where entry.kind.isEntry {
                     if entry.header.ordinal == 0 { return false }
@@ -123,8 +127,10 @@ package struct SegmentCopier {
         }
         var reader = CompactedReader(compacted)
         while let entries = try reader.nextBlock() {
-            for entry in entries where try decide(entry) != .isDropped {
-                output?.writer.append(entry)
+            for entry in entries {
+                let decision = try decide(entry)
+                if decision == .isDropped { continue }
+                output?.writer.append(entry, isNamed: decision == .isNamed)
             }
         }
         output?.nextOrdinal = header.openOrdinal
@@ -156,11 +162,12 @@ package struct SegmentCopier {
                     lastTime = time
                 }
                 let decision = try decide(entry)
-                if decision == .isNeeded || entry.header.isLast { keepUndecided() }
+                if decision == .isNamed || entry.header.isLast { keepUndecided() }
                 switch decision {
                 case .isDropped: break
                 case .isKept where !entry.header.isLast: undecided.append(entry)
-                case .isKept, .isNeeded: output?.writer.append(entry)
+                case .isKept: output?.writer.append(entry, isNamed: false)
+                case .isNamed: output?.writer.append(entry, isNamed: true)
                 }
             }
         }
@@ -185,7 +192,7 @@ package struct SegmentCopier {
     private mutating func begin(at base: JournalOffset, chain: UInt64, nextOrdinal: UInt32) {
         let header = CompactedHeader(
             storeID: storeID, number: nextNumber, salt: randomness.next(), base: base, end: base,
-            judgedAt: judgedAt, chainAtStart: chain, chainAtEnd: chain, leastTime: 0,
+            clearedBefore: clearedBefore, chainAtStart: chain, chainAtEnd: chain, leastTime: 0,
             greatestTime: 0, lastTime: lastTime, openOrdinal: 0)
         nextNumber += 1
         output = Output(

@@ -10,7 +10,7 @@ package struct CompactedHeader: Equatable, Sendable {
     package var base: JournalOffset
     package var end: JournalOffset
     /// What was needed at this place of the journal is here.
-    package var judgedAt: JournalOffset
+    package var clearedBefore: JournalOffset
     package var chainAtStart: UInt64
     package var chainAtEnd: UInt64
     /// Of the commits that ended in the range, kept or not, in microseconds since 1970; 0 where
@@ -41,7 +41,8 @@ package struct CompactedHeader: Equatable, Sendable {
         Manifest.Segment(
             base: base, lengthInBytes: lengthInBytes, salt: salt,
             state: isEnded ? .compactedEnded : .compacted, end: end, chainAtStart: chainAtStart,
-            chainAtEnd: chainAtEnd, number: number, judgedAt: judgedAt, leastTime: leastTime,
+            chainAtEnd: chainAtEnd, number: number, clearedBefore: clearedBefore,
+            leastTime: leastTime,
             greatestTime: greatestTime)
     }
 
@@ -54,7 +55,7 @@ package struct CompactedHeader: Equatable, Sendable {
         writer.uint64(salt)
         writer.uint64(base.rawValue)
         writer.uint64(end.rawValue)
-        writer.uint64(judgedAt.rawValue)
+        writer.uint64(clearedBefore.rawValue)
         writer.uint64(chainAtStart)
         writer.uint64(chainAtEnd)
         writer.int64(leastTime)
@@ -91,7 +92,7 @@ package struct CompactedHeader: Equatable, Sendable {
         salt = span.uint64(at: 40)
         base = JournalOffset(rawValue: span.uint64(at: 48))
         end = JournalOffset(rawValue: span.uint64(at: 56))
-        judgedAt = JournalOffset(rawValue: span.uint64(at: 64))
+        clearedBefore = JournalOffset(rawValue: span.uint64(at: 64))
         chainAtStart = span.uint64(at: 72)
         chainAtEnd = span.uint64(at: 80)
         leastTime = span.uint64(at: 88).asInt64
@@ -102,14 +103,16 @@ package struct CompactedHeader: Equatable, Sendable {
             span.uint32(at: Self.featuresPlace + 12) == 0,
             span.isZero(in: 132..<Self.checksumPlace)
         else { throw damage("reserved", 132) }
-        let own = self.listed(
+        var own = self.listed(
             lengthInBytes: listed.lengthInBytes, isEnded: listed.state == .compactedEnded)
+        // It may be found later that nothing else has to go.
+        if clearedBefore <= listed.clearedBefore { own.clearedBefore = listed.clearedBefore }
         guard self.storeID == storeID, own == listed else { throw damage("identity") }
     }
 
     init(
         storeID: StoreID, number: UInt64, salt: UInt64, base: JournalOffset, end: JournalOffset,
-        judgedAt: JournalOffset, chainAtStart: UInt64, chainAtEnd: UInt64, leastTime: Int64,
+        clearedBefore: JournalOffset, chainAtStart: UInt64, chainAtEnd: UInt64, leastTime: Int64,
         greatestTime: Int64, lastTime: Int64, openOrdinal: UInt32
     ) {
         self.storeID = storeID
@@ -117,7 +120,7 @@ package struct CompactedHeader: Equatable, Sendable {
         self.salt = salt
         self.base = base
         self.end = end
-        self.judgedAt = judgedAt
+        self.clearedBefore = clearedBefore
         self.chainAtStart = chainAtStart
         self.chainAtEnd = chainAtEnd
         self.leastTime = leastTime

@@ -34,8 +34,9 @@ package struct Manifest: Equatable, Sendable {
         package var chainAtEnd: UInt64
         /// Of the file of a compacted segment; 0 of the others.
         package var number: UInt64 = 0
-        /// What was needed at this place of the journal is in a compacted segment; 0 of the others.
-        package var judgedAt = JournalOffset.zero
+        /// Of what was replaced or taken away before this place, a compacted segment has only what
+        /// marks keep; 0 of the others.
+        package var clearedBefore = JournalOffset.zero
         /// Of the commits that end in a sealed, closed or compacted segment, in microseconds since
         /// 1970; 0 of the others.
         package var leastTime: Int64 = 0
@@ -175,7 +176,7 @@ package struct Manifest: Equatable, Sendable {
             writer.uint64(segment.chainAtStart)
             writer.uint64(segment.chainAtEnd)
             writer.uint64(segment.number)
-            writer.uint64(segment.judgedAt.rawValue)
+            writer.uint64(segment.clearedBefore.rawValue)
             writer.int64(segment.leastTime)
             writer.int64(segment.greatestTime)
         }
@@ -264,11 +265,11 @@ extension Manifest.Segment {
             end: JournalOffset(rawValue: span.uint64(at: place + 24)),
             chainAtStart: span.uint64(at: place + 32),
             chainAtEnd: span.uint64(at: place + 40), number: span.uint64(at: place + 48),
-            judgedAt: JournalOffset(rawValue: span.uint64(at: place + 56)),
+            clearedBefore: JournalOffset(rawValue: span.uint64(at: place + 56)),
             leastTime: span.uint64(at: place + 64).asInt64,
             greatestTime: span.uint64(at: place + 72).asInt64)
         guard base <= end, end <= limit,
-            isCompacted ? number > 0 && judgedAt >= end : number == 0 && judgedAt == .zero
+            isCompacted ? number > 0 : number == 0 && clearedBefore == .zero
         else { return nil }
     }
 }

@@ -10,6 +10,8 @@ final class CompactedFile: Sendable {
     let header: CompactedHeader
     let blockCount: Int
     let entryCount: Int
+    /// How many of them rows of the index named when the file was written.
+    let namedCount: Int
     /// What the frames of its entries had together, in bytes.
     let frameBytes: Int
     let directoryPlace: Int
@@ -20,7 +22,7 @@ final class CompactedFile: Sendable {
     /// Of the directory, in bytes; a piece ends with its checksum.
     static let rowLength = 16
     static let rowsInPiece = 255
-    static let footerLength = 32
+    static let footerLength = 40
 
     static func pieceCount(ofBlocks count: Int) -> Int {
         (count + rowsInPiece - 1) / rowsInPiece
@@ -69,7 +71,8 @@ final class CompactedFile: Sendable {
         self.directoryPlace = directoryPlace
         self.cache = cache
         entryCount = Int(clamping: footer.span.uint64(at: 8))
-        frameBytes = Int(clamping: footer.span.uint64(at: 16))
+        namedCount = Int(clamping: footer.span.uint64(at: 16))
+        frameBytes = Int(clamping: footer.span.uint64(at: 24))
         top = (0..<pieces).map { bytes.span.uint64(at: $0 * 8) }
     }
 

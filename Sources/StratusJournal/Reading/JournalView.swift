@@ -262,11 +262,16 @@ extension JournalView {
         return false
     }
 
-    /// What the frames of a segment take, or took before they were compacted, in bytes.
-    package func frameBytes(of segment: Segment) throws(JournalError) -> Int {
-        segment.listed.isCompacted
-            ? try files.compacted(segment.listed, .blocking).frameBytes
-            : segment.end.bytes(since: min(segment.first, segment.end))
+    /// What the frames of a segment take, or took before they were compacted, in bytes; and of a
+    /// compacted one how many of its entries rows of the index named when it was written.
+    package func content(
+        of segment: Segment
+    ) throws(JournalError) -> (frameBytes: Int, namedCount: Int?) {
+        guard segment.listed.isCompacted else {
+            return (segment.end.bytes(since: min(segment.first, segment.end)), nil)
+        }
+        let file = try files.compacted(segment.listed, .blocking)
+        return (file.frameBytes, file.namedCount)
     }
 }
 

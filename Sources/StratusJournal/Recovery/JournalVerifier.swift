@@ -165,7 +165,10 @@ package struct JournalVerifier {
                 }
             }
             if end != file.directoryPlace { find(file.damage("directory", file.directoryPlace)) }
-            if isWhole, count != file.entryCount || frameBytes != file.frameBytes {
+            if isWhole,
+                count != file.entryCount || file.namedCount > count
+                    || frameBytes != file.frameBytes
+            {
                 find(file.damage("footer", file.file.length - CompactedFile.footerLength))
             }
             bytesRead += file.file.length

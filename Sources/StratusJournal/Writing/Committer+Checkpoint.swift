@@ -38,6 +38,15 @@ extension Committer {
         }
     }
 
+    /// Ends the segment that is written to, so that all that was committed can be compacted.
+    package func endSegment() throws(JournalError) {
+        try state.withLock { state throws(JournalError) in
+            if state.isClosed { throw .closed }
+            try state.stage.writer.endSegment()
+            state.stage.fold.publish(state.stage.writer.view, head: state.stage.writer.head)
+        }
+    }
+
     /// Makes known what ``freeze(_:)`` changed in the fold, before the next commit does.
     package func publish() {
         state.withLock { state in
@@ -50,6 +59,14 @@ extension Committer {
     package var failure: JournalError? {
         state.withLock { state in
             state.isClosed ? .closed : state.stage.writer.poison.map { .poisoned($0) }
+        }
+    }
+
+    /// As ``JournalWriter/heldFiles()``.
+    package func heldFiles() throws(JournalError) -> [String] {
+        try state.withLock { state throws(JournalError) in
+            if state.isClosed { throw .closed }
+            return try state.stage.writer.heldFiles()
         }
     }
 

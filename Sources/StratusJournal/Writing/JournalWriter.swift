@@ -374,6 +374,24 @@ extension JournalWriter {
         needsPreamble = true
     }
 
+    /// Ends the segment that is written to, if anything was: the next group goes to another one.
+    package mutating func endSegment() throws(JournalError) {
+        if let poison { throw .poisoned(poison) }
+        if file == nil { try reopenSegment() }
+        guard file != nil, isSealed || head > active.firstGroup else { return }
+        try beginSegment(roomFor: 0)
+    }
+
+    /// The names of files of journal and index that the store consists of no more, and that are
+    /// still there: a reader may use them, here or in another process.
+    package func heldFiles() throws(JournalError) -> [String] {
+        do throws(StorageError) {
+            return try ObsoleteFiles.held(in: storage, beside: manifest)
+        } catch {
+            throw .storage(error)
+        }
+    }
+
     /// Makes the manifest that lists a new segment.
     private mutating func list(_ header: SegmentHeader) throws(JournalError) {
         var next = manifest
@@ -477,7 +495,8 @@ extension JournalWriter {
             }
         }
         self.view = view
-        return gone.map(\.fileName)
+        let listed = Set(compacted.map(\.fileName))
+        return gone.map(\.fileName).filter { !listed.contains($0) }
     }
 
     /// A number that no file of the store has or had, `count` being how many this generation gave.

@@ -59,6 +59,17 @@ struct ObsoleteFiles {
         discarded = clear(in: storage, beside: manifest)
     }
 
+    /// All that is there and that the newest generation, `manifest`, does not name.
+    static func held(
+        in storage: any Storage, beside manifest: Manifest
+    ) throws(StorageError) -> [String] {
+        let kept = Names(manifest)
+        return try storage.list().filter { name in
+            if Manifest.generation(ofFile: name) != nil { return name != manifest.fileName }
+            return isOurs(name) && !kept.contains(name)
+        }.sorted()
+    }
+
     /// Whether that is the name of a file that a generation may name.
     private static func isOurs(_ name: String) -> Bool {
         name.hasPrefix(Manifest.Checkpoint.filePrefix) || isSegment(name)

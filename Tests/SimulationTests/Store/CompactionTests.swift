@@ -74,6 +74,20 @@ struct CompactionTests {
         #expect(try hash(try store.open()) == before)
     }
 
+    @Test func `at any time the journal makes the state that the checkpoint names`() async throws {
+        let container = try await filled(rounds: 1)
+        var compactions: Set<String> = []
+        for round in 1..<60 {
+            try await change(container, round)
+            // Read beside the writer, whose checkpoint is older than what it wrote last.
+            #expect(try store.verification().findings.filter { $0.severity == .damage } == [])
+            compactions.formUnion(store.journalFiles.filter { $0.hasPrefix("compacted-") })
+        }
+        #expect(compactions.count > 5)
+        try await container.close()
+        try expectWhole()
+    }
+
     @Test func `a compaction frees what a dry run had said, and changes no answer`() async throws {
         let container = try await filled(rounds: 4)
         let token = try await database(container).recordZoneChanges(

@@ -18,6 +18,16 @@ struct StoreAnswers: Equatable {
     var databases: [Database] = []
     /// For each token what came since, or the error.
     var since: [[String]] = []
+    /// Of a model whose store may forget deletions: what then may be otherwise.
+    var forgetting: Forgetting?
+
+    /// When a zone forgets deletions, that is a change of it, and tokens from before are refused.
+    struct Forgetting: Equatable {
+        /// By user: the zones in which anything was ever deleted.
+        var zones: [Set<String>] = []
+        /// By token: whether there was a deletion since of which it does not know.
+        var tokens: [Bool] = []
+    }
 
     static let users = ["alice", "bob"]
     static let types = ["T0", "T1", "T2"]
@@ -74,15 +84,39 @@ extension StoreAnswers {
                     return "\(user), \(zone): feed \(left.feed.count), \(right.feed.count)"
                 }
             }
-            if mine.feed != others.feed { return "\(user): \(mine.feed), not \(others.feed)" }
+            if mine.feed == others.feed { continue }
+            guard other.forgetting != nil, mine.feed.sorted() == others.feed.sorted() else {
+                return "\(user): \(mine.feed), not \(others.feed)"
+            }
         }
         for (number, (mine, others)) in zip(since, other.since).enumerated()
         where mine != others {
+            if other.forgetting?.allows(mine, for: others, at: number) == true { continue }
             let (left, right) = (Set(mine), Set(others))
             return "token \(number): \(left.subtracting(right)) and not"
                 + " \(right.subtracting(left)) of \(mine.count)"
         }
-        return self == other ? nil : "something"
+        return nil
+    }
+
+    /// How many tokens are refused because deletions are forgotten.
+    func refusals(beside model: StoreAnswers) -> Int {
+        zip(since, model.since).count { $0 != $1 && $0 == Self.expired }
+    }
+
+    fileprivate static let expired = ["error \(StoreError.Code.changeTokenExpired.rawValue)"]
+}
+
+extension StoreAnswers.Forgetting {
+    /// Whether a store may answer `given` where the model says `expected`.
+    fileprivate func allows(
+        _ given: [String], for expected: [String], at number: Int
+    ) -> Bool {
+        if tokens[number] { return given == StoreAnswers.expired }
+        // Of a database the zones, in the order of their changes.
+        let more = Set(given).subtracting(expected)
+        return Set(given).count == given.count && Set(expected).isSubset(of: given)
+            && zones.contains { more.isSubset(of: $0) }
     }
 }
 

@@ -9,6 +9,7 @@ struct StoreModel {
         /// The last change of every record that there is or was.
         var changes: [String: (sequence: Int, type: String)] = [:]
         var lastActivity: Int
+        var lastDeletion = 0
     }
 
     struct Database {
@@ -21,6 +22,8 @@ struct StoreModel {
 
     var databases = StoreAnswers.users.map { _ in Database() }
     private(set) var sequence = 0
+    /// Whether the store may forget deletions.
+    var mayForget = false
 
     init() {
         // They are there before anything was saved in them.
@@ -57,6 +60,7 @@ struct StoreModel {
         let sequence = next()
         databases[database].zones[zone]?.changes[name] = (sequence, old.recordType)
         databases[database].zones[zone]?.lastActivity = sequence
+        databases[database].zones[zone]?.lastDeletion = sequence
     }
 }
 
@@ -129,6 +133,7 @@ extension StoreAnswers {
             }
             databases.append(answers)
         }
+        if model.mayForget { forgetting = Forgetting(model, tokens) }
         for token in tokens {
             let database = model.databases[token.database]
             guard let name = token.zone else {
@@ -143,6 +148,20 @@ extension StoreAnswers {
                 zone.instance == token.instance
                     ? zone.feed(since: token.sequence, floor: token.floor)
                     : ["error \(StoreError.Code.changeTokenExpired.rawValue)"])
+        }
+    }
+}
+
+extension StoreAnswers.Forgetting {
+    fileprivate init(_ model: StoreModel, _ tokens: [StoreAnswers.Token]) {
+        zones = model.databases.map { database in
+            Set(database.zones.filter { $0.value.lastDeletion > 0 }.keys)
+        }
+        self.tokens = tokens.map { token in
+            guard let name = token.zone, let zone = model.databases[token.database].zones[name],
+                zone.instance == token.instance
+            else { return false }
+            return zone.lastDeletion > max(token.sequence, token.floor)
         }
     }
 }

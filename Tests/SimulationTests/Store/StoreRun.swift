@@ -23,6 +23,7 @@ struct StoreRun {
         var marks = 0
         var pastStates = 0
         var pastRefusals = 0
+        var forgotten = 0
 
         static func + (left: Tally, right: Tally) -> Tally {
             Tally(
@@ -39,7 +40,8 @@ struct StoreRun {
                 segmentsCompacted: left.segmentsCompacted + right.segmentsCompacted,
                 policies: left.policies + right.policies, marks: left.marks + right.marks,
                 pastStates: left.pastStates + right.pastStates,
-                pastRefusals: left.pastRefusals + right.pastRefusals)
+                pastRefusals: left.pastRefusals + right.pastRefusals,
+                forgotten: left.forgotten + right.forgotten)
         }
     }
 
@@ -95,6 +97,9 @@ struct StoreRun {
     }
 
     mutating func run(_ count: Int) async throws {
+        // By default deletions are remembered for longer than this takes.
+        model.mayForget = generator.oneIn(2)
+        if model.mayForget { try await setDeletionPolicy() }
         for _ in 0..<count where problems.isEmpty {
             try await step()
             noteFiles()
@@ -119,6 +124,7 @@ struct StoreRun {
         case ..<979: try await setPolicy()
         case ..<983: try await mark()
         case ..<986: try await removeMark()
+        case ..<989: if model.mayForget { try await setDeletionPolicy() }
         default: if generator.oneIn(4) { try await reopen() }
         }
     }
@@ -255,15 +261,17 @@ extension StoreRun {
         let page = try await database(number).recordZoneChanges(
             inZoneWith: RecordZone.ID(zoneName: zone), resultsLimit: limit)
         let changes = known.orderedChanges
-        if page.moreComing != (changes.count > limit) {
+        if !model.mayForget, page.moreComing != (changes.count > limit) {
             problems.append("a page of \(limit) of \(changes.count) says \(page.moreComing)")
         }
+        // Deletions are left out, and of those that are forgotten the page has no place.
+        let last = page.modifications.compactMap { known.changes[$0.recordID.recordName]?.sequence }
+            .max()
         tokens.append(
             StoreAnswers.Token(
                 database: number, zone: zone, instance: known.instance, token: page.changeToken,
-                sequence: changes.count > limit
-                    ? changes[limit - 1].sequence : model.sequence,
-                floor: changes.count > limit ? model.sequence : 0))
+                sequence: page.moreComing ? last ?? 0 : model.sequence,
+                floor: page.moreComing ? model.sequence : 0))
         if tokens.count > 40 { tokens.remove(at: generator.below(20)) }
     }
 }
@@ -297,6 +305,19 @@ extension StoreRun {
         try await container.setHistoryPolicy(new)
         policy = new
         tally.policies += 1
+    }
+
+    private mutating func setDeletionPolicy() async throws {
+        let policy: History.Policy =
+            switch generator.below(4) {
+            case 0: .everything
+            case 1: .bytes(generator.below(1 << 18))
+            case 2: .age(seconds: generator.below(2))
+            default: .none
+            }
+        try await container.setDeletionPolicy(policy)
+        let set = try await container.history().deletions
+        if set != policy { problems.append("deletions are kept by \(set), not \(policy)") }
     }
 
     private mutating func mark() async throws {
@@ -386,7 +407,9 @@ extension StoreRun {
     private mutating func compare(_ container: Container, _ when: String) throws {
         tally.comparisons += 1
         let answers = try StoreAnswers(container.snapshot(), tokens)
-        if let difference = answers.difference(from: StoreAnswers(model, tokens)) {
+        let expected = StoreAnswers(model, tokens)
+        tally.forgotten += answers.refusals(beside: expected)
+        if let difference = answers.difference(from: expected) {
             problems.append("\(when): \(difference)")
         }
     }

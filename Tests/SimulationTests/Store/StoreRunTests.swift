@@ -44,6 +44,7 @@ struct StoreRunTests {
         #expect(tally.tablesWritten > 10 * Self.seeds)
         #expect(tally.tablesMerged > Self.seeds)
         #expect(tally.segmentsCompacted > 2 * Self.seeds)
+        #expect(tally.forgotten > Self.seeds / 4)
         #expect(tally.pastStates > 10 * Self.seeds && tally.pastRefusals > Self.seeds)
         // What the campaign is for.
         if Self.seeds >= 100 { #expect(tally.changes >= 1_000_000) }
@@ -68,6 +69,7 @@ extension StoreRun.Tally {
                 ["history policies set", "\(policies)"], ["marks", "\(marks)"],
                 ["past states compared", "\(pastStates)"],
                 ["past states refused", "\(pastRefusals)"],
+                ["tokens refused since deletions are forgotten", "\(forgotten)"],
             ])
     }
 }

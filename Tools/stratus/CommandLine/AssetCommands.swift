@@ -63,12 +63,23 @@ extension Command {
             snapshot sees, compresses the rest, and deletes the old files. Change tags and change \
             tokens stay good. Files that a reading process still needs go once it has ended. The \
             store does the same by itself when enough of it is needed no longer.
+
+            With --erase every file of journal, index and assets that holds anything of what was \
+            replaced or deleted is rewritten, so that nothing of it is left; files that a reading \
+            process still needs are named. Names of zones, types, fields and users stay, and names \
+            of deleted records for as long as deletions are remembered: 'stratus retention'.
             """,
         arguments: [.store],
-        options: [Option("dry-run", "only say what that would bring")],
+        options: [
+            Option("dry-run", "only say what that would bring"),
+            Option("erase", "leave nothing of what is needed no longer in any file"),
+        ],
         examples: [
             Example("stratus compact ./store", "Compacts the journal."),
             Example("stratus compact ./store --dry-run", "Says what that would bring, about."),
+            Example(
+                "stratus compact ./store --erase", "Leaves nothing of what was deleted in any file."
+            ),
         ])
 
     static let gc = Command(

@@ -70,15 +70,24 @@ extension Command {
             the last commit; all within so many bytes of the journal (500MiB, 10GiB); everything. \
             Compaction frees what is not kept. What was before the policy was set does not come \
             back.
+
+            Deletions are remembered for change feeds, for 90 days if nothing else is set. Whoever \
+            asks for changes with a token from before one that is forgotten has to fetch the zone \
+            anew.
             """,
         arguments: [.store],
         options: [
             Option(
-                "history", taking: .init("POLICY"), "keep none, everything, an age or a size")
+                "history", taking: .init("POLICY"), "keep none, everything, an age or a size"),
+            Option(
+                "deletions", taking: .init("POLICY"),
+                "remember deletions: none, everything, an age or a size"),
         ],
         examples: [
             Example("stratus retention ./store", "Shows what is kept."),
             Example("stratus retention ./store --history 30d", "Keeps thirty days from now on."),
             Example("stratus retention ./store --history none", "Keeps no history any more."),
+            Example(
+                "stratus retention ./store --deletions 30d", "Forgets deletions after thirty days."),
         ])
 }

@@ -4,6 +4,7 @@ import StratusGateway
 /// `stratus compact`: rewrites segments of the journal without what is needed no longer.
 enum Compact {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        if invocation.has("erase") { return try await erase(invocation, output) }
         let container = try await Container.open(at: invocation.argument("STORE"))
         let isDryRun = invocation.has("dry-run")
         let report = try await container.closing {
@@ -17,6 +18,36 @@ enum Compact {
         }
         try output.summary(report.json(isDryRun), text: report.text(isDryRun))
         return report.damage.isEmpty ? .ok : .differences
+    }
+}
+
+extension Compact {
+    private static func erase(
+        _ invocation: Invocation, _ output: Output
+    ) async throws -> ExitCode {
+        if invocation.has("dry-run") {
+            throw ToolError.usage("compact", "--erase and --dry-run exclude each other")
+        }
+        let container = try await Container.open(at: invocation.argument("STORE"))
+        let report = try await container.closing { try await container.maintenance.erase() }
+        try output.header(schema: "stratus.compact/1")
+        for file in report.heldFiles {
+            output.warning(
+                "erase.held", "is still read by another process, or is damaged, and stays",
+                file: file)
+        }
+        var object = report.compaction.json(false)
+        object.append("assetBytes", .integer(report.assets.freedBytes))
+        object.append("heldFiles", .array(report.heldFiles.map(JSONValue.string)))
+        let held = report.heldFiles.count
+        try output.summary(
+            object,
+            text: report.compaction.text(false) + "; of assets "
+                + "\(size(report.assets.freedBytes)) freed; "
+                + (held == 0
+                    ? "nothing is left of what is not needed"
+                    : "\(Quantities.count(held, "file")) may still hold some of it"))
+        return report.heldFiles.isEmpty ? .ok : .differences
     }
 }
 

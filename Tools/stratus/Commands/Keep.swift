@@ -33,31 +33,43 @@ enum Keep {
     }
 
     static func retention(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let past = try policy("history", of: invocation)
+        let deletions = try policy("deletions", of: invocation)
         let history: History
-        if let text = invocation.value("history") {
-            guard let policy = policy(text) else {
-                throw ToolError.usage(
-                    "bad-value",
-                    "--history takes none, everything, an age such as 30d, 12h, 90m or 45s, or a "
-                        + "size such as 500MiB or 10GiB, not \(text)")
-            }
+        if past == nil, deletions == nil {
+            history = try await invocation.openStore().history()
+        } else {
             let container = try await Container.open(at: invocation.argument("STORE"))
             history = try await container.closing {
-                try await container.setHistoryPolicy(policy)
+                if let past { try await container.setHistoryPolicy(past) }
+                if let deletions { try await container.setDeletionPolicy(deletions) }
                 return try await container.history()
             }
-        } else {
-            history = try await invocation.openStore().history()
         }
         var object: JSONObject = ["history": .string(history.policy.text)]
         object.append("from", history.floor.map(JSONValue.offset))
+        object.append("deletions", .string(history.deletions.text))
         try output.object("retention", object)
         try Show.write(
             [
                 ("history", history.policy.text),
                 ("kept from", history.floor.map { "offset \($0)" } ?? "now"),
+                ("deletions", history.deletions.text),
             ], to: output)
         return .ok
+    }
+
+    private static func policy(
+        _ option: String, of invocation: Invocation
+    ) throws -> History.Policy? {
+        guard let text = invocation.value(option) else { return nil }
+        guard let policy = policy(text) else {
+            throw ToolError.usage(
+                "bad-value",
+                "--\(option) takes none, everything, an age such as 30d, 12h, 90m or 45s, or a "
+                    + "size such as 500MiB or 10GiB, not \(text)")
+        }
+        return policy
     }
 
     private static func policy(_ text: String) -> History.Policy? {
@@ -94,7 +106,7 @@ extension History.Policy {
         units.first { $0.name == unit }?.length
     }
 
-    /// As `--history` takes it.
+    /// As the options take it.
     var text: String {
         switch self {
         case .none: "none"

@@ -35,6 +35,7 @@ enum Show {
         object.append("writer", writer.map(JSONValue.string))
         object.append("history", .string(history.policy.text))
         object.append("historyFrom", history.floor.map(JSONValue.offset))
+        object.append("deletions", .string(history.deletions.text))
         try output.object("info", object)
         let state =
             if writer != nil {
@@ -62,6 +63,7 @@ enum Show {
                 "history",
                 history.policy.text + (history.floor.map { ", from offset \($0)" } ?? "")
             ),
+            ("deletions", "remembered: \(history.deletions.text)"),
             ("users", Quantities.count(UInt64(information.userCount))),
             ("zones", Quantities.count(UInt64(store.zoneCount))),
             ("records", Quantities.count(UInt64(store.recordCount))),

@@ -1,8 +1,8 @@
 package import StratusBytes
 package import StratusJournal
 
-/// Which of the past is kept beside what named marks and open snapshots see.
-package enum HistoryPolicy: Equatable, Sendable {
+/// How much is kept of something that lies behind the newest state.
+package enum RetentionPolicy: Equatable, Sendable {
     case none
     /// So many microseconds before the last commit.
     case age(Int64)
@@ -39,11 +39,11 @@ package enum HistoryPolicy: Equatable, Sendable {
 
 /// The entry of a history policy: `Formats/Record.md`, "History policy".
 package struct HistoryPolicyEntry: Equatable, Sendable {
-    package var policy: HistoryPolicy
+    package var policy: RetentionPolicy
     /// What was before is not kept, whatever the policy says: it may be gone.
     package var start: JournalOffset
 
-    package init(policy: HistoryPolicy, start: JournalOffset) {
+    package init(policy: RetentionPolicy, start: JournalOffset) {
         self.policy = policy
         self.start = start
     }
@@ -57,7 +57,25 @@ package struct HistoryPolicyEntry: Equatable, Sendable {
         var cursor = ByteCursor()
         start = JournalOffset(rawValue: try cursor.uint64(bytes))
         guard start.rawValue < JournalOffset.limit else { throw .value("start") }
-        policy = try HistoryPolicy(bytes, &cursor)
+        policy = try RetentionPolicy(bytes, &cursor)
+        try cursor.end(bytes)
+    }
+}
+
+/// The entry of a deletion policy: `Formats/Record.md`, "Deletion policy".
+package struct DeletionPolicyEntry: Equatable, Sendable {
+    package var policy: RetentionPolicy
+
+    /// That of a store of which nothing was said: ninety days.
+    package static let standard = RetentionPolicy.age(90 * 86_400 * 1_000_000)
+
+    package init(policy: RetentionPolicy) { self.policy = policy }
+
+    package func write(to writer: inout ByteWriter) { policy.write(to: &writer) }
+
+    package init(_ bytes: Span<UInt8>) throws(FormatError) {
+        var cursor = ByteCursor()
+        policy = try RetentionPolicy(bytes, &cursor)
         try cursor.end(bytes)
     }
 }

@@ -1,0 +1,135 @@
+import FoundationEssentials
+import Stratus
+import Support
+import Testing
+
+/// After an erasure no file has a byte of what is needed no longer.
+struct ErasureTests {
+    private let store = SmallStore(seed: Campaign.seed)
+    private static let zone = RecordZone.ID(zoneName: "notes")
+
+    /// Text that stands nowhere else, and that nothing makes shorter.
+    private static func secret(_ seed: UInt64) -> String {
+        // Far from those of other secrets.
+        var generator = SeededGenerator(seed: seed &* 0xD134_2543_DE82_EF95)
+        return (0..<4).map { _ in String(generator.next(), radix: 36) }.joined()
+    }
+
+    private static func noise(_ seed: UInt64) -> Data {
+        // Far from those of other secrets.
+        var generator = SeededGenerator(seed: seed &* 0xD134_2543_DE82_EF95)
+        return Data((0..<3_000).flatMap { _ in withBytes(of: generator.next()) })
+    }
+
+    private static func withBytes(of value: UInt64) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
+    }
+
+    /// Of which secrets twelve bytes in a row stand in any file of the store, and in which: what is
+    /// compressed need not be in one piece.
+    private func found(_ secrets: [(name: String, bytes: [UInt8])]) -> [String] {
+        let files = store.disk.paths.map { ($0, store.disk.contents($0)) }
+        return secrets.flatMap { secret in
+            let pieces = stride(from: 0, to: secret.bytes.count - 11, by: 4).map {
+                secret.bytes[$0..<$0 + 12]
+            }
+            return files.filter { file in
+                pieces.contains { file.1.firstRange(of: $0) != nil }
+            }.map { "\(secret.name) in \($0.0)" }
+        }
+    }
+
+    private struct Planted {
+        var replaced: [(name: String, bytes: [UInt8])] = []
+        var kept: [(name: String, bytes: [UInt8])] = []
+    }
+
+    /// Records whose names, fields and assets are replaced or deleted in every way, among others.
+    private func plant(_ container: Container) async throws -> Planted {
+        let database = container.privateDatabase(for: "alice")
+        let gone = RecordZone.ID(zoneName: "gone")
+        for zone in [Self.zone, gone] { try await database.save(RecordZone(zoneID: zone)) }
+        var planted = Planted()
+        var seed: UInt64 = 0
+        func save(_ name: String, in zone: RecordZone.ID, isKept: Bool) async throws {
+            seed += 1
+            let (text, data) = (Self.secret(seed), Self.noise(seed))
+            let id = Record.ID(recordName: name, zoneID: zone)
+            let found = try? await database.record(for: id)
+            var record = found ?? Record(recordType: "Note", recordID: id)
+            record["text"] = .string(text)
+            record["bytes"] = .bytes(Data(Self.noise(seed + 1000).prefix(100)))
+            record["file"] = .asset(Asset(data: data))
+            try await database.save(record)
+            let secrets = [
+                ("text \(name) \(seed)", Array(text.utf8)),
+                ("bytes \(name) \(seed)", [UInt8](Self.noise(seed + 1000).prefix(50))),
+                ("asset \(name) \(seed)", [UInt8](data.prefix(50))),
+            ]
+            if isKept { planted.kept += secrets } else { planted.replaced += secrets }
+        }
+        for round in 0..<3 {
+            try await save("replaced", in: Self.zone, isKept: round == 2)
+            try await save("kept\(round)", in: Self.zone, isKept: true)
+        }
+        let name = Self.secret(77)
+        planted.replaced.append(("the name of a deleted record", Array(name.utf8)))
+        try await save(name, in: Self.zone, isKept: false)
+        try await database.deleteRecord(withID: Record.ID(recordName: name, zoneID: Self.zone))
+        try await save("lost", in: gone, isKept: false)
+        try await database.deleteRecordZone(withID: gone)
+        return planted
+    }
+
+    @Test func `nothing is left of what was replaced or deleted, and everything of the rest`()
+        async throws
+    {
+        let container = try store.open()
+        try await container.setDeletionPolicy(.none)
+        var planted = try await plant(container)
+        #expect(found(planted.replaced).count >= planted.replaced.count)
+        let report = try await container.maintenance.erase()
+        #expect(report.heldFiles.isEmpty, "\(report.heldFiles)")
+        #expect(found(planted.replaced).isEmpty, "\(found(planted.replaced))")
+        for secret in planted.kept { #expect(!found([secret]).isEmpty, "\(secret.name)") }
+        // Once more, over what is compacted by now.
+        let more = try await plantAgain(container)
+        planted.replaced += more
+        #expect(try await container.maintenance.erase().heldFiles.isEmpty)
+        #expect(found(planted.replaced).isEmpty, "\(found(planted.replaced))")
+        try await container.close()
+        #expect(found(planted.replaced).isEmpty)
+        #expect(try store.verification().findings.filter { $0.severity == .damage } == [])
+    }
+
+    private func plantAgain(
+        _ container: Container
+    ) async throws -> [(name: String, bytes: [UInt8])] {
+        let database = container.privateDatabase(for: "alice")
+        let id = Record.ID(recordName: "replaced", zoneID: Self.zone)
+        var record = try await database.record(for: id)
+        let text = record["text"]?.stringValue ?? ""
+        record["text"] = "another"
+        try await database.save(record)
+        return [("text of the second round", Array(text.utf8))]
+    }
+
+    @Test func `what a snapshot holds stays, and the files are named that a reader uses`()
+        async throws
+    {
+        let container = try store.open()
+        try await container.setDeletionPolicy(.none)
+        let planted = try await plant(container)
+        var reader: Container? = try store.openReadOnly()
+        let report = try await container.maintenance.erase()
+        #expect(!report.heldFiles.isEmpty)
+        for place in found(planted.replaced) {
+            #expect(report.heldFiles.contains { place.hasSuffix($0) }, "\(place)")
+        }
+        try await reader?.close()
+        reader = nil
+        #expect(try await container.maintenance.erase().heldFiles.isEmpty)
+        #expect(found(planted.replaced).isEmpty, "\(found(planted.replaced))")
+        try await container.close()
+    }
+}
