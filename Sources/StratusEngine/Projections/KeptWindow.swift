@@ -9,9 +9,11 @@ package struct KeptWindow: Equatable, Sendable {
     package private(set) var begin = JournalOffset.zero
     /// Of an age: the greatest time of a commit, in microseconds since 1970. Clocks may go back.
     private var latest = Int64.min
-    /// Of an age: where commits end, the last one of each 256th of the age, in their order. All but
-    /// the first are younger than the age.
+    /// Of an age: where commits end, the last one of each 256th of the age but the latest, in their
+    /// order. All but the first are younger than the age.
     private var ends: [End] = []
+    /// Of the latest: each commit changes it, and copies no list.
+    private var last: End?
 
     private struct End: Equatable {
         /// Which 256th of the age, counted from 1970.
@@ -40,15 +42,15 @@ package struct KeptWindow: Equatable, Sendable {
             latest = max(latest, time)
             let length = max(1, age / Self.partCount)
             let part = Self.part(latest, length)
-            if ends.last?.part == part { ends.removeLast() }
-            ends.append(End(part: part, place: place))
+            if let last, last.part != part { ends.append(last) }
+            last = End(part: part, place: place)
             // All of the part is older than the age.
             let (limit, overflow) = latest.subtractingReportingOverflow(age)
             if overflow { return }
             let old = ends.prefix { $0.part < Self.part(limit, length) }
-            guard let last = old.last else { return }
-            begin = max(begin, last.place)
-            ends.removeFirst(old.count - 1)
+            guard let latest = old.last else { return }
+            begin = max(begin, latest.place)
+            if old.count > 1 { ends.removeFirst(old.count - 1) }
         }
     }
 
@@ -69,6 +71,7 @@ extension KeptWindow {
         policy.write(to: &writer)
         writer.varint(begin.rawValue)
         writer.int64(latest)
+        let ends = ends + [last].compactMap(\.self)
         writer.varint(ends.count)
         for end in ends {
             writer.int64(end.part)
@@ -85,6 +88,7 @@ extension KeptWindow {
             guard ends.last.map({ $0.part < end.part }) ?? true else { throw .value("part") }
             ends.append(end)
         }
+        last = ends.popLast()
     }
 
     private static func offset(
