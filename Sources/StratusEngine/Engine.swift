@@ -237,18 +237,18 @@ package final class Engine: Sendable {
     }
 
     /// Runs `body` between commits, where the maintainer may be asked for more than its steps.
-    package nonisolated(nonsending) func runExclusively(
-        _ body: @escaping @Sendable (IndexMaintainer) throws(EngineError) -> Void
-    ) async throws(EngineError) {
+    package nonisolated(nonsending) func runExclusively<Value: Sendable>(
+        _ body: @escaping @Sendable (IndexMaintainer) throws(EngineError) -> Value
+    ) async throws(EngineError) -> Value {
         if driver == .caller { return try body(maintainer) }
-        let result: Result<Void, EngineError> = await withCheckedContinuation { continuation in
+        let result: Result<Value, EngineError> = await withCheckedContinuation { continuation in
             let isTaken = queue.submit(exclusive: { [maintainer] in
                 continuation.resume(
                     returning: Result { () throws(EngineError) in try body(maintainer) })
             })
             if !isTaken { continuation.resume(returning: .failure(.closed)) }
         }
-        try result.get()
+        return try result.get()
     }
 
     /// The same on the calling thread, which waits.
@@ -283,16 +283,11 @@ package final class Engine: Sendable {
     /// Makes the index anew without what is needed no longer; returns the names of files that the
     /// store consists of no more, and that are still there.
     package nonisolated(nonsending) func erasedIndex() async throws(EngineError) -> [String] {
-        let held = Mutex<[String]>([])
         try await runExclusively { maintainer throws(EngineError) in
             try maintainer.writeCheckpoint()
             try maintainer.mergeAll()
-            // Twice: what the first generation named, the second one does not.
-            try maintainer.writeCheckpoint()
-            let names = try maintainer.heldFiles()
-            held.withLock { $0 = names }
+            return try maintainer.heldFiles()
         }
-        return held.withLock { $0 }
     }
 
     private nonisolated(nonsending) func runCompaction(

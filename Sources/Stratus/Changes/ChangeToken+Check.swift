@@ -23,7 +23,11 @@ extension ChangeToken {
 
     /// That the token is one of a zone's history: `Formats/Token.md`, "Validity and what a reader
     /// does".
-    func check(against zone: ZonePlace, _ reading: StoreReading) throws(EngineError) {
+    ///
+    /// - Parameter horizon: that of the zone: ``StoreReading/horizon(of:)``.
+    func check(
+        against zone: ZonePlace, _ horizon: Version, _ reading: StoreReading
+    ) throws(EngineError) {
         guard scope == .zone else {
             throw .refused(
                 .expired(
@@ -40,7 +44,6 @@ extension ChangeToken {
         }
         try check(position.offset, reading)
         // What was deleted behind the floor, it may not have been told of.
-        let horizon = try reading.horizon(of: zone)
         guard floor >= horizon else {
             throw .refused(
                 .expired(

@@ -150,8 +150,9 @@ extension DatabaseView {
         guard let zone = try usedZone(id, reading), zone.capabilities.contains(.fetchChanges) else {
             throw .refused(.noFeed(id))
         }
-        if let token { try token.check(against: zone, reading) }
-        if let point { try point.check(against: zone, reading) }
+        let horizon = try reading.horizon(of: zone)
+        if let token { try token.check(against: zone, horizon, reading) }
+        if let point { try point.check(against: zone, horizon, reading) }
         let since = token?.position ?? .none
         let end = point?.position
         // A fetch without a token reports nothing that was gone when it began.
@@ -168,7 +169,6 @@ extension DatabaseView {
             to: page.places.last?.version, floor: floor, moreComing: page.moreComing)
         if !page.moreComing {
             // Whatever was deleted in what is seen, its reader knows of.
-            let horizon = try reading.horizon(of: zone)
             changes.changeToken.pass(min(horizon, reading.lastVersion(of: zone)))
         }
         let places = page.places.filter { !$0.isDeleted || $0.version > floor }

@@ -479,8 +479,9 @@ extension IndexMaintainer {
     /// The names of files that the store consists of no more, and that are still there.
     package func heldFiles() throws(EngineError) -> [String] {
         releaseGone()
-        do throws(JournalError) {
-            return try committer.heldFiles()
+        let manifest = committer.withStage { $0.writer.manifest }
+        do throws(StorageError) {
+            return try manifest.heldFiles(in: storage)
         } catch {
             throw EngineError(error)
         }

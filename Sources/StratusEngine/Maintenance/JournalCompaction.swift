@@ -89,8 +89,7 @@ package struct JournalCompaction: Sendable {
     package init(
         _ published: PublishedState, at checkpoint: JournalOffset, before limit: JournalOffset,
         _ registry: ProjectionRegistry, in storage: any Storage, _ randomness: Randomness,
-        _ budget: MemoryBudget,
-        firstNumber: UInt64, _ effort: Effort
+        _ budget: MemoryBudget, firstNumber: UInt64, _ effort: Effort
     ) {
         state = published.current
         // Asked for after the state: who begins to hold a point later holds this one, a newer one,
@@ -124,6 +123,8 @@ package struct JournalCompaction: Sendable {
         /// Of those that are needed, about.
         var neededBytes = 0
         var neededCount = 0
+        /// Whether rows name as many entries as when it was written, so that nothing of it is dead.
+        var isWhollyNamed = false
 
         /// What its needed entries will take, about: blocks take five eighths of frames, where that
         /// is not known better.
@@ -246,7 +247,7 @@ package struct JournalCompaction: Sendable {
             outcome.survey.needed += candidate.neededBytes
             outcome.survey.dead += candidate.deadBytes
         }
-        let chosen = chosen(of: candidates, outcome.survey, needs)
+        let chosen = chosen(of: candidates, outcome.survey, waiting: needs.waitingBytes)
         let runs = try runs(of: candidates, chosen)
         outcome.forgotten = needs.forgotten
         let deadAfter = outcome.survey.dead - chosen.reduce(0) { $0 + candidates[$1].deadBytes }
@@ -259,7 +260,7 @@ package struct JournalCompaction: Sendable {
         if !runs.isEmpty || needs.waitingBytes > 0 {
             let isChosen = Set(runs.joined().map(\.base))
             for candidate in candidates
-            where holdsBack(candidate) && isWhollyNamed(candidate, needs.offsets) {
+            where holdsBack(candidate) && candidate.isWhollyNamed {
                 var listed = candidate.segment.listed
                 if isChosen.contains(listed.base) { continue }
                 listed.clearedBefore = clearedBefore
@@ -325,6 +326,13 @@ package struct JournalCompaction: Sendable {
             needs.offsets?.append(offset.rawValue)
         }
         needs.offsets = needs.offsets.map(Self.inOrder)
+        guard let offsets = needs.offsets else { return needs }
+        for number in candidates.indices {
+            let segment = candidates[number].segment
+            let named =
+                offsets.place(of: segment.end.rawValue) - offsets.place(of: segment.base.rawValue)
+            candidates[number].isWhollyNamed = named == candidates[number].namedCount
+        }
         return needs
     }
 
@@ -367,16 +375,6 @@ package struct JournalCompaction: Sendable {
         return max(segment.base, segment.listed.clearedBefore) < clearedBefore
     }
 
-    /// Whether rows name as many entries of a segment as when it was written, so that nothing of it
-    /// is dead.
-    private func isWhollyNamed(_ candidate: Candidate, _ offsets: Offsets) -> Bool {
-        guard let count = candidate.namedCount, let offsets else { return false }
-        let segment = candidate.segment
-        let named =
-            offsets.place(of: segment.end.rawValue) - offsets.place(of: segment.base.rawValue)
-        return named == count
-    }
-
     /// Gives `body` each needed row and, where it names an entry, what it stands for of that, in
     /// bytes.
     private func forEachNeeded(
@@ -407,19 +405,19 @@ package struct JournalCompaction: Sendable {
 
     /// The numbers of those that are worth it, in their order.
     private func chosen(
-        of candidates: [Candidate], _ survey: Survey, _ needs: Needs
+        of candidates: [Candidate], _ survey: Survey, waiting: Int
     ) -> [Int] {
-        var chosen: Set<Int> = []
-        let isEverything = effort != .worthwhile
         if effort == .erasing {
-            return candidates.indices.filter { !isWhollyNamed(candidates[$0], needs.offsets) }
+            return candidates.indices.filter { !candidates[$0].isWhollyNamed }
         }
+        let isEverything = effort == .everything
+        var chosen: Set<Int> = []
         // Deletions wait for segments to be cleared that need not be worth it themselves.
-        if needs.waitingBytes > (isEverything ? 0 : survey.needed / 6) {
+        if waiting > (isEverything ? 0 : survey.needed / 6) {
             chosen = Set(
                 candidates.indices.filter {
                     holdsBack(candidates[$0]) && candidates[$0].segment.base < remembered
-                        && !isWhollyNamed(candidates[$0], needs.offsets)
+                        && !candidates[$0].isWhollyNamed
                 })
         }
         var dead = survey.dead - chosen.reduce(0) { $0 + candidates[$1].deadBytes }

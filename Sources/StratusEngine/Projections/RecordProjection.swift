@@ -5,13 +5,9 @@ package import StratusJournal
 extension EntryKind {
     package static let record = EntryKind(rawValue: 32)
     package static let tombstone = EntryKind(rawValue: 33)
-    package static let horizon = EntryKind(rawValue: 44)
 }
 
 extension KeySpace {
-    /// That of a zone, at ``StratusIndex/IndexKey/horizon(ofPartition:)``: the first word is the last
-    /// deletion that is forgotten.
-    package static var horizons: KeySpace { KeySpace(0, "horizons") }
     package static var records: KeySpace { KeySpace(1, "records", names: .elsewhere) }
     package static var feed: KeySpace { KeySpace(2, "feed") }
     package static var types: KeySpace { KeySpace(3, "types", names: .deletions) }
@@ -37,21 +33,13 @@ struct RecordProjection: Projection {
     package static let entries = [
         EntryForm(.record, "record", isInZone: true),
         EntryForm(.tombstone, "tombstone", isInZone: true),
-        EntryForm(.horizon, "horizon", isInZone: true),
     ]
-    package static let keyspaces: [KeySpace] = [.horizons, .records, .feed, .types]
+    package static let keyspaces: [KeySpace] = [.records, .feed, .types]
 
     package mutating func apply(
         _ entry: inout FoldedEntry, _ payload: Span<UInt8>, to state: inout FoldState
     ) throws(FormatError) {
         let (zone, version) = (entry.zone, entry.header.version)
-        if entry.header.kind == .horizon {
-            let through = try Self.through(payload, entry.offset)
-            var value = entry.location()
-            value.first = through.rawValue
-            state.index.set(.horizon(ofPartition: zone), value)
-            return
-        }
         if entry.header.kind == .tombstone {
             let tombstone = try entry.tombstone(payload)
             let location = entry.location(isDeleted: true)
@@ -81,22 +69,9 @@ struct RecordProjection: Projection {
         }
     }
 
-    /// What an entry of a horizon at `offset` says.
-    private static func through(
-        _ payload: Span<UInt8>, _ offset: JournalOffset
-    ) throws(FormatError) -> JournalOffset {
-        let through = try HorizonEntry(payload).through
-        guard through < offset else { throw .value("through") }
-        return through
-    }
-
     package static func validate(
         _ payload: Span<UInt8>, of entry: JournalEntry, _ numbers: inout NumberCheck
     ) throws(FormatError) {
-        if entry.kind == .horizon {
-            _ = try through(payload, entry.offset)
-            return
-        }
         if entry.kind == .tombstone {
             let tombstone = try Tombstone(payload)
             numbers.useType(tombstone.type)
@@ -121,10 +96,6 @@ struct RecordProjection: Projection {
     package static func describe(
         _ payload: Span<UInt8>, _ kind: EntryKind, _ schema: Schema
     ) throws(FormatError) -> EntryDescription {
-        if kind == .horizon {
-            return EntryDescription(
-                detail: "deletions through \(try HorizonEntry(payload).through) are forgotten")
-        }
         if kind == .tombstone {
             let tombstone = try Tombstone(payload)
             return EntryDescription(

@@ -9,6 +9,7 @@ extension ProjectionRegistry {
         SchemaProjection.self,
         MarkProjection.self,
         HistoryProjection.self,
+        DeletionProjection.self,
         ActivityProjection.self,
         OperationProjection.self,
     ])

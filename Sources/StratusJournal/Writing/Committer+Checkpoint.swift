@@ -62,14 +62,6 @@ extension Committer {
         }
     }
 
-    /// As ``JournalWriter/heldFiles()``.
-    package func heldFiles() throws(JournalError) -> [String] {
-        try state.withLock { state throws(JournalError) in
-            if state.isClosed { throw .closed }
-            return try state.stage.writer.heldFiles()
-        }
-    }
-
     /// Files of the layer above are no longer needed: see ``JournalWriter/release(_:)``.
     package func release(_ files: [String]) {
         state.withLock { state in

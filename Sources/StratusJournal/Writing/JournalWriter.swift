@@ -382,16 +382,6 @@ extension JournalWriter {
         try beginSegment(roomFor: 0)
     }
 
-    /// The names of files of journal and index that the store consists of no more, and that are
-    /// still there: a reader may use them, here or in another process.
-    package func heldFiles() throws(JournalError) -> [String] {
-        do throws(StorageError) {
-            return try ObsoleteFiles.held(in: storage, beside: manifest)
-        } catch {
-            throw .storage(error)
-        }
-    }
-
     /// Makes the manifest that lists a new segment.
     private mutating func list(_ header: SegmentHeader) throws(JournalError) {
         var next = manifest

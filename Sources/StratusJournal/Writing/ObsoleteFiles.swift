@@ -1,4 +1,4 @@
-internal import StratusFiles
+package import StratusFiles
 
 /// What the store no longer needs and readers may still use: older generations of the manifest,
 /// segments that were compacted, and files of the layer above.
@@ -14,7 +14,7 @@ struct ObsoleteFiles {
     }
 
     /// The files that a generation names.
-    private struct Names {
+    fileprivate struct Names {
         let segments: [Manifest.Segment]
         let files: [String]
 
@@ -30,6 +30,11 @@ struct ObsoleteFiles {
             }
             let number = CompactedHeader.number(ofFile: name)
             return segments.contains { $0.isCompacted && $0.number == number }
+        }
+
+        /// Those that a generation may name, and this one does not.
+        func others(among names: [String]) -> [String] {
+            names.filter { ObsoleteFiles.isOurs($0) && !contains($0) }
         }
     }
 
@@ -52,26 +57,12 @@ struct ObsoleteFiles {
             let older = try? Journal.manifest(name, in: storage)
             generations.append(Generation(name: name, named: older.map { Names($0) }))
         }
-        let kept = Names(manifest)
-        released = names.filter {
-            Self.isOurs($0) && !kept.contains($0) && !reading.contains($0)
-        }
+        released = Names(manifest).others(among: names).filter { !reading.contains($0) }
         discarded = clear(in: storage, beside: manifest)
     }
 
-    /// All that is there and that the newest generation, `manifest`, does not name.
-    static func held(
-        in storage: any Storage, beside manifest: Manifest
-    ) throws(StorageError) -> [String] {
-        let kept = Names(manifest)
-        return try storage.list().filter { name in
-            if Manifest.generation(ofFile: name) != nil { return name != manifest.fileName }
-            return isOurs(name) && !kept.contains(name)
-        }.sorted()
-    }
-
     /// Whether that is the name of a file that a generation may name.
-    private static func isOurs(_ name: String) -> Bool {
+    fileprivate static func isOurs(_ name: String) -> Bool {
         name.hasPrefix(Manifest.Checkpoint.filePrefix) || isSegment(name)
     }
 
@@ -123,5 +114,15 @@ struct ObsoleteFiles {
             return true
         }
         return gone
+    }
+}
+
+extension Manifest {
+    /// The names of older generations, and of files of journal and index that this one does not name,
+    /// which are still there: a reader may use them, here or in another process.
+    package func heldFiles(in storage: any Storage) throws(StorageError) -> [String] {
+        let names = try storage.list()
+        let older = names.filter { Self.generation(ofFile: $0) != nil && $0 != fileName }
+        return (older + ObsoleteFiles.Names(self).others(among: names)).sorted()
     }
 }

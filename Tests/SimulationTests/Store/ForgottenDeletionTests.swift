@@ -245,7 +245,7 @@ struct ForgottenDeletionTests {
         await #expect(throws: StoreError.self) {
             try await database(container).history(of: Self.id("b"))
         }
-        // What was forgotten lies behind the mark: whoever fetches what was there may miss more.
+        // What was forgotten lies behind the mark: a client at the mark would miss that deletion.
         let then = try await container.snapshot(at: .mark(mark)).privateDatabase(for: "alice")
         let token = try then.recordZoneChanges(inZoneWith: Self.zone).changeToken
         #expect(try await isForgotten(container, token))

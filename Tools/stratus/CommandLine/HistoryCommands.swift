@@ -71,9 +71,8 @@ extension Command {
             Compaction frees what is not kept. What was before the policy was set does not come \
             back.
 
-            Deletions are remembered for change feeds, for 90 days if nothing else is set. Whoever \
-            asks for changes with a token from before one that is forgotten has to fetch the zone \
-            anew.
+            Deletions are remembered for change feeds, for 90 days if nothing else is set. A client \
+            whose change token is older than a forgotten deletion has to fetch the zone anew.
             """,
         arguments: [.store],
         options: [
