@@ -51,9 +51,10 @@ public struct Maintenance: Sendable {
             let assets = try await container.eraseAssets()
             let outcome = try await engine.compact(.erasing)
             let held = try await engine.erasedIndex()
+            let kept = assets.keptSegments.map(\.file) + outcome.damage.map(\.file)
             return ErasureReport(
                 compaction: CompactionReport(outcome), assets: assets,
-                heldFiles: held + assets.keptSegments.map(\.file))
+                heldFiles: Set(held + kept).sorted())
         }
     }
 }
@@ -65,8 +66,8 @@ public struct ErasureReport: Hashable, Sendable {
     /// Of assets.
     public var assets: CollectionReport
     /// The files inside the store that may still hold something of what was to go, since a snapshot
-    /// of this process or another process reads them, or since they are damaged. The next erasure, or
-    /// the next opening, deletes them.
+    /// of this process or another process reads them, or since they are damaged. What was read, the
+    /// next erasure or the next opening deletes.
     public var heldFiles: [String]
 }
 

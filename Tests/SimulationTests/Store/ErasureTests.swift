@@ -114,6 +114,27 @@ struct ErasureTests {
         return [("text of the second round", Array(text.utf8))]
     }
 
+    @Test func `a segment that is damaged stays, and is named`() async throws {
+        let container = try store.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: Self.zone))
+        // Without assets: what of those has to go, an erasure reads from the records.
+        let id = Record.ID(recordName: "replaced", zoneID: Self.zone)
+        try await database.save(Record(recordType: "Note", recordID: id))
+        try await container.maintenance.erase()
+        let name = try #require(store.journalFiles.first { $0.hasPrefix("compacted-") })
+        _ = try await plantAgain(container)
+        try await container.close()
+        store.settle()
+        store.disk.flip(
+            store.path(name), at: store.disk.contents(store.path(name)).count - 1, mask: 1)
+        let again = try store.open()
+        let report = try await again.maintenance.erase()
+        #expect(report.compaction.damage.map(\.file) == [name])
+        #expect(report.heldFiles.contains(name))
+        try await again.close()
+    }
+
     @Test func `what a snapshot holds stays, and the files are named that a reader uses`()
         async throws
     {

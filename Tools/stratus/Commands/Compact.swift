@@ -10,18 +10,22 @@ enum Compact {
         let report = try await container.closing {
             try await container.maintenance.compact(dryRun: isDryRun)
         }
-        try output.header(schema: "stratus.compact/1")
-        for place in report.damage {
-            output.warning(
-                "compact.damaged", "the segment is damaged and stays as it is: \(place)",
-                file: place.file)
-        }
+        try begin(report, output)
         try output.summary(report.json(isDryRun), text: report.text(isDryRun))
         return report.damage.isEmpty ? .ok : .differences
     }
 }
 
 extension Compact {
+    private static func begin(_ report: CompactionReport, _ output: Output) throws {
+        try output.header(schema: "stratus.compact/1")
+        for place in report.damage {
+            output.warning(
+                "compact.damaged", "the segment is damaged and stays as it is: \(place)",
+                file: place.file)
+        }
+    }
+
     private static func erase(
         _ invocation: Invocation, _ output: Output
     ) async throws -> ExitCode {
@@ -30,7 +34,7 @@ extension Compact {
         }
         let container = try await Container.open(at: invocation.argument("STORE"))
         let report = try await container.closing { try await container.maintenance.erase() }
-        try output.header(schema: "stratus.compact/1")
+        try begin(report.compaction, output)
         for file in report.heldFiles {
             output.warning(
                 "erase.held", "is still read by another process, or is damaged, and stays",
