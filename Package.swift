@@ -43,6 +43,9 @@ let package = Package(
             name: "StratusAssets", dependencies: ["StratusFiles", "StratusBytes"],
             swiftSettings: settings),
         .target(
+            name: "StratusArchive", dependencies: ["StratusFiles", "StratusBytes"],
+            swiftSettings: settings),
+        .target(
             name: "StratusEngine",
             dependencies: [
                 "StratusAssets", "StratusIndex", "StratusJournal", "StratusFiles", "StratusBytes",
@@ -51,8 +54,8 @@ let package = Package(
         .target(
             name: "Stratus",
             dependencies: [
-                "StratusEngine", "StratusAssets", "StratusIndex", "StratusJournal",
-                "StratusFiles", "StratusBytes",
+                "StratusEngine", "StratusArchive", "StratusAssets", "StratusIndex",
+                "StratusJournal", "StratusFiles", "StratusBytes",
             ],
             swiftSettings: settings),
         .target(
@@ -94,7 +97,8 @@ let package = Package(
         .testTarget(
             name: "FormatTests",
             dependencies: [
-                "Stratus", "StratusEngine", "StratusIndex", "StratusJournal", "StratusFiles",
+                "Stratus", "StratusArchive", "StratusEngine", "StratusIndex", "StratusJournal",
+                "StratusFiles",
                 "StratusBytes",
                 "Support",
             ],

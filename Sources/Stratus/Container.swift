@@ -212,6 +212,7 @@ public final class Container: Sendable {
     ) throws {
         let storage = foundation.storage
         do {
+            var foundation = foundation
             var options = options
             if let environment { options.environment = environment.stored }
             // Names are hashed with a secret that lies in the manifest.
@@ -238,6 +239,7 @@ public final class Container: Sendable {
             if !opened.report.wasClean { try? ChunkStore.releaseUnused(in: storage) }
             foundation.assets.attach(
                 engine.published, StoreIdentity(opened.writer.manifest), options)
+            foundation.options = options
             self.init(
                 .writing(engine), opened.report, foundation, Limits(profile, options.clock),
                 StoreIdentity(opened.writer.manifest), deduplication, receipts)

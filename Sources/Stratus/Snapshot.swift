@@ -10,12 +10,15 @@ internal import StratusEngine
 public final class Snapshot: Sendable {
     private let container: Container
     private let point: JournalOffset
+    /// Where the next commit begins, or the journal ended.
+    let end: JournalOffset
     /// Where another process writes, which knows nothing of this snapshot, the state itself.
     private let fixed: StoreState?
 
     init(_ container: Container) {
         self.container = container
         (point, fixed) = container.published.hold()
+        end = point
     }
 
     /// Of an earlier state; nil where what it needs may be gone.
@@ -23,6 +26,7 @@ public final class Snapshot: Sendable {
         guard let held = container.published.hold(state) else { return nil }
         self.container = container
         (point, fixed) = held
+        end = state.end
     }
 
     deinit { container.published.release(point) }

@@ -1,4 +1,4 @@
-internal import StratusBytes
+package import StratusBytes
 internal import StratusFiles
 
 // What a collection of unreferenced chunks does to segments.
@@ -82,5 +82,32 @@ extension ChunkStore {
         } catch {
             throw .storage(error)
         }
+    }
+}
+
+// What a copy of a store takes.
+extension ChunkStore {
+    /// The first bytes of a segment, for a store with the identity `storeID`: of the frames behind it
+    /// nothing depends on that.
+    package func header(
+        ofSegment number: UInt64, for storeID: Hash128
+    ) throws(ChunkError) -> [UInt8] {
+        var header = try segment(number, ChunkSegmentHeader.fileName(number), .blocking).header
+        header.storeID = storeID
+        return header.encoded()
+    }
+
+    /// The frame of a chunk as it lies in its segment, header and padding with it; that its bytes are
+    /// what was stored is verified, not that the address is theirs.
+    package func storedFrame(
+        _ address: ChunkAddress, at place: ChunkLocation
+    ) throws(ChunkError) -> [UInt8] {
+        let (frame, bytes) = try frame(address, at: place, .blocking)
+        guard Checksum.xxh3(bytes.span, in: frame.storedRange) == frame.checksum,
+            bytes.span.isZero(in: frame.storedRange.upperBound..<bytes.count)
+        else {
+            throw .damaged(ChunkDamage(.frame("checksum"), file: place.file, byte: place.byte))
+        }
+        return bytes
     }
 }

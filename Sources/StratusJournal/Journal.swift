@@ -91,7 +91,8 @@ package enum Journal {
         let manifest = Manifest(
             generation: 1, storeID: StoreID(high: random(), low: random()), secret: random(),
             userSeed: Hash128(high: random(), low: random()), incarnation: 0,
-            environment: options.environment, epoch: 0, created: options.clock.now(), segments: [])
+            lineage: random(), environment: options.environment, epoch: 0,
+            created: options.clock.now(), segments: [])
         try storage.put(manifest.fileName, manifest.encoded())
         return manifest
     }

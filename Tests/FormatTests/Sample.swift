@@ -27,11 +27,15 @@ struct Sample: Sendable, CustomTestStringConvertible {
     /// Those that are stores.
     static let stores = all.filter { sample in
         PackageFiles.names(in: sample.path).allSatisfy {
-            $0 != tokens && $0 != systemFields && $0 != description
+            $0 != tokens && $0 != systemFields && $0 != description && !isArchive($0)
         }
     }
+    /// Those that are archives, the last of them by name the last of a chain.
+    static let archives = all.filter { PackageFiles.names(in: $0.path).contains(where: isArchive) }
     /// Those that are indexes.
     static let indexes = all.filter { PackageFiles.names(in: $0.path).contains(description) }
+
+    static func isArchive(_ name: String) -> Bool { name.hasSuffix(".archive") }
 
     static let valid = stores.filter { $0.name.hasPrefix("valid/") }
     static let damaged = stores.filter { $0.name.hasPrefix("damaged/") }

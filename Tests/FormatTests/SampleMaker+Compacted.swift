@@ -118,7 +118,7 @@ extension SampleMaker {
         try await database.save(record)
     }
 
-    private func forgetCheckpoint() throws {
+    func forgetCheckpoint() throws {
         try editManifest { $0.set(nil) }
         for name in files.keys where name.hasPrefix(Manifest.Checkpoint.filePrefix) {
             disk.delete("\(storePath)/\(name)")

@@ -110,7 +110,7 @@ extension SampleMaker {
         let bytes = whole[newest(whole)] ?? []
         var flipped = bytes
         flipped[60] ^= 1
-        let order = SegmentImage.with([112: 4], two[newest(two)] ?? [])
+        let order = SegmentImage.with([128: 4], two[newest(two)] ?? [])
         return [
             ("truncated", with(Array(bytes.dropLast(8)))), ("flipped", with(flipped)),
             ("empty", with([])), ("missing", with(nil)),

@@ -92,6 +92,7 @@ extension SampleMaker {
         samples.merge(tokens()) { first, _ in first }
         samples.merge(systemFields()) { first, _ in first }
         samples.merge(try indexes()) { first, _ in first }
+        samples.merge(try await archives()) { first, _ in first }
         return samples
     }
 }

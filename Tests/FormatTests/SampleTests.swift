@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Stratus
+import StratusArchive
 import StratusBytes
 import StratusFiles
 import StratusJournal
@@ -13,6 +14,27 @@ import Testing
         let diagnosis = try await Diagnosis.opening(SimulatedDisk(holding: files))
         if diagnosis.first == "opens no" { return diagnosis }
         return diagnosis + (try await StoreDump.content(of: SimulatedDisk(holding: files)))
+    }
+
+    /// The same of what archives hold.
+    private static func description(ofArchives archives: StoreFiles) async throws -> [String] {
+        do {
+            return try await description(of: ArchiveImage.files(of: archives))
+        } catch let damage as ArchiveDamage {
+            let cause = damage.identifier.hasPrefix("format.newer") ? "newerFormat" : "damaged"
+            return [
+                "opens no", "cause \(cause)",
+                "damage \(damage.file) byte \(damage.byte) kind \(damage.identifier)",
+            ]
+        }
+    }
+
+    @Test(arguments: Sample.archives)
+    func `an archive is read as its expectation says`(sample: Sample) async throws {
+        let expected = Self.lines(sample.expected)
+        #expect(!expected.isEmpty)
+        let described = try await Self.description(ofArchives: sample.files)
+        #expect(described == expected, "\(sample.name)")
     }
 
     private static func lines(_ text: String?) -> [String] {
@@ -146,6 +168,8 @@ extension SampleTests {
                 lines = TokenTests.description(of: text)
             } else if let text = files[Sample.systemFields] {
                 lines = SystemFieldsTests.description(of: text)
+            } else if files.keys.contains(where: Sample.isArchive) {
+                lines = try await Self.description(ofArchives: files)
             } else if files[Sample.description] != nil {
                 lines = try IndexSampleTests.description(of: files)
             } else {

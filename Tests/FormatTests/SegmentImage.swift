@@ -138,7 +138,9 @@ struct SegmentImage {
         if file[3] == UInt8(ascii: "J") {
             image.put(Checksum.xxh3(image.bytes.span, in: 0..<4088), at: 4088)
         } else {
-            let end = 104 + 80 * Int(image.bytes.span.uint32(at: 12))
+            let end =
+                120 + 16 * Int(image.bytes.span.uint32(at: 112))
+                + 80 * Int(image.bytes.span.uint32(at: 12))
             let generation = file.span.uint64(at: 16)
             image.put(
                 Checksum.xxh3(image.bytes.span, in: 0..<end, seed: generation), at: end)

@@ -6,6 +6,7 @@ import StratusBytes
 struct TokenFields: Equatable {
     var scope: UInt8
     var store: [UInt64]
+    var lineage: UInt64
     var database: UInt32
     var zone: UInt32
     var position: UInt64
@@ -15,8 +16,8 @@ struct TokenFields: Equatable {
     var line: String {
         let scope = scope == 1 ? "zone" : "database"
         let store = store.map { Hex.encode($0) }.joined()
-        return "\(scope) store \(store) database \(database) zone \(zone) position \(position) "
-            + "fetchFloor \(fetchFloor)"
+        return "\(scope) store \(store) lineage \(Hex.encode(lineage)) database \(database) "
+            + "zone \(zone) position \(position) fetchFloor \(fetchFloor)"
     }
 
     /// Without looking at what a reader must check.
@@ -24,16 +25,17 @@ struct TokenFields: Equatable {
         let span = bytes.span
         scope = bytes[1] & 0x7f
         store = [span.uint64(at: 2), span.uint64(at: 10)]
-        database = span.uint32(at: 18)
-        zone = scope == 1 ? span.uint32(at: 22) : 0
-        let place = scope == 1 ? 26 : 22
+        lineage = span.uint64(at: 18)
+        database = span.uint32(at: 26)
+        zone = scope == 1 ? span.uint32(at: 30) : 0
+        let place = scope == 1 ? 34 : 30
         position = span.uint64(at: place)
         fetchFloor = bytes[1] < 0x80 ? 0 : span.uint64(at: place + 8)
     }
 
     /// How many bytes a token has whose second byte is this.
     static func length(_ scope: UInt8) -> Int {
-        (scope & 0x7f == 1 ? 38 : 34) + (scope < 0x80 ? 0 : 8)
+        (scope & 0x7f == 1 ? 46 : 42) + (scope < 0x80 ? 0 : 8)
     }
 
     init(
@@ -41,6 +43,7 @@ struct TokenFields: Equatable {
     ) {
         self.scope = scope
         store = [0x0011_2233_4455_6677, 0x8899_aabb_ccdd_eeff]
+        lineage = 0x0f1e_2d3c_4b5a_6978
         self.database = database
         self.zone = zone
         self.position = position
@@ -52,6 +55,7 @@ struct TokenFields: Equatable {
         writer.uint8(1)
         writer.uint8(scope | (fetchFloor == 0 ? 0 : 0x80))
         for word in store { writer.uint64(word) }
+        writer.uint64(lineage)
         writer.uint32(database)
         if scope == 1 { writer.uint32(zone) }
         writer.uint64(position)
@@ -91,9 +95,9 @@ extension SampleMaker {
         var scope = Array(whole.dropLast(4))
         scope[1] = 3
         var flipped = whole
-        flipped[26] ^= 1
+        flipped[34] ^= 1
         var floor = Array(whole.dropLast(4))
-        for place in 34..<42 { floor[place] = 0 }
+        for place in 42..<50 { floor[place] = 0 }
         let damaged = [
             [], Array(whole.dropLast()), whole + [0], TokenFields.sealed(format),
             TokenFields.sealed(scope), flipped, TokenFields.sealed(floor),

@@ -19,8 +19,9 @@ private let reach: [String: Set<String>] = {
         "StratusJournal": files,
         "StratusIndex": files,
         "StratusAssets": files,
+        "StratusArchive": files,
         "StratusEngine": engine,
-        "Stratus": engine.union(["StratusEngine"]),
+        "Stratus": engine.union(["StratusEngine", "StratusArchive"]),
         "StratusGateway": bytes.union(["Stratus", "FoundationEssentials"]),
         "StratusTool": all.union(["StratusGateway"]),
         // Starts processes.
@@ -31,7 +32,7 @@ private let reach: [String: Set<String>] = {
         "StratusIndexTests": tests.union(files).union(["StratusIndex"]),
         "StratusAssetsTests": tests.union(files).union(["StratusAssets"]),
         "StratusTests": tests.union(all),
-        "FormatTests": tests.union(all),
+        "FormatTests": tests.union(all).union(["StratusArchive"]),
         // Measures beside the system.
         "SimulationTests": tests.union(all).union(["StratusAssets", "Glibc"]),
         "ModelTests": tests.union(all).union(["StratusGateway"]),

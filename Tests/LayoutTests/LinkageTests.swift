@@ -41,7 +41,8 @@ private func bytes(_ path: String) throws -> [UInt8] {
 
 @Test(arguments: [
     "StratusBytes", "StratusFiles", "StratusJournal", "StratusIndex", "StratusAssets",
-    "StratusEngine", "Stratus", "StratusGateway", "StratusTool",
+    "StratusArchive", "StratusEngine", "Stratus", "StratusGateway",
+    "StratusTool",
 ])
 func `no module asks for more of Foundation than its essentials`(module: String) throws {
     let folder = try "\(products())/\(module).build"

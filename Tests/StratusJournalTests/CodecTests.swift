@@ -212,7 +212,7 @@ struct FileCodecTests {
             let found =
                 switch place {
                 case ..<8: "manifest.magic"
-                case 12..<16: "manifest.length"
+                case 12..<16, 112..<116: "manifest.length"
                 default: "manifest.checksum"
                 }
             #expect(decoded(changed) == found)
@@ -224,8 +224,9 @@ struct FileCodecTests {
         (10, "format.newer 254"), (12, "manifest.length"), (16, "manifest.generation"),
         (50, "manifest.environment"), (51, "manifest.reserved"), (72, "whole"), (76, "whole"),
         (80, "format.newer features 000000ff"), (84, "manifest.reserved"),
-        (104 + 8, "manifest.segment"), (104 + 48, "manifest.segment"),
-        (104 + 24 + 6, "manifest.segment"), (104 + 56 + 7, "manifest.segment"),
+        (104, "whole"), (112, "manifest.length"), (116, "manifest.reserved"),
+        (120 + 8, "manifest.segment"), (120 + 48, "manifest.segment"),
+        (120 + 24 + 6, "manifest.segment"), (120 + 56 + 7, "manifest.segment"),
     ])
     func `a field of a manifest is checked beyond its checksum`(place: Int, found: String) {
         var changed = manifest.encoded()

@@ -91,7 +91,7 @@ import Testing
         // Bits 52 and up of the position are the incarnation; the last four bytes the checksum.
         let token = try await database.recordZoneChanges(inZoneWith: notes).changeToken
         var bytes = [UInt8](token.data).dropLast(4)
-        bytes[33] ^= 0x10
+        bytes[41] ^= 0x10
         let copy = try ChangeToken(data: Data(sealed(Array(bytes))))
         let other = await failure {
             try await database.recordZoneChanges(inZoneWith: notes, since: copy)
@@ -100,7 +100,7 @@ import Testing
         // Of a database it lies four bytes earlier.
         let all = try await database.databaseChanges().changeToken
         bytes = [UInt8](all.data).dropLast(4)
-        bytes[29] ^= 0x10
+        bytes[37] ^= 0x10
         let copyOfAll = try ChangeToken(data: Data(sealed(Array(bytes))))
         let third = await failure { try await database.databaseChanges(since: copyOfAll) }
         #expect(third.code == .changeTokenExpired && third.cause == .changeToken(.incarnation))

@@ -17,13 +17,15 @@ class Manifest:
             if not condition:
                 raise Damage("manifest." + kind, name, byte)
 
-        need(112 <= len(data), "length", len(data))
+        need(128 <= len(data), "length", len(data))
         need(len(data) <= 64 << 20, "length")
         need(data[:8] == bytes.fromhex("8953544d0d0a1a0a"), "magic")
         stated = int(name[9:], 16)
         count = u(data, 12, 4)
-        check = 104 + 80 * count
-        need(count <= 1 << 20 and len(data) >= check + 8, "length", 12)
+        ancestors = u(data, 112, 4)
+        rows = 120 + 16 * ancestors
+        check = rows + 80 * count
+        need(count <= 1 << 20 and ancestors < 4096 and len(data) >= check + 8, "length", 12)
         need(xxh3_64_intdigest(data[:check], seed=stated) == u(data, check, 8), "checksum")
         if u(data, 10, 2) > VERSION:
             raise Damage(f"format.newer {u(data, 10, 2)}", name, 10)
@@ -34,11 +36,19 @@ class Manifest:
         need(data[50] in (1, 2), "environment", 50)
         need(data[51] == 0, "reserved", 51)
         need(u(data, 84, 4) == 0, "reserved", 84)
+        need(u(data, 116, 4) == 0, "reserved", 116)
         need(self.generation < MASK and u(data, 48, 2) < 4096 and self.epoch < (1 << 32) - 1,
              "number", 48)
+        self.lineage, self.ancestors = u(data, 104, 8), []
+        for place in range(120, rows, 16):
+            incarnation, end = u(data, place + 8, 8) >> 52, u(data, place + 8, 8) % (1 << 52)
+            before = self.ancestors[-1] if self.ancestors else (-1, 0)
+            need(before[0] < incarnation < self.incarnation and before[1] <= end,
+                 "ancestor", place)
+            self.ancestors.append((incarnation, end))
         self.segments = []
         for index in range(count):
-            place = 104 + 80 * index
+            place = rows + 80 * index
             base, state, salt, end, first, last, number, cleared, *times = struct.unpack_from(
                 "<8Q2q", data, place)
             state, length, limit = state & 255, state >> 8, base + (state >> 8) // 8
@@ -52,12 +62,17 @@ class Manifest:
                 1 <= state <= 6 and length <= 1 << 28 and base <= end <= segment["limit"]
                 and max(base, end, cleared) < 1 << 52 and packed == (number > 0)
                 and (packed or cleared == 0), "segment", place)
-            need(state in (2, 3) or packed == (index < count - 1), "order", place)
+            need(state not in (1, 4) or index == count - 1, "order", place)
             need(not self.segments or self.segments[-1]["limit"] <= base, "order", place)
             self.segments.append(segment)
         self.checkpoint, self.checkpoint_fault = None, None
         if len(data) > check + 8 or u(data, 64, 8):
             self.checkpoint_fault = self.read_checkpoint(data[check + 8:], u(data, 64, 8))
+
+    def version(self, offset):
+        """That of what the journal has at an offset."""
+        found = [incarnation for incarnation, end in self.ancestors if offset < end]
+        return (found + [self.incarnation])[0] << 52 | offset
 
     def read_checkpoint(self, data, length):
         """What is wrong with the checkpoint as far as the manifest goes, or None."""

@@ -14,7 +14,7 @@ def token_line(line):
     if len(data) < 2:
         return "refused length"
     scope, amid = data[1] & 127, data[1] >> 7
-    length = (38 if scope == 1 else 34) + 8 * amid
+    length = (46 if scope == 1 else 42) + 8 * amid
     floor = u(data, length - 12, 8) if amid else 0
     for word, holds in [
         ("format", data[0] == 1), ("scope", scope in (1, 2)), ("length", len(data) == length),
@@ -23,10 +23,10 @@ def token_line(line):
     ]:
         if not holds:
             return "refused " + word
-    high, low, database = struct.unpack_from("<QQI", data, 2)
-    zone, position = struct.unpack_from("<IQ", data, 22) if scope == 1 else (0, u(data, 22, 8))
-    return (f"{[0, 'zone', 'database'][scope]} store {high:016x}{low:016x} database {database} "
-            f"zone {zone} position {position} fetchFloor {floor}")
+    high, low, lineage, database = struct.unpack_from("<QQQI", data, 2)
+    zone, position = struct.unpack_from("<IQ", data, 30) if scope == 1 else (0, u(data, 30, 8))
+    return (f"{[0, 'zone', 'database'][scope]} store {high:016x}{low:016x} "
+            f"lineage {lineage:016x} database {database} zone {zone} position {position} fetchFloor {floor}")
 
 
 def system_fields(data):

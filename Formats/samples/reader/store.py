@@ -20,6 +20,7 @@ from assets import Chunks
 from base import Cursor, Damage, u
 from index import in_use, index
 from journal import DECODERS, Journal
+from archive import files_of
 from lines import system_fields, token_line
 from xxhash import xxh3_64_intdigest
 
@@ -283,8 +284,8 @@ def text(t):
     return varint(len(t.encode())) + t.encode()
 
 
-def token(scope, store, database, number, position):
-    data = bytes([1, scope]) + store + struct.pack("<I", database)
+def token(scope, manifest, database, number, position):
+    data = bytes([1, scope]) + manifest.store + struct.pack("<QI", manifest.lineage, database)
     data += (struct.pack("<I", number) if scope == 1 else b"") + struct.pack("<Q", position)
     data += struct.pack("<I", xxh3_64_intdigest(data) & 0xFFFFFFFF)
     return "token " + base64.b64encode(data).decode()
@@ -292,7 +293,7 @@ def token(scope, store, database, number, position):
 
 class Store:
     def __init__(self, journal):
-        self.store, self.incarnation = journal.manifest.store, journal.manifest.incarnation
+        self.store, self.manifest = journal.manifest.store, journal.manifest
         self.users, self.names, self.zones, self.byName, self.entries = {}, [], {}, {}, {}
         self.activity, self.marks, self.states, places = {}, {}, {}, {}
         self.policy, self.horizons = (0, 0, 0), {}
@@ -372,8 +373,8 @@ class Store:
                     lines += [f"deleted {f['decoded']['name']} {self.names[f['decoded']['type']]}"
                               for f in feed if f["kind"] == 33]
                     last = feed[-1]["version"] if feed else 0
-                    last = max(last, z["incarnation"] << 52 | horizon if horizon else 0)
-                    lines.append(token(1, self.store, database, z["number"], last))
+                    last = max(last, self.manifest.version(horizon) if horizon else 0)
+                    lines.append(token(1, self.manifest, database, z["number"], last))
             if database:
                 lines += self.feed(database)
             for system, word in enumerate(("hash", "system-hash")):
@@ -404,8 +405,8 @@ class Store:
                   for _, z in feed
                   if z["state"] != 1 and z["capabilities"] & 1
                   and self.byName[database, z["name"]] == z["number"]]
-        last = self.incarnation << 52 | feed[-1][0] if feed else 0
-        return lines + [token(2, self.store, database, 0, last)]
+        last = self.manifest.version(feed[-1][0]) if feed else 0
+        return lines + [token(2, self.manifest, database, 0, last)]
 
     def fields(self, f):
         return sorted((self.names[number], kind, data) for number, kind, data
@@ -477,6 +478,13 @@ def main():
         elif "system-fields.txt" in files:
             lines = files["system-fields.txt"].decode().splitlines()
             found = [system_fields(bytes.fromhex(line)) for line in lines]
+        elif any(n.endswith(".archive") for n in files):
+            try:
+                found = describe(files_of(files))
+            except Damage as damage:
+                newer = damage.kind.startswith("format.newer")
+                cause = "newerFormat" if newer else "damaged"
+                found = ["opens no", f"cause {cause}", damage.line()]
         else:
             found = describe(files)
         same = found == expected

@@ -248,10 +248,10 @@ extension StoreError {
         .permissionFailure,
         "expected a path outside every store, found one that leads into the directory of a store")
 
-    fileprivate init(writingFile error: SystemError, _ path: String) {
+    init(writingFile error: SystemError, _ path: String) {
         self =
             switch error.code {
-            case .exists: StoreError(.invalidArguments, "there is a file of that name already")
+            case .exists: StoreError(.invalidArguments, "something of that name is there already")
             case .outsideBounds: .outsideBounds
             case .insideStore: .insideStore
             default: StoreError(.internalError, "the file cannot be written")

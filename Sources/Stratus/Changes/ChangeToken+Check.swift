@@ -39,10 +39,7 @@ extension ChangeToken {
                 .expired(
                     .zone, "the token is of another zone, or of one before it was deleted"))
         }
-        guard position == .none || position.incarnation == zone.incarnation else {
-            throw .refused(.expired(.incarnation, "the token is of another copy of the zone"))
-        }
-        try check(position.offset, reading)
+        try checkHistory(reading)
         // What was deleted behind the floor, it may not have been told of.
         guard floor >= horizon else {
             throw .refused(
@@ -62,19 +59,13 @@ extension ChangeToken {
         }
         if self.database == 0, position == .none, storeID == reading.identity.storeID { return }
         try check(database: database, reading)
-        guard position == .none || position.incarnation == reading.identity.incarnation else {
-            throw .refused(.expired(.incarnation, "the token is of another copy of the store"))
-        }
-        try check(position.offset, reading)
+        try checkHistory(reading)
     }
 
     /// That the token is one of this store's history, of whichever feed.
     func check(in reading: StoreReading) throws(EngineError) {
         try check(database: database, reading)
-        guard position == .none || position.incarnation == reading.identity.incarnation else {
-            throw .refused(.expired(.incarnation, "the token is of another copy of the store"))
-        }
-        try check(position.offset, reading)
+        try checkHistory(reading)
     }
 
     private func check(database: UInt32, _ reading: StoreReading) throws(EngineError) {
@@ -86,8 +77,15 @@ extension ChangeToken {
         }
     }
 
-    /// An offset that the journal never kept was handed out in a future that a crash took.
-    private func check(_ offset: JournalOffset, _ reading: StoreReading) throws(EngineError) {
+    /// That its position is one of the store's journal.
+    private func checkHistory(_ reading: StoreReading) throws(EngineError) {
+        guard reading.identity.includes(position, of: lineage) else {
+            throw .refused(
+                .expired(
+                    .incarnation, "the token is of a copy of the store that went another way"))
+        }
+        // An offset that the journal never kept was handed out in a future that a crash took.
+        let offset = position.offset
         guard offset == .zero || (offset < reading.head && reading.view.segment(at: offset) != nil)
         else { throw .refused(.expired(.future, "the token is from a future that was lost")) }
     }

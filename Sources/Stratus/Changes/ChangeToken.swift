@@ -16,6 +16,8 @@ public struct ChangeToken: Hashable, Sendable {
 
     var scope: Scope
     var storeID: StoreID
+    /// Tells copies of the store apart.
+    private(set) var lineage: UInt64
     var database: UInt32
     /// 0 in the token of a database.
     var zone: UInt32
@@ -33,6 +35,7 @@ public struct ChangeToken: Hashable, Sendable {
     init(zone: ZonePlace, at version: Version, of identity: StoreIdentity) {
         scope = .zone
         storeID = identity.storeID
+        lineage = identity.lineage
         database = zone.database
         self.zone = zone.number
         position = version
@@ -41,6 +44,7 @@ public struct ChangeToken: Hashable, Sendable {
     init(database: UInt32, at version: Version, of identity: StoreIdentity) {
         scope = .database
         storeID = identity.storeID
+        lineage = identity.lineage
         self.database = database
         zone = 0
         position = version
@@ -49,8 +53,11 @@ public struct ChangeToken: Hashable, Sendable {
     /// The floor of a fetch that begins or goes on with the token.
     var floor: Version { fetchFloor == .none ? position : fetchFloor }
 
-    /// Goes on at `position` in a fetch with that floor, or is at its end.
-    mutating func advance(to position: Version?, floor: Version, moreComing: Bool) {
+    /// Goes on at `position` in a fetch with that floor, or is at its end, as a token of this store.
+    mutating func advance(
+        to position: Version?, floor: Version, moreComing: Bool, of identity: StoreIdentity
+    ) {
+        lineage = identity.lineage
         if let position { self.position = position }
         // No entry has the version 1, which stands for the beginning.
         fetchFloor = moreComing ? max(floor, Version(rawValue: 1)) : .none
@@ -82,9 +89,10 @@ public struct ChangeToken: Hashable, Sendable {
         else { throw Self.damaged("checksum", byte: checked) }
         self.scope = scope
         storeID = StoreID(span, at: 2)
-        database = span.uint32(at: 18)
-        zone = scope == .zone ? span.uint32(at: 22) : 0
-        let place = scope == .zone ? 26 : 22
+        lineage = span.uint64(at: 18)
+        database = span.uint32(at: 26)
+        zone = scope == .zone ? span.uint32(at: 30) : 0
+        let place = scope == .zone ? 34 : 30
         position = Version(rawValue: span.uint64(at: place))
         guard isAmidFetch else { return }
         fetchFloor = Version(rawValue: span.uint64(at: place + 8))
@@ -93,7 +101,7 @@ public struct ChangeToken: Hashable, Sendable {
 
     /// In bytes, with the checksum.
     private static func length(_ scope: Scope, isAmidFetch: Bool) -> Int {
-        34 + (scope == .zone ? 4 : 0) + (isAmidFetch ? 8 : 0)
+        42 + (scope == .zone ? 4 : 0) + (isAmidFetch ? 8 : 0)
     }
 
     private static func damaged(_ kind: String, byte: Int) -> StoreError {
@@ -109,6 +117,7 @@ public struct ChangeToken: Hashable, Sendable {
         writer.uint8(Self.format)
         writer.uint8(scope.rawValue | (isAmidFetch ? Self.amidFetch : 0))
         storeID.write(to: &writer)
+        writer.uint64(lineage)
         writer.uint32(database)
         if scope == .zone { writer.uint32(zone) }
         writer.uint64(position.rawValue)

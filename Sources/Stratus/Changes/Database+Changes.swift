@@ -125,9 +125,9 @@ extension DatabaseView {
         get throws(EngineError) {
             guard case .private = scope else { throw .refused(.noDatabaseFeed) }
             let reading = try reading
-            let last = Version(incarnation: reading.identity.incarnation, offset: reading.last)
             return ChangeToken(
-                database: try reading.database(scope) ?? 0, at: last, of: reading.identity)
+                database: try reading.database(scope) ?? 0, at: reading.lastVersion,
+                of: reading.identity)
         }
     }
 
@@ -136,7 +136,7 @@ extension DatabaseView {
         guard zone.capabilities.contains(.fetchChanges) else { return nil }
         let reading = try reading
         let place = try self.zone(zone.zoneID, reading)
-        return ChangeToken(zone: place, at: reading.lastVersion(of: place), of: reading.identity)
+        return ChangeToken(zone: place, at: reading.lastVersion, of: reading.identity)
     }
 
     /// What changed in a zone since `token`: as of ``Database``.
@@ -156,7 +156,7 @@ extension DatabaseView {
         let since = token?.position ?? .none
         let end = point?.position
         // A fetch without a token reports nothing that was gone when it began.
-        let floor = token?.floor ?? end ?? reading.lastVersion(of: zone)
+        let floor = token?.floor ?? end ?? reading.lastVersion
         var changes = RecordZoneChanges(
             changeToken: token ?? ChangeToken(zone: zone, at: .none, of: reading.identity))
         changes.isFullSnapshot = token == nil
@@ -166,10 +166,11 @@ extension DatabaseView {
         let page = try reading.feed(of: zone, since: since, asOf: end, Page(resultsLimit))
         changes.moreComing = page.moreComing
         changes.changeToken.advance(
-            to: page.places.last?.version, floor: floor, moreComing: page.moreComing)
+            to: page.places.last?.version, floor: floor, moreComing: page.moreComing,
+            of: reading.identity)
         if !page.moreComing {
             // Whatever was deleted in what is seen, its reader knows of.
-            changes.changeToken.pass(min(horizon, reading.lastVersion(of: zone)))
+            changes.changeToken.pass(min(horizon, reading.lastVersion))
         }
         let places = page.places.filter { !$0.isDeleted || $0.version > floor }
         let types = types.map { Set($0.compactMap { reading.schema.number($0) }) }
@@ -209,12 +210,11 @@ extension DatabaseView {
         guard let database = owner else { return changes }
         let since = (token?.position ?? .none).offset
         let page = try reading.databaseFeed(of: database, since: since, Page(resultsLimit))
-        let incarnation = reading.identity.incarnation
-        let floor = token?.floor ?? Version(incarnation: incarnation, offset: reading.last)
+        let floor = token?.floor ?? reading.lastVersion
         changes.moreComing = page.moreComing
         changes.changeToken.advance(
-            to: page.zones.last.map { Version(incarnation: incarnation, offset: $0.0) },
-            floor: floor, moreComing: page.moreComing)
+            to: page.zones.last.map { reading.identity.version(at: $0.0) },
+            floor: floor, moreComing: page.moreComing, of: reading.identity)
         for (offset, place) in page.zones {
             let zoneID = RecordZone.ID(zoneName: try reading.zoneEntry(place).name)
             if place.isAlive {
@@ -244,8 +244,7 @@ extension DatabaseView {
             throw .refused(.expired(.zone, "the zone was made after the token"))
         }
         return ChangeToken(
-            zone: zone, at: Version(incarnation: zone.incarnation, offset: offset),
-            of: reading.identity)
+            zone: zone, at: reading.identity.version(at: offset), of: reading.identity)
     }
 }
 
@@ -347,13 +346,9 @@ extension StoreReading {
         return Hash128(entry.bytes.span.extracting(name), seed: identity.secret)
     }
 
-    /// The greatest offset that belongs to this state.
-    fileprivate var last: JournalOffset { head.previous }
-
-    /// The greatest version that an entry of the zone may have in this state.
-    fileprivate func lastVersion(of zone: ZonePlace) -> Version {
-        Version(incarnation: zone.incarnation, offset: last)
-    }
+    /// The greatest version that an entry may have in this state. What follows the last commit is not
+    /// part of a copy of the store.
+    fileprivate var lastVersion: Version { identity.version(at: min(head, end).previous) }
 
     fileprivate func databaseFeed(
         of database: UInt32, since offset: JournalOffset, _ page: Page

@@ -1,6 +1,7 @@
 internal import StratusFiles
-package import StratusJournal
+internal import StratusArchive
 internal import StratusAssets
+package import StratusJournal
 internal import StratusEngine
 
 // The errors of the layers below, translated at the doors of the library.
@@ -16,8 +17,10 @@ extension StoreError {
         case .committing(let error): self.init(committing: error)
         case .busy(let reason): self.init(.serviceUnavailable, reason)
         case .noRoom: self.init(.quotaExceeded, "the journal has no room to go on")
-        case .other(let error):
-            self = error as? StoreError ?? Self(.internalError, "unexpected: \(error)")
+        case .other(let error as StoreError): self = error
+        case .other(let damage as ArchiveDamage): self.init(damage)
+        case .other(let refusal as CopyRefusal): self.init(refusal)
+        case .other(let error): self.init(.internalError, "unexpected: \(error)")
         case .wouldBlock: self.init(.internalError, "not in memory")
         }
     }
@@ -130,6 +133,34 @@ extension StoreError {
                 file: damage.file, byte: damage.byte, kind: damage.kind.identifier)
         case .refused: self.init(.internalError, "the index gave no answer")
         case .closed: self.init(JournalError.closed)
+        }
+    }
+
+    init(_ damage: ArchiveDamage) {
+        switch damage.kind {
+        case .newerFormat:
+            self.init(.internalError, "the archive was written by a newer version")
+            cause = .newerFormat
+        case .archive(.base):
+            self.init(
+                .invalidArguments,
+                "the archive goes on from another one, which is not beside it or is not its base")
+        case .archive:
+            self.init(.internalError, "the archive is damaged")
+            cause = .damaged
+        }
+        place = Place(file: damage.file, byte: damage.byte, kind: damage.identifier)
+    }
+
+    init(_ refusal: CopyRefusal) {
+        switch refusal {
+        case .forgotten(let through):
+            self = .expired(
+                .compacted,
+                "the store has forgotten deletions up to offset \(through), of which the earlier "
+                    + "archive does not know: a full one is needed")
+        case .noIncarnation:
+            self.init(.limitExceeded, "the store was restored so often that no number is left")
         }
     }
 

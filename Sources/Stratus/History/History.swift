@@ -111,8 +111,17 @@ extension History.Policy {
 }
 
 /// Only the committer knows where the journal stands, and what is kept now.
-private struct HistoryPolicyRequest: Transaction {
+struct HistoryPolicyRequest: Transaction {
     let policy: RetentionPolicy
+    /// Nothing from before is kept, though the policy says so; nil: all that was.
+    private(set) var floor: JournalOffset?
+
+    /// Says again what the policy is, since nothing from before `floor` is there.
+    static func keeping(
+        _ policy: RetentionPolicy, from floor: JournalOffset
+    ) -> HistoryPolicyRequest {
+        HistoryPolicyRequest(policy: policy, floor: floor)
+    }
 
     var beginsGroup: Bool { true }
 
@@ -121,8 +130,8 @@ private struct HistoryPolicyRequest: Transaction {
     ) throws(EngineError) -> Draft? {
         guard let position = context.position else { return nil }
         var draft = Draft(reading)
-        if reading.history.policy == policy { return draft }
-        let start = reading.history.floor ?? position.offset
+        if reading.history.policy == policy, floor == nil { return draft }
+        let start = floor ?? reading.history.floor ?? position.offset
         let entry = HistoryPolicyEntry(policy: policy, start: start)
         try draft.buffer.add(.historyPolicy) { entry.write(to: &$0) }
         return draft

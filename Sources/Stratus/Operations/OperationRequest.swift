@@ -268,8 +268,7 @@ extension OperationRequest {
             })
         do throws(FrameFault) {
             try draft.buffer.append(
-                .operation, zone: zone.number, incarnation: zone.incarnation,
-                limit: context.payloadLimit
+                .operation, zone: zone.number, limit: context.payloadLimit
             ) { entry.write(to: &$0) }
         } catch {
             throw .refused(

@@ -49,7 +49,7 @@ extension RecordBatch {
         guard let offset = saved.offset(from: operation.offset) else {
             throw reading.damaged(at: operation.offset)
         }
-        let version = Version(incarnation: operation.incarnation, offset: offset)
+        let version = reading.identity.version(at: offset)
         let name = record.recordID.recordName
         if let kept = try entry(named: name, version, reading) {
             var users = UserNames(reading)

@@ -40,6 +40,15 @@ extension Database {
 }
 
 extension DatabaseView {
+    /// The hash that a zone with the same records and the name `name` has.
+    func contentHash(
+        of id: RecordZone.ID, named name: String
+    ) throws(EngineError) -> ContentHash {
+        let reading = try reading
+        return try reading.contentHash(
+            of: try zone(id, reading), id, named: name, includingSystem: false, { _ in })
+    }
+
     /// The hash of a zone, or of all. `progress` is told after each page how many records were read.
     func contentHash(
         of id: RecordZone.ID?, includingSystem: Bool, progress: (Int) -> Void = { _ in }
@@ -74,8 +83,8 @@ extension DatabaseView {
 
 extension StoreReading {
     fileprivate func contentHash(
-        of zone: ZonePlace, _ id: RecordZone.ID, includingSystem: Bool,
-        _ progress: (Int) -> Void
+        of zone: ZonePlace, _ id: RecordZone.ID, named name: String? = nil,
+        includingSystem: Bool, _ progress: (Int) -> Void
     ) throws(EngineError) -> ContentHash {
         var sum = Sum256()
         var count = 0
@@ -105,7 +114,7 @@ extension StoreReading {
             throw .refused(skipped.errors.dropFirst().reduce(first) { $0.adding($1.places) })
         }
         var writer = ByteWriter()
-        writer.countedText(id.zoneName)
+        writer.countedText(name ?? id.zoneName)
         writer.varint(count)
         writer.append(sum.bytes)
         return ContentHash(digest: SHA256.hash(writer.bytes), recordCount: count)

@@ -44,7 +44,7 @@ struct LongCascade {
         self.reading = reading
         self.commitStart = commitStart
         start = reading.head
-        walked = Self.behind(start, zone)
+        walked = reading.identity.version(at: start.previous)
     }
 
     /// Deletes all that goes along with the deletions of a batch; returns the last part.
@@ -124,7 +124,8 @@ struct LongCascade {
     /// What goes may not be the parent of what is left.
     private mutating func checkChildren() throws(EngineError) {
         if let held, try hasChild(held.name) { failedDeletes.insert(held.item) }
-        var version = Self.behind(start, zone)
+        // What lies at the place itself is behind it.
+        var version = reading.identity.version(at: start.previous)
         while true {
             let targets = try stagedTombstones(behind: version)
             for (name, version) in targets {
@@ -134,12 +135,6 @@ struct LongCascade {
             guard let last = targets.last else { return }
             version = last.version
         }
-    }
-
-    /// What lies at the place itself is behind it.
-    private static func behind(_ place: JournalOffset, _ zone: ZonePlace) -> Version {
-        Version(
-            incarnation: zone.incarnation, offset: place.previous)
     }
 
     private func hasChild(_ name: Hash128) throws(EngineError) -> Bool {

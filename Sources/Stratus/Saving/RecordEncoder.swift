@@ -243,8 +243,7 @@ struct RecordEncoder {
         let room = context.payloadLimit
         do {
             try draft.buffer.append(
-                kind, zone: zone.number, incarnation: zone.incarnation,
-                limit: min(room, allowed)
+                kind, zone: zone.number, limit: min(room, allowed)
             ) { writer in
                 let start = writer.count
                 payload(&writer)
@@ -320,7 +319,7 @@ extension Draft {
         _ payload: [UInt8], of offset: JournalOffset, as id: Record.ID, by caller: UserID,
         _ reading: StoreReading
     ) throws(EngineError) -> Record {
-        let version = Version(incarnation: zone?.incarnation ?? 0, offset: offset)
+        let version = reading.identity.version(at: offset)
         return try Record(
             payload, 0..<payload.count, version: version, as: id, schema: schema,
             assets: reading.assets, damage: reading.damaged(at: offset)

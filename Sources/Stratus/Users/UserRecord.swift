@@ -13,7 +13,7 @@ struct KnownUser: Sendable {
     var offset: JournalOffset
 
     func version(in identity: StoreIdentity) -> Version {
-        Version(incarnation: identity.incarnation, offset: offset)
+        identity.version(at: offset)
     }
 
     init(_ value: IndexValue) {

@@ -67,11 +67,11 @@ package struct Draft: Sendable {
 extension CommitBuffer {
     /// Adds an entry; `payload` writes it. Fails with `limitExceeded` where it is too long.
     package mutating func add(
-        _ kind: EntryKind, zone: UInt32 = 0, incarnation: UInt16 = 0,
-        limit: Int = FrameFormat.payloadLimit, payload: (inout ByteWriter) -> Void
+        _ kind: EntryKind, zone: UInt32 = 0, limit: Int = FrameFormat.payloadLimit,
+        payload: (inout ByteWriter) -> Void
     ) throws(EngineError) {
         do {
-            try append(kind, zone: zone, incarnation: incarnation, limit: limit, payload: payload)
+            try append(kind, zone: zone, limit: limit, payload: payload)
         } catch {
             throw EngineError(JournalError.entryTooLong)
         }
@@ -82,9 +82,7 @@ extension CommitBuffer {
         _ kind: EntryKind, in zone: ZonePlace, limit: Int = FrameFormat.payloadLimit,
         payload: (inout ByteWriter) -> Void
     ) throws(EngineError) {
-        try add(
-            kind, zone: zone.number, incarnation: zone.incarnation, limit: limit,
-            payload: payload)
+        try add(kind, zone: zone.number, limit: limit, payload: payload)
     }
 }
 

@@ -145,8 +145,16 @@ package final class IndexMaintainer: Sendable {
     /// Where an opening would begin to read now; nil: at the beginning of the journal.
     package var checkpoint: JournalOffset? { inForce.withLock { $0 } }
 
-    /// Writes a checkpoint of everything that was committed; it is in force when this returns.
-    package func writeCheckpoint() throws(EngineError) {
+    /// Writes a checkpoint of everything that was committed; it is in force when this returns. It
+    /// lies in a segment of its own where `endingSegment` says so.
+    package func writeCheckpoint(endingSegment: Bool = false) throws(EngineError) {
+        if endingSegment {
+            do throws(JournalError) {
+                try committer.endSegment()
+            } catch {
+                throw EngineError(error)
+            }
+        }
         try checkpoint(ifLonger: 0)
         // Generations that readers had pinned may go by now, too.
         committer.release(released.take())
@@ -386,14 +394,7 @@ extension IndexMaintainer {
     /// what lies before a checkpoint is looked at.
     package func request(_ request: CompactionRequest) {
         do throws(EngineError) {
-            if request.purpose == .erasing {
-                do throws(JournalError) {
-                    try committer.endSegment()
-                } catch {
-                    throw EngineError(error)
-                }
-            }
-            try writeCheckpoint()
+            try writeCheckpoint(endingSegment: request.purpose == .erasing)
         } catch {
             return request.done(.failure(error))
         }

@@ -165,9 +165,13 @@ package struct JournalCompaction: Sendable {
         var number = firstNumber
         for run in runs {
             var copier = SegmentCopier(
-                state.view, in: storage, of: state.identity.storeID, head: state.head,
+                state.view, of: state.identity.storeID, head: state.head,
                 clearedBefore: clearedBefore, firstNumber: number, usualLength: usualLength,
-                randomness: randomness, pace: pace)
+                randomness: randomness
+            ) { [storage] name, bytes throws(StorageError) in
+                pace(bytes.count)
+                try storage.put(name, bytes)
+            }
             do throws(JournalError) {
                 try copy(run, keeping: offsets, &copier, stop)
                 outcome.outputs += copier.outputs
@@ -175,9 +179,9 @@ package struct JournalCompaction: Sendable {
                     run.reduce(0) { $0 + $1.lengthInBytes }
                     - copier.outputs.reduce(0) { $0 + $1.lengthInBytes }
             } catch {
-                copier.discard()
+                discard(copier.outputs)
                 guard case .damaged(let damage) = error else {
-                    discard(outcome)
+                    discard(outcome.outputs)
                     if case .closed = error { return nil }
                     throw EngineError(error)
                 }
@@ -190,8 +194,8 @@ package struct JournalCompaction: Sendable {
     }
 
     /// Deletes what was written and will not be listed.
-    package func discard(_ outcome: Outcome) {
-        for segment in outcome.outputs { _ = try? storage.delete(segment.fileName) }
+    package func discard(_ outputs: [Manifest.Segment]) {
+        for segment in outputs { _ = try? storage.delete(segment.fileName) }
     }
 
     private func copy(
@@ -325,7 +329,7 @@ package struct JournalCompaction: Sendable {
             if needs.offsets?.count == offsetLimit { needs.offsets = nil }
             needs.offsets?.append(offset.rawValue)
         }
-        needs.offsets = needs.offsets.map(Self.inOrder)
+        needs.offsets = needs.offsets.map { $0.inOrder() }
         guard let offsets = needs.offsets else { return needs }
         for number in candidates.indices {
             let segment = candidates[number].segment
@@ -389,18 +393,6 @@ package struct JournalCompaction: Sendable {
         } catch {
             throw EngineError(error)
         }
-    }
-
-    /// Each once.
-    private static func inOrder(_ offsets: [UInt64]) -> [UInt64] {
-        var offsets = offsets.sorted()
-        var count = 0
-        for offset in offsets where count == 0 || offsets[count - 1] != offset {
-            offsets[count] = offset
-            count += 1
-        }
-        offsets.removeLast(offsets.count - count)
-        return offsets
     }
 
     /// The numbers of those that are worth it, in their order.
@@ -501,7 +493,7 @@ package struct JournalCompaction: Sendable {
             let place = starts.place(of: row.value.stamp + 1) - 1
             if place >= 0, row.value.stamp < ends[place] { offsets.append(row.value.stamp) }
         }
-        return Self.inOrder(offsets)
+        return offsets.inOrder()
     }
 }
 

@@ -16,6 +16,8 @@ package struct StoreFoundation: Sendable {
     /// Whether the index is made of the journal alone, whatever a checkpoint names; then the
     /// storage takes tables of a reader, too.
     package let rebuilds: Bool
+    /// Where randomness and times come from, and how new segments are laid out.
+    package var options = JournalOptions()
     /// What was made so.
     private var rebuilt: (position: JournalPosition, fold: StoreFold)?
 

@@ -57,6 +57,8 @@ package struct StoreReading: Sendable {
     }
 
     package var head: JournalOffset { point }
+    /// Where the last commit of the newest state ends.
+    package var end: JournalOffset { store.fold.end }
     package var view: JournalView { store.view }
     package var identity: StoreIdentity { store.identity }
     package var assets: AssetStore? { store.assets }
@@ -72,9 +74,8 @@ package struct StoreReading: Sendable {
     package func horizon(of zone: ZonePlace) throws(EngineError) -> Version {
         do throws(IndexError) {
             let offset = try store.fold.index.horizon(ofPartition: zone.number, mode)
-            if offset == 0 { return .none }
-            return Version(
-                incarnation: zone.incarnation, offset: JournalOffset(rawValue: offset))
+            return offset == 0
+                ? .none : identity.version(at: JournalOffset(rawValue: offset))
         } catch {
             throw EngineError(JournalError(error))
         }
@@ -247,6 +248,9 @@ package struct StoreIdentity: Sendable {
     package var secret: UInt64
     package var userSeed: Hash128
     package var incarnation: UInt16
+    package var lineage: UInt64
+    /// The oldest first.
+    package var ancestors: [Manifest.Ancestor]
     package var environment: Manifest.Environment
     /// In microseconds since 1970.
     package var created: Int64
@@ -256,8 +260,24 @@ package struct StoreIdentity: Sendable {
         secret = manifest.secret
         userSeed = manifest.userSeed
         incarnation = manifest.incarnation
+        lineage = manifest.lineage
+        ancestors = manifest.ancestors
         environment = manifest.environment
         created = manifest.created
+    }
+
+    /// The version of what the journal has at `offset`: it has the incarnation of the store that
+    /// wrote it.
+    package func version(at offset: JournalOffset) -> Version {
+        let writer = ancestors.first { offset < $0.end }
+        return Version(incarnation: writer?.incarnation ?? incarnation, offset: offset)
+    }
+
+    /// Whether a store of that lineage had this one's history up to `version`.
+    package func includes(_ version: Version, of lineage: UInt64) -> Bool {
+        guard version == .none || version == self.version(at: version.offset) else { return false }
+        if lineage == self.lineage { return true }
+        return ancestors.contains { $0.lineage == lineage && version.offset < $0.end }
     }
 
     package var idBits: Hash128 { Hash128(high: storeID.high, low: storeID.low) }

@@ -123,6 +123,9 @@ package protocol FileSystem: Sendable {
 
     func unlink(_ name: [UInt8], in directory: FileDescriptor) throws(SystemError)
 
+    /// rmdir(2) of an empty directory.
+    func removeDirectory(_ name: [UInt8], in directory: FileDescriptor) throws(SystemError)
+
     /// The names in a directory, without `.` and `..`, in no order.
     func list(_ directory: FileDescriptor) throws(SystemError) -> NameList
 

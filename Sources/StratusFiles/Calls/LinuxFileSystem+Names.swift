@@ -98,6 +98,14 @@ extension LinuxFileSystem {
         try check(unsafe unlinkat(directory.rawValue, name.cString, 0), "unlinkat")
     }
 
+    package func removeDirectory(
+        _ name: [UInt8], in directory: FileDescriptor
+    ) throws(SystemError) {
+        // Safe: the name ends with a zero.
+        try check(
+            unsafe unlinkat(directory.rawValue, name.cString, AT_REMOVEDIR), "unlinkat")
+    }
+
     package func list(_ directory: FileDescriptor) throws(SystemError) -> NameList {
         // A fresh descriptor: a directory stream closes its descriptor and moves its position.
         let fresh = try open([UInt8(ascii: ".")], in: directory, .directory, permissions: 0)

@@ -129,6 +129,13 @@ final class OpenFolder: Sendable {
         }
     }
 
+    /// Removes an empty folder.
+    func removeFolder(_ name: [UInt8]) throws(SystemError) {
+        try directory.call { system, descriptor throws(SystemError) in
+            try system.removeDirectory(name, in: descriptor)
+        }
+    }
+
     /// Sets when an entry was modified and read last.
     func setTimes(_ name: [UInt8], _ time: FileTime) throws(SystemError) {
         try directory.call { system, descriptor throws(SystemError) in

@@ -171,7 +171,7 @@ package struct StorageError: Error, Equatable, Sendable {
 }
 
 extension StorageError {
-    init(_ error: SystemError, file: String) {
+    package init(_ error: SystemError, file: String) {
         let kind: Kind =
             switch error.code {
             case .exists: .exists

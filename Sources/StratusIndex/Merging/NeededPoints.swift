@@ -65,6 +65,18 @@ extension [UInt64] {
         return low
     }
 
+    /// These numbers in their order, each once.
+    package func inOrder() -> [UInt64] {
+        var numbers = sorted()
+        var count = 0
+        for number in numbers where count == 0 || numbers[count - 1] != number {
+            numbers[count] = number
+            count += 1
+        }
+        numbers.removeLast(numbers.count - count)
+        return numbers
+    }
+
     /// Of rising numbers those of both, each once.
     fileprivate func merged(with other: [UInt64]) -> [UInt64] {
         var all: [UInt64] = []

@@ -16,11 +16,28 @@ package struct SegmentCopier {
 
     package typealias Decide = (JournalEntry) throws(JournalError) -> Decision
 
+    /// Takes a file that was written.
+    package typealias Put = (_ name: String, _ bytes: [UInt8]) throws(StorageError) -> Void
+
+    /// A place between two commits.
+    package struct Place: Equatable, Sendable {
+        package var offset: JournalOffset
+        /// The chain there.
+        package var chain: UInt64
+        /// Of the last commit before, in microseconds since 1970.
+        package var lastTime: Int64
+
+        package init(offset: JournalOffset, chain: UInt64, lastTime: Int64) {
+            self.offset = offset
+            self.chain = chain
+            self.lastTime = lastTime
+        }
+    }
+
     /// What was written.
     package private(set) var outputs: [Manifest.Segment] = []
 
     private let view: JournalView
-    private let storage: any Storage
     private let storeID: StoreID
     private let head: JournalOffset
     private let clearedBefore: JournalOffset
@@ -29,13 +46,16 @@ package struct SegmentCopier {
     private let usualLength: Int
     /// Of the next file.
     package private(set) var nextNumber: UInt64
-    private let pace: (_ bytes: Int) -> Void
+    private let put: Put
 
     private var output: Output?
     /// Entries that are kept if the commit that is open is complete.
     private var undecided: [JournalEntry] = []
-    /// That of the last commit that ended.
+    /// That of the last commit that ended, and the chain behind what was read.
     private var lastTime: Int64 = 0
+    private var chain: UInt64 = 0
+    /// Where the copy begins, until it was seen that the chain there is this one.
+    private var start: Place?
 
     private struct Output {
         var header: CompactedHeader
@@ -47,25 +67,24 @@ package struct SegmentCopier {
 
     /// - Parameters:
     ///   - view: the journal in which the inputs lie.
+    ///   - storeID: of the store that the outputs are for.
     ///   - head: where the view ends.
     ///   - clearedBefore: of what was replaced or taken away before it, `decide` keeps only what marks
     ///     do.
     ///   - firstNumber: of the first file; those that follow count on.
-    ///   - pace: is told how many bytes are about to be written, and may wait.
     package init(
-        _ view: JournalView, in storage: any Storage, of storeID: StoreID,
-        head: JournalOffset, clearedBefore: JournalOffset, firstNumber: UInt64, usualLength: Int,
-        randomness: Randomness, pace: @escaping (_ bytes: Int) -> Void
+        _ view: JournalView, of storeID: StoreID, head: JournalOffset,
+        clearedBefore: JournalOffset, firstNumber: UInt64, usualLength: Int,
+        randomness: Randomness, put: @escaping Put
     ) {
         self.view = view
-        self.storage = storage
         self.storeID = storeID
         self.head = head
         self.clearedBefore = clearedBefore
         nextNumber = firstNumber
         self.usualLength = usualLength
         self.randomness = randomness
-        self.pace = pace
+        self.put = put
     }
 
     /// Copies of neighbouring segments what `decide` says, which lie one behind the other and of
@@ -75,26 +94,44 @@ package struct SegmentCopier {
     ) throws(JournalError) {
         guard let first = inputs.first, let last = inputs.last else { return }
         lastTime = try time(before: first)
-        // The chain passes by what holds nothing.
-        let chain = first.isEmpty ? first.chainAtEnd : first.chainAtStart
-        begin(at: first.base, chain: chain, nextOrdinal: 0)
-        for segment in inputs {
-            if segment.isCompacted {
-                try copyCompacted(segment, decide)
-            } else {
-                try copyGroups(of: segment, decide)
-            }
-        }
+        chain = first.chainBefore
+        begin(at: first.base, nextOrdinal: 0)
+        for segment in inputs { try copy(segment, decide) }
         // What is open at an end that a recovery stated was given up.
         if last.isEnded { output?.nextOrdinal = 0 }
         if !undecided.isEmpty, !last.isEnded, try isCompleted(behind: last) { keepUndecided() }
         undecided = []
-        try end(at: last.end, chain: last.chainAtEnd, isEnded: last.isEnded)
+        chain = last.chainAtEnd
+        try end(at: last.end, isEnded: last.isEnded)
     }
 
-    /// Deletes what was written.
-    package func discard() {
-        for segment in outputs { _ = try? storage.delete(segment.fileName) }
+    /// Copies all that lies between two places, at which no commit is open; `start` is nil at the
+    /// beginning of the journal, and the head that was given is the end. Returns the end.
+    ///
+    /// - Throws: ``JournalError/historyChanged`` where the journal does not have the chain that
+    ///   `start` says, as far as it still knows.
+    package mutating func copy(
+        from start: Place?, _ decide: Decide
+    ) throws(JournalError) -> Place {
+        let first = start?.offset ?? .zero
+        let inputs = view.segments.map(\.listed).filter {
+            $0.base < head && ($0.state == .active || $0.end > first)
+        }
+        self.start = start
+        lastTime = start?.lastTime ?? 0
+        chain = start?.chain ?? inputs.first?.chainBefore ?? 0
+        if !inputs.isEmpty, head > first {
+            begin(at: start?.offset ?? inputs[0].base, nextOrdinal: 0)
+            for segment in inputs {
+                try copy(segment, decide)
+                // What is open at an end that a recovery stated was given up.
+                if segment.isEnded { undecided = [] }
+            }
+            undecided = []
+            output?.nextOrdinal = 0
+            try end(at: head, isEnded: false)
+        }
+        return Place(offset: head, chain: chain, lastTime: lastTime)
     }
 
     private mutating func keepUndecided() {
@@ -117,40 +154,67 @@ package struct SegmentCopier {
         return false
     }
 
+    private mutating func copy(
+        _ segment: Manifest.Segment, _ decide: Decide
+    ) throws(JournalError) {
+        if segment.isCompacted {
+            try copyCompacted(segment, decide)
+        } else {
+            try copyGroups(of: segment, decide)
+        }
+    }
+
     private mutating func copyCompacted(
         _ segment: Manifest.Segment, _ decide: Decide
     ) throws(JournalError) {
         let compacted = try view.files.compacted(segment, .blocking)
         let header = compacted.header
         if let length = output?.writer.count, length >= usualLength {
-            try endAndBegin(at: segment.base, chain: segment.chainAtStart)
+            try endAndBegin(at: segment.base)
         }
         var reader = CompactedReader(compacted)
-        while let entries = try reader.nextBlock() {
+        if let start, start.offset > segment.base { try reader.skip(to: start.offset) }
+        reading: while let entries = try reader.nextBlock() {
             for entry in entries {
+                if let start, entry.offset < start.offset { continue }
+                if entry.offset >= head { break reading }
+                if let time = entry.commitTime { lastTime = time }
                 let decision = try decide(entry)
                 if decision == .isDropped { continue }
                 output?.writer.append(entry, isNamed: decision == .isNamed)
             }
         }
+        start = nil
         output?.nextOrdinal = header.openOrdinal
+        chain = segment.chainAtEnd
         guard header.leastTime != 0 || header.greatestTime != 0 else { return }
         output?.totals.countCommit(at: header.leastTime)
         output?.totals.countCommit(at: header.greatestTime)
-        lastTime = header.lastTime
+        if segment.end <= head { lastTime = header.lastTime }
     }
 
     private mutating func copyGroups(
         of segment: Manifest.Segment, _ decide: Decide
     ) throws(JournalError) {
+        // The chain passes by what holds nothing.
+        if segment.isEmpty { return }
         var isFirst = true
-        var groups = try EndedGroups(of: segment, in: view)
-        while let (group, frames) = try groups.next() {
+        var groups = try EndedGroups(of: segment, in: view, head: head)
+        while let (group, found) = try groups.next() {
+            var frames = found
+            if let start {
+                if group.end <= start.offset { continue }
+                frames = frames.drop { $0.offset < start.offset }
+                guard start.chain == group.chain(before: start.offset) else {
+                    throw .historyChanged
+                }
+                self.start = nil
+            }
             // Between two groups it is known what chain leads there.
             if undecided.isEmpty, let length = output?.writer.count, length >= usualLength {
+                chain = group.header.chain
                 // What no group says was before the first of a segment belongs to that segment.
-                let start = isFirst ? segment.base : group.offset
-                try endAndBegin(at: start, chain: group.header.chain)
+                try endAndBegin(at: isFirst ? segment.base : group.offset)
             }
             isFirst = false
             for entry in frames where entry.kind.isEntry {
@@ -171,6 +235,7 @@ package struct SegmentCopier {
                 }
             }
         }
+        chain = groups.chain
     }
 
     /// Of the last commit before a segment; 0 where there is none.
@@ -180,7 +245,7 @@ package struct SegmentCopier {
                 return try view.files.compacted(other.listed, .blocking).header.lastTime
             }
             var last: Int64?
-            var groups = try EndedGroups(of: other.listed, in: view)
+            var groups = try EndedGroups(of: other.listed, in: view, head: head)
             while let (_, frames) = try groups.next() {
                 last = frames.last { $0.commitTime != nil }?.commitTime ?? last
             }
@@ -189,7 +254,7 @@ package struct SegmentCopier {
         return 0
     }
 
-    private mutating func begin(at base: JournalOffset, chain: UInt64, nextOrdinal: UInt32) {
+    private mutating func begin(at base: JournalOffset, nextOrdinal: UInt32) {
         let header = CompactedHeader(
             storeID: storeID, number: nextNumber, salt: randomness.next(), base: base, end: base,
             clearedBefore: clearedBefore, chainAtStart: chain, chainAtEnd: chain, leastTime: 0,
@@ -199,16 +264,13 @@ package struct SegmentCopier {
             header: header, writer: CompactedWriter(salt: header.salt), nextOrdinal: nextOrdinal)
     }
 
-    private mutating func endAndBegin(at offset: JournalOffset, chain: UInt64) throws(JournalError)
-    {
+    private mutating func endAndBegin(at offset: JournalOffset) throws(JournalError) {
         let nextOrdinal = output?.nextOrdinal ?? 0
-        try end(at: offset, chain: chain, isEnded: false)
-        begin(at: offset, chain: chain, nextOrdinal: nextOrdinal)
+        try end(at: offset, isEnded: false)
+        begin(at: offset, nextOrdinal: nextOrdinal)
     }
 
-    private mutating func end(
-        at offset: JournalOffset, chain: UInt64, isEnded: Bool
-    ) throws(JournalError) {
+    private mutating func end(at offset: JournalOffset, isEnded: Bool) throws(JournalError) {
         guard var output = output.take() else { return }
         output.header.end = offset
         output.header.chainAtEnd = chain
@@ -218,12 +280,26 @@ package struct SegmentCopier {
         output.header.openOrdinal = output.nextOrdinal
         let bytes = output.writer.finish(output.header)
         let listed = output.header.listed(lengthInBytes: bytes.count, isEnded: isEnded)
-        pace(bytes.count)
         do throws(StorageError) {
-            try storage.put(listed.fileName, bytes)
+            try put(listed.fileName, bytes)
         } catch {
             throw .storage(error)
         }
         outputs.append(listed)
+    }
+}
+
+extension Manifest.Segment {
+    /// The chain that leads to it, which passes by what holds nothing.
+    fileprivate var chainBefore: UInt64 { isEmpty ? chainAtEnd : chainAtStart }
+}
+
+extension JournalGroup {
+    /// The chain right before what the group has at `place` or behind it.
+    fileprivate func chain(before place: JournalOffset) -> UInt64 {
+        if place <= offset { return header.chain }
+        let count = frames.count { $0.offset < place }
+        return Chain.after(
+            header.chain, payloadChecksums: Array(payloadChecksums[0...count]))
     }
 }

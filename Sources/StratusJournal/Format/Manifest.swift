@@ -21,6 +21,20 @@ package struct Manifest: Equatable, Sendable {
         case compactedEnded = 6
     }
 
+    /// A store whose journal, up to a place, is this one's.
+    package struct Ancestor: Hashable, Sendable {
+        package var lineage: UInt64
+        package var incarnation: UInt16
+        /// What it wrote from there on is none of this store's.
+        package var end: JournalOffset
+
+        package init(lineage: UInt64, incarnation: UInt16, end: JournalOffset) {
+            self.lineage = lineage
+            self.incarnation = incarnation
+            self.end = end
+        }
+    }
+
     package struct Segment: Equatable, Sendable {
         package var base: JournalOffset
         package var lengthInBytes: Int
@@ -78,6 +92,10 @@ package struct Manifest: Equatable, Sendable {
     package var userSeed: Hash128
     /// Higher in each restored copy of a store, so that copies share no tags.
     package var incarnation: UInt16
+    /// Drawn along with the incarnation, so that two copies never take each other's tokens.
+    package var lineage: UInt64
+    /// The stores of which this one is a restored copy, the oldest first.
+    package var ancestors: [Ancestor]
     package var environment: Environment
     /// How often the store was opened for writing.
     package var epoch: UInt32
@@ -94,14 +112,16 @@ package struct Manifest: Equatable, Sendable {
 
     package init(
         generation: UInt64, storeID: StoreID, secret: UInt64, userSeed: Hash128,
-        incarnation: UInt16, environment: Environment, epoch: UInt32, created: Int64,
-        segments: [Segment]
+        incarnation: UInt16, lineage: UInt64, ancestors: [Ancestor] = [],
+        environment: Environment, epoch: UInt32, created: Int64, segments: [Segment]
     ) {
         self.generation = generation
         self.storeID = storeID
         self.secret = secret
         self.userSeed = userSeed
         self.incarnation = incarnation
+        self.lineage = lineage
+        self.ancestors = ancestors
         self.environment = environment
         self.epoch = epoch
         self.created = created
@@ -118,7 +138,8 @@ package struct Manifest: Equatable, Sendable {
     static let magic: [UInt8] = [0x89, 0x53, 0x54, 0x4d, 0x0d, 0x0a, 0x1a, 0x0a]
     private static let segmentLength = 80
     private static let featuresPlace = 72
-    private static let fixedLength = featuresPlace + FeatureSet.length + 16
+    private static let fixedLength = featuresPlace + FeatureSet.length + 32
+    private static let ancestorLength = 16
     /// A million segments: more than 64 TiB.
     package static let segmentLimit = 1 << 20
 
@@ -148,13 +169,17 @@ package struct Manifest: Equatable, Sendable {
     }
 
     /// Where the checkpoint begins in the file: behind the checksum of all that must be right.
-    package var checkpointPlace: Int { Self.fixedLength + segments.count * Self.segmentLength + 8 }
+    package var checkpointPlace: Int { Self.length(ancestors.count, segments.count) + 8 }
+
+    /// Of what comes before the checksum, in bytes.
+    private static func length(_ ancestorCount: Int, _ segmentCount: Int) -> Int {
+        fixedLength + ancestorCount * ancestorLength + segmentCount * segmentLength
+    }
 
     package func encoded() -> [UInt8] {
         let checkpoint = checkpoint?.encoded(generation: generation) ?? []
         var writer = ByteWriter(
-            capacity: Self.fixedLength + segments.count * Self.segmentLength + 8
-                + checkpoint.count)
+            capacity: Self.length(ancestors.count, segments.count) + 8 + checkpoint.count)
         JournalVersion.begin(&writer, Self.magic)
         writer.uint32(UInt32(segments.count))
         writer.uint64(generation)
@@ -168,6 +193,14 @@ package struct Manifest: Equatable, Sendable {
         writer.uint64(UInt64(checkpoint.count))
         features.write(to: &writer)
         writer.hash(userSeed)
+        writer.uint64(lineage)
+        writer.uint32(UInt32(ancestors.count))
+        writer.uint32(0)
+        for ancestor in ancestors {
+            writer.uint64(ancestor.lineage)
+            writer.uint64(
+                Version(incarnation: ancestor.incarnation, offset: ancestor.end).rawValue)
+        }
         for segment in segments {
             writer.uint64(segment.base.rawValue)
             writer.uint64(UInt64(segment.lengthInBytes) << 8 | UInt64(segment.state.rawValue))
@@ -198,10 +231,11 @@ extension Manifest {
         guard Array(bytes[0..<8]) == Self.magic else { throw damage("magic") }
         // The checksum lies behind the segments, and behind it what is of no consequence.
         let count = Int(span.uint32(at: 12))
-        guard count <= Self.segmentLimit,
-            bytes.count >= Self.fixedLength + count * Self.segmentLength + 8
+        let ancestorCount = Int(span.uint32(at: Self.fixedLength - 8))
+        guard count <= Self.segmentLimit, ancestorCount < 1 << 12,
+            bytes.count >= Self.length(ancestorCount, count) + 8
         else { throw damage("length", 12) }
-        let end = Self.fixedLength + count * Self.segmentLength
+        let end = Self.length(ancestorCount, count)
         guard Checksum.xxh3(span, in: 0..<end, seed: stated) == span.uint64(at: end) else {
             throw damage("checksum")
         }
@@ -215,26 +249,39 @@ extension Manifest {
         secret = span.uint64(at: 40)
         userSeed = Hash128(high: span.uint64(at: 88), low: span.uint64(at: 96))
         incarnation = span.uint16(at: 48)
+        lineage = span.uint64(at: Self.fixedLength - 16)
+        ancestors = []
         guard let environment = Environment(rawValue: span.uint8(at: 50)) else {
             throw damage("environment", 50)
         }
         self.environment = environment
         epoch = span.uint32(at: 52)
         created = span.uint64(at: 56).asInt64
-        guard span.uint8(at: 51) == 0, span.uint32(at: 84) == 0 else {
-            throw damage("reserved", span.uint8(at: 51) == 0 ? 84 : 51)
+        for place in [51, 84, Self.fixedLength - 4] {
+            let isZero = place == 51 ? span.uint8(at: place) == 0 : span.uint32(at: place) == 0
+            guard isZero else { throw damage("reserved", place) }
         }
         // An opening counts generation and epoch up by one.
         guard generation < .max, incarnation < 1 << 12, epoch < .max else {
             throw damage("number", 48)
         }
+        for index in 0..<ancestorCount {
+            let place = Self.length(index, 0)
+            let end = Version(rawValue: span.uint64(at: place + 8))
+            let ancestor = Ancestor(
+                lineage: span.uint64(at: place), incarnation: end.incarnation, end: end.offset)
+            guard end.incarnation < incarnation,
+                ancestors.last.map({ $0.incarnation < end.incarnation && $0.end <= end.offset })
+                    ?? true
+            else { throw damage("ancestor", place) }
+            ancestors.append(ancestor)
+        }
         segments = []
         for index in 0..<count {
-            let place = Self.fixedLength + index * Self.segmentLength
+            let place = Self.length(ancestorCount, index)
             guard let segment = Segment(span, at: place) else { throw damage("segment", place) }
             let mayBeLastOnly = segment.state == .active || segment.state == .closed
-            let isLast = index == count - 1
-            guard isLast ? !segment.isCompacted : !mayBeLastOnly,
+            guard index == count - 1 || !mayBeLastOnly,
                 segments.last.map({ $0.limit <= segment.base }) ?? true
             else { throw damage("order", place) }
             segments.append(segment)

@@ -6,16 +6,16 @@ struct EndedGroups {
     private let end: JournalOffset
     private var reader: GroupReader
     /// Over what was given.
-    private var chain: UInt64
+    private(set) var chain: UInt64
     private var isEnded: Bool
 
-    /// Up to the end that the manifest states or, of the active segment, to `head`, where a group
-    /// ends.
+    /// Up to the end that the manifest states, or to `head`, where a commit ends, if that lies
+    /// before it; of the active segment, of which the manifest does not know the end, up to `head`.
     init(
-        of segment: Manifest.Segment, in view: JournalView, head: JournalOffset = .zero
+        of segment: Manifest.Segment, in view: JournalView, head: JournalOffset
     ) throws(JournalError) {
         self.segment = segment
-        end = segment.state == .active ? head : segment.end
+        end = segment.state == .active ? head : min(head, segment.end)
         reader = GroupReader(
             try view.files.file(of: segment, .blocking), base: segment.base, salt: segment.salt,
             limit: segment.limit, at: segment.firstGroup, chain: segment.chainAtStart)
@@ -29,7 +29,8 @@ struct EndedGroups {
         if isEnded { return nil }
         guard reader.position < end else {
             isEnded = true
-            guard chain == segment.chainAtEnd || segment.state == .active else {
+            guard chain == segment.chainAtEnd || segment.state == .active || end < segment.end
+            else {
                 throw JournalError(JournalDamage(.chain, file: segment.fileName, byte: 0))
             }
             return nil

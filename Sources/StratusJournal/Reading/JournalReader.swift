@@ -125,8 +125,18 @@ package struct JournalReader<Fold: JournalFold> {
     package mutating func replace(_ newer: Manifest) throws(JournalError) {
         guard newer.storeID == manifest.storeID else { throw .historyChanged }
         // There was nothing to read yet.
-        guard manifest.segments.indices.contains(current) else {
+        guard let last = manifest.segments.last else {
             manifest = newer
+            return
+        }
+        // All of it was read, where the last one is compacted.
+        if current == manifest.segments.count {
+            guard let number = newer.number(of: last) else { throw .historyChanged }
+            manifest = newer
+            current = number + 1
+            endSegment = number
+            view = JournalView(files)
+            for listed in newer.segments[...number] { view.add(listed) }
             return
         }
         // What is being read is the last segment of the older generation. A newer one may have

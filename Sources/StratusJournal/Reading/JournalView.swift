@@ -255,7 +255,7 @@ package struct JournalView: Sendable {
 extension JournalView {
     /// Whether a segment, which is not compacted, begins amid a commit.
     package func beginsAmidCommit(_ segment: Segment) throws(JournalError) -> Bool {
-        var groups = try EndedGroups(of: segment.listed, in: self)
+        var groups = try EndedGroups(of: segment.listed, in: self, head: segment.end)
         while let (_, frames) = try groups.next() {
             if let first = frames.first(where: \.kind.isEntry) { return first.header.ordinal > 0 }
         }

@@ -36,8 +36,8 @@ package struct CommitBuffer: Sendable {
 
     /// Adds an entry; `payload` writes it. Fails with `.length` where it is too long.
     package mutating func append(
-        _ kind: EntryKind, zone: UInt32, incarnation: UInt16 = 0,
-        limit: Int = FrameFormat.payloadLimit, payload: (inout ByteWriter) -> Void
+        _ kind: EntryKind, zone: UInt32, limit: Int = FrameFormat.payloadLimit,
+        payload: (inout ByteWriter) -> Void
     ) throws(FrameFault) {
         precondition(kind.isEntry)
         let start = frames.count
@@ -45,7 +45,7 @@ package struct CommitBuffer: Sendable {
         frames.uint64(0)
         frames.uint32(0)
         frames.uint32(UInt32(entryCount))
-        frames.uint64(UInt64(incarnation) << 52)
+        frames.uint64(0)
         frames.uint32(zone)
         frames.uint32(UInt32(kind.rawValue))
         payload(&frames)

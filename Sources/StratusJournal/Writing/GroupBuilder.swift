@@ -11,18 +11,22 @@ package struct GroupBuilder: Sendable {
     /// The base of the segment, and its salt.
     private let segment: JournalOffset
     private let salt: UInt64
+    /// Of the versions of its entries.
+    private let incarnation: UInt16
     private(set) var frames: ByteWriter
     /// Of all frames in their order; the group frame's, the first, is 0 until ``finish(epoch:durableThrough:chain:)``.
     private(set) var payloadChecksums: [UInt64] = []
     private(set) var totals: SegmentTotals
 
     init(
-        at base: JournalOffset, room: Int, in segment: Manifest.Segment, totals: SegmentTotals
+        at base: JournalOffset, room: Int, in segment: Manifest.Segment, incarnation: UInt16,
+        totals: SegmentTotals
     ) {
         self.base = base
         self.room = room
         self.segment = segment.base
         salt = segment.salt
+        self.incarnation = incarnation
         self.totals = totals
         payloadChecksums.reserveCapacity(16)
         payloadChecksums.append(0)
@@ -132,9 +136,8 @@ package struct GroupBuilder: Sendable {
         let isLast = FrameHeader.isLast(frames.bytes.span, at: place)
         let end = place + FrameFormat.frameLength(payload: length, isLast: isLast)
         let content = place + FrameFormat.content(isLast: isLast)
-        let incarnation = frames.bytes.span.uint64(at: content + FrameFormat.version)
         frames.set(
-            (incarnation & ~(JournalOffset.limit - 1)) | offset.rawValue,
+            Version(incarnation: incarnation, offset: offset).rawValue,
             at: content + FrameFormat.version)
         let payload = Checksum.xxh3(frames.bytes.span, in: content..<end)
         frames.set(payload, at: place + FrameFormat.payloadChecksum)

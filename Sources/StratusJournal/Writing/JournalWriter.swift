@@ -103,7 +103,9 @@ package struct JournalWriter {
         let room = min(
             limit.bytes(since: head) - Self.trailerLength,
             max(groupLimit, leastGroup(for: bytes, behind: first)))
-        var group = GroupBuilder(at: head, room: room, in: active, totals: totals)
+        var group = GroupBuilder(
+            at: head, room: room, in: active, incarnation: manifest.incarnation,
+            totals: totals)
         if !first.isEmpty { group.append(.preamble) { $0.append(first) } }
         return group
     }
@@ -280,7 +282,8 @@ package struct JournalWriter {
         with kind: EntryKind, payload: (inout ByteWriter) -> Void
     ) throws(JournalError) {
         var group = GroupBuilder(
-            at: head, room: limit.bytes(since: head), in: active, totals: totals)
+            at: head, room: limit.bytes(since: head), in: active, incarnation: manifest.incarnation,
+            totals: totals)
         group.append(kind, payload: payload)
         try write(group)
     }
@@ -374,12 +377,13 @@ extension JournalWriter {
         needsPreamble = true
     }
 
-    /// Ends the segment that is written to, if anything was: the next group goes to another one.
+    /// Ends the segment that is written to, if anything was, or the compacted one that is the last:
+    /// the next group goes to another one.
     package mutating func endSegment() throws(JournalError) {
         if let poison { throw .poisoned(poison) }
         if file == nil { try reopenSegment() }
-        guard file != nil, isSealed || head > active.firstGroup else { return }
-        try beginSegment(roomFor: 0)
+        let isOver = file == nil ? !manifest.segments.isEmpty : isSealed || head > active.firstGroup
+        if isOver { try beginSegment(roomFor: 0) }
     }
 
     /// Makes the manifest that lists a new segment.
@@ -436,9 +440,10 @@ extension JournalWriter {
     }
 
     /// Where the journal ends now. Nil where that is behind a trailer, since the next segment could
-    /// not be begun, where nothing was ever written, and where the writer is poisoned.
+    /// not be begun, where the last segment is compacted or there is none, and where the writer is
+    /// poisoned.
     package var position: JournalPosition? {
-        if isSealed || poison != nil || manifest.segments.isEmpty { return nil }
+        if isSealed || poison != nil || manifest.segments.last?.isCompacted ?? true { return nil }
         return JournalPosition(offset: head, chain: chain, totals: totals)
     }
 

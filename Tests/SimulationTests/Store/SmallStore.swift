@@ -9,6 +9,8 @@ import Testing
 /// merges all the time. The same calls make the same store.
 struct SmallStore {
     let disk: SimulatedDisk
+    /// Where it lies on the disk.
+    private(set) var directory = SmallStore.directory
     var durability = Container.Durability.full
     var options = JournalOptions()
 
@@ -33,7 +35,7 @@ struct SmallStore {
     /// Opens the store as a process of its own.
     func open(stepped: Bool = true) throws -> Container {
         let storage = try LocalStorage(
-            at: Self.directory, .writing(creating: true), on: disk.process())
+            at: directory, .writing(creating: true), on: disk.process())
         return try Container(
             writing: storage, creating: true, durability: durability, options: options,
             steppedByCaller: stepped, memoryLimit: Self.memoryLimit)
@@ -41,29 +43,31 @@ struct SmallStore {
 
     func openReadOnly() throws -> Container {
         try Container(
-            reading: LocalStorage(at: Self.directory, .reading, on: disk.process()),
+            reading: LocalStorage(at: directory, .reading, on: disk.process()),
             memoryLimit: Self.memoryLimit)
     }
 
     /// Everything, verified by a process of its own, whose temporary files lie in `scratch`.
     func verification(
-        memoryLimit: Int = memoryLimit, scratch: String = directory
+        memoryLimit: Int = memoryLimit, scratch: String = SmallStore.directory
     ) throws -> StoreVerification {
         try StoreVerification(
-            LocalStorage(at: Self.directory, .reading, on: disk.process()), scratch: scratch,
+            LocalStorage(at: directory, .reading, on: disk.process()), scratch: scratch,
             memoryLimit: memoryLimit)
     }
 
     /// The same store on a disk of its own, whose processes were killed.
     func copy(seed: UInt64) -> SmallStore {
-        SmallStore(on: SimulatedDisk(copying: disk), seed: seed)
+        var copy = SmallStore(on: SimulatedDisk(copying: disk), seed: seed)
+        copy.directory = directory
+        return copy
     }
 
-    func path(_ name: String) -> String { Self.directory + "/" + name }
+    func path(_ name: String) -> String { directory + "/" + name }
 
     var manifest: Manifest {
         get throws {
-            let storage = try LocalStorage(at: Self.directory, .reading, on: disk.process())
+            let storage = try LocalStorage(at: directory, .reading, on: disk.process())
             return try #require(try Journal.newestManifest(in: storage))
         }
     }
@@ -73,14 +77,15 @@ struct SmallStore {
         let start = path(Manifest.Checkpoint.filePrefix)
         return Set(
             disk.paths.filter { $0.hasPrefix(start) }.map {
-                String($0.dropFirst(Self.directory.count + 1))
+                String($0.dropFirst(directory.count + 1))
             })
     }
 
     /// The names of all segments of the journal, compacted ones too.
     var journalFiles: Set<String> {
         Set(
-            disk.paths.map { String($0.dropFirst(Self.directory.count + 1)) }
+            disk.paths.filter { $0.hasPrefix(directory + "/") }
+                .map { String($0.dropFirst(directory.count + 1)) }
                 .filter { $0.hasPrefix("journal-") || $0.hasPrefix("compacted-") })
     }
 
@@ -107,5 +112,36 @@ struct SmallStore {
     /// What was written becomes durable, so that it can be damaged.
     func settle() {
         for path in disk.paths { disk.replaceContents(path, disk.contents(path)) }
+    }
+}
+
+// Archives of it.
+extension SmallStore {
+    private static let archives = "archives"
+
+    /// The store that lies in another directory of the same disk.
+    func opening(_ directory: String) -> SmallStore {
+        var other = self
+        other.directory = directory
+        return other
+    }
+
+    /// In a directory of their own, which is made for the first one.
+    func archivePath(_ name: String) -> String {
+        try? disk.process().makeDirectory(Self.archives)
+        return Self.archives + "/" + name
+    }
+
+    func openArchive(_ name: String) async throws(StoreError) -> Archive {
+        var archive = try await Archive.open(
+            at: Self.archives + "/" + name, on: disk.process(), scratch: Self.archives)
+        archive.options = options
+        return archive
+    }
+
+    /// In the order of their names.
+    var archiveLengths: [Int] {
+        disk.paths.filter { $0.hasPrefix(Self.archives + "/") }.sorted()
+            .map { disk.contents($0).count }
     }
 }

@@ -24,6 +24,9 @@ struct StoreRun {
         var pastStates = 0
         var pastRefusals = 0
         var forgotten = 0
+        var archives = 0
+        var basesRefused = 0
+        var restores = 0
 
         static func + (left: Tally, right: Tally) -> Tally {
             Tally(
@@ -41,7 +44,10 @@ struct StoreRun {
                 policies: left.policies + right.policies, marks: left.marks + right.marks,
                 pastStates: left.pastStates + right.pastStates,
                 pastRefusals: left.pastRefusals + right.pastRefusals,
-                forgotten: left.forgotten + right.forgotten)
+                forgotten: left.forgotten + right.forgotten,
+                archives: left.archives + right.archives,
+                basesRefused: left.basesRefused + right.basesRefused,
+                restores: left.restores + right.restores)
         }
     }
 
@@ -79,6 +85,8 @@ struct StoreRun {
     /// Where the policy was set that keeps anything, as the journal ended.
     private var policyStart: UInt64 = 0
     private var seenFiles: Set<String> = []
+    /// The name of the last archive of the store as it is.
+    private var archive: String?
 
     private static let zones = ["z0", "z1", "z2", "z3"]
 
@@ -125,6 +133,7 @@ struct StoreRun {
         case ..<983: try await mark()
         case ..<986: try await removeMark()
         case ..<989: if model.mayForget { try await setDeletionPolicy() }
+        case ..<992: try await backUp()
         default: if generator.oneIn(4) { try await reopen() }
         }
     }
@@ -371,6 +380,64 @@ extension StoreRun {
                 if isKept { problems.append("\(when): the past at \(point) is refused") }
             }
         }
+    }
+}
+
+// Backups.
+extension StoreRun {
+    /// An archive, mostly of what changed since the last one, and half the time a restore.
+    private mutating func backUp() async throws {
+        let keepsHistory = policy != .none || generator.oneIn(2)
+        var base: Archive?
+        if let archive, !generator.oneIn(4) { base = try await store.openArchive(archive) }
+        if keepsHistory, base?.information.keepsHistory == false { base = nil }
+        let name = "a\(tally.archives)"
+        tally.archives += 1
+        do throws(StoreError) {
+            try await container.backup(
+                to: store.archivePath(name), since: base, keepingHistory: keepsHistory)
+        } catch {
+            guard error.cause == .changeToken(.compacted), base != nil, model.mayForget else {
+                throw error
+            }
+            tally.basesRefused += 1
+            archive = nil
+            return
+        }
+        self.archive = name
+        let archive = try await store.openArchive(name)
+        if generator.oneIn(4) {
+            let damage = try await archive.verify()
+            if !damage.isEmpty { problems.append("an archive: \(damage)") }
+        }
+        if generator.oneIn(2) { try await restore(archive) }
+    }
+
+    /// Restores what is there now; half the time the run goes on with it.
+    private mutating func restore(_ archive: Archive) async throws {
+        tally.restores += 1
+        let path = "restored\(tally.restores)"
+        try await archive.restore(to: path)
+        let copy = store.opening(path)
+        let restored = try copy.open(stepped: isStepped)
+        try compare(restored, "restored")
+        let isSame = policy == .none || archive.information.keepsHistory
+        guard isSame, generator.oneIn(2) else {
+            try await restored.close()
+            for path in store.disk.paths where path.hasPrefix(copy.path("")) {
+                store.disk.delete(path)
+            }
+            return
+        }
+        for held in held { try checkHeld(held) }
+        held = []
+        try await container.close()
+        store = copy
+        container = restored
+        self.archive = nil
+        seenFiles = store.indexFiles
+        if policy != .none { policyStart = max(policyStart, archive.information.floor) }
+        try await checkPast(container, "restored", all: true)
     }
 }
 

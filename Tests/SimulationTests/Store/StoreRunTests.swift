@@ -45,6 +45,7 @@ struct StoreRunTests {
         #expect(tally.tablesMerged > Self.seeds)
         #expect(tally.segmentsCompacted > 2 * Self.seeds)
         #expect(tally.forgotten > Self.seeds / 4)
+        #expect(tally.restores > Self.seeds / 4)
         #expect(tally.pastStates > 10 * Self.seeds && tally.pastRefusals > Self.seeds)
         // What the campaign is for.
         if Self.seeds >= 100 { #expect(tally.changes >= 1_000_000) }
@@ -69,6 +70,8 @@ extension StoreRun.Tally {
                 ["history policies set", "\(policies)"], ["marks", "\(marks)"],
                 ["past states compared", "\(pastStates)"],
                 ["past states refused", "\(pastRefusals)"],
+                ["archives", "\(archives)"], ["archives refused as bases", "\(basesRefused)"],
+                ["restores", "\(restores)"],
                 ["tokens refused since deletions are forgotten", "\(forgotten)"],
             ])
     }

@@ -165,6 +165,22 @@ extension DiskMachine {
         try end(.unlink, turn)
     }
 
+    mutating func removeDirectory(
+        _ name: [UInt8], in directory: FileDescriptor, _ process: Int
+    ) throws(SystemError) {
+        let (turn, node) = try beginOnName(.unlink, name, in: directory, process)
+        guard case .directory(let place) = node else {
+            throw SystemError(.notDirectory, in: "unlinkat")
+        }
+        guard medium.directories[place].names.isEmpty else {
+            throw SystemError(.exists, in: "unlinkat")
+        }
+        medium.unlink(
+            try DiskMedium.name(name, .unlink),
+            in: try findDirectory(directory, of: process, .unlink))
+        try end(.unlink, turn)
+    }
+
     mutating func list(
         _ directory: FileDescriptor, _ process: Int
     ) throws(SystemError) -> NameList {

@@ -215,6 +215,14 @@ package struct SimulatedProcess: FileSystem {
         }
     }
 
+    package func removeDirectory(
+        _ name: [UInt8], in directory: FileDescriptor
+    ) throws(SystemError) {
+        try disk.machine.withLock { machine throws(SystemError) in
+            try machine.removeDirectory(name, in: directory, number)
+        }
+    }
+
     package func list(_ directory: FileDescriptor) throws(SystemError) -> NameList {
         try disk.machine.withLock { machine throws(SystemError) in
             try machine.list(directory, number)

@@ -38,10 +38,12 @@ package struct Command: Sendable {
     package var arguments: [Argument]
     package var options: [Option]
     package var examples: [Example]
+    /// Whether `--output` names a file that the command makes, which is not its results.
+    package var writesFile: Bool
 
     package init(
         _ name: String, _ summary: String, details: String, arguments: [Argument] = [],
-        options: [Option] = [], examples: [Example]
+        options: [Option] = [], examples: [Example], writesFile: Bool = false
     ) {
         self.name = name
         self.summary = summary
@@ -49,6 +51,7 @@ package struct Command: Sendable {
         self.arguments = arguments
         self.options = options
         self.examples = examples
+        self.writesFile = writesFile
     }
 }
 

@@ -2,13 +2,15 @@ extension CommandTable {
     /// What `stratus` can be asked to do, common things first.
     package static let stratus = CommandTable(
         tool: "stratus",
-        summary: "looks into Stratus stores, fills them and compares them",
+        summary: "looks into Stratus stores, fills, compares and backs them up",
         commands: [
             .importDirectory, .exportDirectory, .exec, .follow, .info, .users,
             .zones, .records, .show,
             .log, .changes, .history, .blame, .mark, .retention,
+            .backup, .backups, .restore, .revert, .copy,
             .verify,
-            .hash, .asset, .stats, .gc, .compact, .checkpoint, .reindex, .help, .completion,
+            .hash, .asset, .stats, .gc, .compact, .checkpoint, .reindex, .help,
+            .completion,
             .version,
         ],
         commonOptions: optionsOfEveryCommand)

@@ -87,6 +87,6 @@ extension Invocation {
 
     /// The file to write to; nil for standard output.
     package var outputPath: String? {
-        value("output").flatMap { $0 == "-" ? nil : $0 }
+        command.writesFile ? nil : value("output").flatMap { $0 == "-" ? nil : $0 }
     }
 }

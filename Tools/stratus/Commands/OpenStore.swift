@@ -120,8 +120,13 @@ extension ToolError {
         case (_, .locked): (.locked, "store.locked")
         case (_, .fencedOut): (.locked, "store.fenced-out")
         case (_, .newerFormat): (.newerFormat, "store.newer-format")
+        case (_, .damaged) where error.place?.kind.hasPrefix("archive.") == true:
+            (.invalidBackup, "backup." + (error.place?.kind.dropFirst(8) ?? ""))
+        case (.invalidArguments, _) where error.place?.kind == "archive.base":
+            (.invalidBackup, "backup.base")
         case (_, .damaged): (.damaged, error.place.map { "damage." + $0.kind } ?? "damage")
         case (_, .notPermitted): (.permission, "store.permission")
+        case (.invalidArguments, .inputOutput): (.exists, "system.exists")
         case (.badContainer, _): (.noStore, "store.none")
         case (.unknownItem, _): (.notFound, "record.none")
         case (.zoneNotFound, _): (.notFound, "zone.none")

@@ -16,6 +16,11 @@ extension Invocation {
         try readDatabase(of: container, at: await snapshot(of: container))
     }
 
+    /// The moment that `--at` names, which the command was given.
+    func point(in container: Container) async throws -> PastPoint {
+        try await Self.point(requiredValue("at"), in: container)
+    }
+
     /// An offset, a change token, a time, or `mark:` and the name of a mark.
     private static func point(
         _ text: String, in container: Container

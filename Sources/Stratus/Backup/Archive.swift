@@ -1,0 +1,206 @@
+public import FoundationEssentials
+internal import StratusArchive
+internal import StratusBytes
+package import StratusFiles
+package import StratusJournal
+internal import StratusEngine
+
+/// A backup of a store, in one file: `Formats/Archive.md`.
+///
+/// A full archive stands alone. One that was made since another holds what changed, and is read
+/// together with that one, its base, which lies in the same directory.
+public struct Archive: Sendable {
+    /// What an archive says of itself.
+    public struct Information: Hashable, Sendable {
+        /// A zone as it was.
+        public struct Zone: Hashable, Sendable {
+            /// The user record name of the owner of its database; nil: the public database.
+            public var owner: String?
+            /// The zone's name.
+            public var zoneName: String
+            /// How many records it had.
+            public var recordCount: Int
+            /// Its content hash, 64 hexadecimal digits; nil where it was not computed.
+            public var contentHash: String?
+        }
+
+        /// 32 hexadecimal digits, as of the base.
+        public var archiveID: String
+        /// Nil: the archive is full.
+        public var baseID: String?
+        /// 32 hexadecimal digits.
+        public var storeID: String
+        /// When it was made.
+        public var created: Date
+        /// When the last commit in it was made; nil where there is none.
+        public var lastCommit: Date?
+        /// The range of the journal that the archive itself covers, as offsets.
+        public var range: Range<UInt64>
+        /// The first state that can be restored, as an offset: without history the only one.
+        public var floor: UInt64
+        /// Whether each state from ``floor`` on can be restored.
+        public var keepsHistory: Bool
+        /// Of the file, in bytes.
+        public var length: Int
+        /// How many archives belong together, this one the last.
+        public var chainLength: Int
+        /// The zones of all databases, in the state at the end.
+        public var zones: [Zone]
+    }
+
+    /// The file.
+    public let path: String
+    let storage: ArchiveStorage
+    /// A directory for temporary files.
+    private let scratch: String
+    /// Where the randomness and the times of what is made of it come from.
+    package var options = JournalOptions()
+
+    /// What the archive says of itself.
+    public var information: Information { Information(storage) }
+
+    var last: ArchiveFile { storage.chain[storage.chain.count - 1] }
+
+    /// Opens the archive in the file `path`; those that it goes on from must lie beside it.
+    ///
+    /// What describes the archive is verified here, what it holds by ``verify(progress:)``.
+    ///
+    /// - Throws: ``StoreError`` with the cause `damaged` and the place where a byte is not what was
+    ///   written, `badContainer` where there is no such file, `invalidArguments` where a base is
+    ///   missing.
+    public nonisolated(nonsending) static func open(
+        at path: String
+    ) async throws(StoreError) -> Archive {
+        try await open(at: path, on: LinuxFileSystem())
+    }
+
+    /// The same in a directory of `system`.
+    package nonisolated(nonsending) static func open(
+        at path: String, on system: any FileSystem,
+        scratch: String = StoreVerification.scratchDirectory
+    ) async throws(StoreError) -> Archive {
+        try await answering { () async throws(EngineError) in
+            try await IOThreads(count: 1).run {
+                try Archive(path, on: system, scratch: scratch)
+            }
+        }
+    }
+
+    init(
+        _ path: String, on system: any FileSystem,
+        scratch: String = StoreVerification.scratchDirectory
+    ) throws {
+        self.path = path
+        self.scratch = scratch
+        let parts = path.split(separator: "/", omittingEmptySubsequences: true)
+        guard let name = parts.last else { throw StorageError(.notFound, file: path) }
+        let above = parts.dropLast().joined(separator: "/")
+        let folder = path.hasPrefix("/") ? "/" + above : above.isEmpty ? "." : above
+        storage = try ArchiveStorage(
+            String(name), in: LocalStorage(at: folder, .reading, on: system))
+    }
+
+    /// The archives in the directory `path`, in the order in which they end; and the files that begin
+    /// like one and cannot be opened, with the reason.
+    public nonisolated(nonsending) static func list(
+        in path: String
+    ) async throws(StoreError) -> (
+        archives: [Archive], refused: [(file: String, error: StoreError)]
+    ) {
+        try await answering { () async throws(EngineError) in
+            try await IOThreads(count: 1).run {
+                let system = LinuxFileSystem()
+                let folder = try LocalStorage(at: path, .reading, on: system)
+                var archives: [Archive] = []
+                var refused: [(file: String, error: StoreError)] = []
+                for name in try folder.list() where ArchiveFile.mayBeArchive(name, in: folder) {
+                    let file = path.hasSuffix("/") ? path + name : path + "/" + name
+                    do {
+                        archives.append(try Archive(file, on: system))
+                    } catch {
+                        refused.append((file, StoreError(translating: error)))
+                    }
+                }
+                archives.sort { left, right in
+                    let (left, right) = (left.last.table, right.last.table)
+                    return (left.storeID, left.end) < (right.storeID, right.end)
+                }
+                return (archives, refused)
+            }
+        }
+    }
+
+    /// Reads every byte of the archive and of those that it goes on from, and all that they mean.
+    ///
+    /// - Returns: What is not as it was written; empty where nothing is.
+    public nonisolated(nonsending) func verify(
+        progress: @escaping Container.ReadingProgress = { _, _ in }
+    ) async throws(StoreError) -> [StoreError.Place] {
+        try await answering { () async throws(EngineError) -> [StoreError.Place] in
+            try await IOThreads(count: 1).run { [storage, scratch] in
+                let total = storage.chain.reduce(0) { $0 + $1.table.contentLength }
+                var done = 0
+                var findings: [StoreError.Place] = []
+                for archive in storage.chain {
+                    let damage = try archive.verify { length in
+                        done += length
+                        progress(done, total * 2)
+                    }
+                    findings += damage.compactMap { StoreError($0).place }
+                }
+                guard findings.isEmpty else { return findings }
+                let content = try StoreVerification(storage, scratch: scratch)
+                progress(total * 2, total * 2)
+                return content.findings.map(\.place)
+            }
+        }
+    }
+
+    /// The store that the archive holds, to be read like any other.
+    ///
+    /// - Throws: ``StoreError`` where what it holds is damaged.
+    public nonisolated(nonsending) func container(
+        memoryLimit: Int = 64 << 20
+    ) async throws(StoreError) -> Container {
+        try await answering { () async throws(EngineError) -> Container in
+            let threads = IOThreads(count: Container.threadCount)
+            return try await threads.run { [storage, scratch, options] in
+                var foundation = StoreFoundation(
+                    ScratchStorage(over: storage, in: scratch), memoryLimit: memoryLimit,
+                    threads: threads, rebuilds: true)
+                foundation.options = options
+                return try Container(reading: foundation)
+            }
+        }
+    }
+}
+
+extension Archive.Information {
+    fileprivate init(_ storage: ArchiveStorage) {
+        let last = storage.chain[storage.chain.count - 1]
+        let table = last.table
+        archiveID = Hex.encode(last.archiveID)
+        baseID = table.baseID.map { Hex.encode($0) }
+        storeID = Hex.encode(table.storeID)
+        created = Date(timeIntervalSince1970: Double(table.made) / 1_000_000)
+        lastCommit =
+            table.lastTime == 0
+            ? nil : Date(timeIntervalSince1970: Double(table.lastTime) / 1_000_000)
+        range = table.start..<table.end
+        floor = table.floor
+        keepsHistory = table.keepsHistory
+        length = last.length
+        chainLength = storage.chain.count
+        zones = table.zones.map {
+            Zone(
+                owner: $0.owner.isEmpty ? nil : $0.owner, zoneName: $0.name,
+                recordCount: $0.recordCount, contentHash: $0.hash.map { Hex.encode($0) })
+        }
+    }
+}
+
+extension Hex {
+    fileprivate static func encode(_ hash: Hash128) -> String {
+        encode(hash.high) + encode(hash.low)
+    }
+}

@@ -1,0 +1,246 @@
+internal import StratusArchive
+internal import StratusBytes
+internal import StratusFiles
+internal import StratusJournal
+internal import StratusEngine
+
+extension Container {
+    /// Writes a backup of the store, as it is now, to the file `path`, which must not exist; in a
+    /// directory it gets a name that says store and offset.
+    ///
+    /// Commits and readers go on meanwhile, but for a checkpoint at the beginning. The file is there,
+    /// whole and durable, when this returns, or not at all.
+    ///
+    /// - Parameters:
+    ///   - base: an archive of this store: what is written is what changed since, and needs that one
+    ///     to be read. Nil: everything.
+    ///   - keepingHistory: whether each state that the history policy keeps can be restored, not only
+    ///     the last one.
+    ///   - contentHashes: whether the archive states the content hash of each zone, by which a restore
+    ///     is proved. That takes reading all records once more.
+    /// - Throws: ``StoreError`` with `invalidArguments` where `base` is of another store or of another
+    ///   history, `changeTokenExpired` with the cause `changeToken(.compacted)` where deletions were
+    ///   forgotten since, and with the cause `damaged` where something cannot be read.
+    @discardableResult
+    public nonisolated(nonsending) func backup(
+        to path: String, since base: Archive? = nil, keepingHistory: Bool = false,
+        contentHashes: Bool = true, progress: @escaping ReadingProgress = { _, _ in }
+    ) async throws(StoreError) -> Archive {
+        try await answering { () async throws(EngineError) -> Archive in
+            let source = try await steadySource()
+            let system = foundation.storage.fileSystem
+            return try await threads.run {
+                let backup = try StoreBackup(
+                    of: source, since: base, keepsHistory: keepingHistory, contentHashes, progress)
+                let path = backup.path(for: path, on: system)
+                let file = try making(path) { () throws(SystemError) in
+                    try FreshFile(
+                        path, length: 0, outside: source.foundation.storage, on: system)
+                }
+                var place = 0
+                try backup.write { bytes throws(StorageError) in
+                    do throws(SystemError) {
+                        try file.write([bytes[...]], at: place)
+                    } catch {
+                        throw StorageError(error, file: path)
+                    }
+                    place += bytes.count
+                }
+                try making(path) { () throws(SystemError) in try file.place() }
+                return try Archive(path, on: system)
+            }
+        }
+    }
+
+    /// The same to wherever `write` puts the bytes, which it is given in their order. What it throws
+    /// ends the backup; without the last bytes what was written is no archive.
+    public nonisolated(nonsending) func backup(
+        since base: Archive? = nil, keepingHistory: Bool = false, contentHashes: Bool = true,
+        progress: @escaping ReadingProgress = { _, _ in },
+        into write: @escaping @Sendable ([UInt8]) throws -> Void
+    ) async throws(StoreError) {
+        try await answering { () async throws(EngineError) in
+            let source = try await steadySource()
+            try await threads.run {
+                let backup = try StoreBackup(
+                    of: source, since: base, keepsHistory: keepingHistory, contentHashes, progress)
+                var failure: (any Error)?
+                do {
+                    try backup.write { bytes throws(StorageError) in
+                        do {
+                            try write(bytes)
+                        } catch {
+                            failure = error
+                            throw StorageError(.inputOutput, file: "the archive")
+                        }
+                    }
+                } catch {
+                    throw failure ?? error
+                }
+            }
+        }
+    }
+
+    /// The store as it is now, held like that of another process: what it needs stays, whatever is
+    /// compacted or collected meanwhile.
+    nonisolated(nonsending) func steadySource() async throws(EngineError) -> Container {
+        guard case .writing(let engine) = access else { return self }
+        // Then a reader sees everything that was acknowledged, at whatever durability.
+        try await engine.runExclusively { maintainer throws(EngineError) in
+            try maintainer.writeCheckpoint()
+        }
+        let foundation = foundation
+        return try await threads.run {
+            var own = StoreFoundation(
+                foundation.storage, foundation.registry,
+                memoryLimit: foundation.budget.limit / 4, threads: foundation.threads)
+            own.options = foundation.options
+            return try Container(reading: own)
+        }
+    }
+
+    /// All zones of all databases that hold anything, in one state.
+    func zoneSummary(
+        at snapshot: Snapshot, contentHashes: Bool
+    ) throws(EngineError) -> [ArchiveTable.Zone] {
+        var databases = [(owner: "", snapshot: snapshot.publicDatabase())]
+        let reading = snapshot.reading
+        for number in 0..<reading.userCount {
+            guard let user = try reading.user(number + 1) else { continue }
+            databases.append(
+                (user.recordName, snapshot.privateDatabase(for: user.recordName)))
+        }
+        var zones: [ArchiveTable.Zone] = []
+        for (owner, database) in databases {
+            do throws(StoreError) {
+                for zone in try database.allRecordZones() {
+                    let count = try database.recordCount(inZoneWith: zone.zoneID)
+                    if zone.zoneID.isDefault, count == 0 { continue }
+                    let hash =
+                        contentHashes ? try database.contentHash(of: zone.zoneID).digest : nil
+                    zones.append(
+                        ArchiveTable.Zone(
+                            owner: owner, name: zone.zoneID.zoneName, recordCount: count,
+                            hash: hash))
+                }
+            } catch {
+                throw .refused(error)
+            }
+        }
+        return zones
+    }
+}
+
+/// What `body` makes of the file or directory `path`; its errors say so.
+func making<Value>(
+    _ path: String, _ body: () throws(SystemError) -> Value
+) throws(EngineError) -> Value {
+    do throws(SystemError) {
+        return try body()
+    } catch {
+        throw .refused(StoreError(writingFile: error, path))
+    }
+}
+
+/// One backup of a store that nothing is taken from meanwhile.
+private struct StoreBackup {
+    private let source: Container
+    private let snapshot: Snapshot
+    private let base: Archive?
+    private let baseManifest: Manifest?
+    private let copy: StoreCopy
+    private let keepsHistory: Bool
+    private let contentHashes: Bool
+    private let progress: Container.ReadingProgress
+
+    init(
+        of source: Container, since base: Archive?, keepsHistory: Bool, _ contentHashes: Bool,
+        _ progress: @escaping Container.ReadingProgress
+    ) throws {
+        self.source = source
+        self.base = base
+        self.keepsHistory = keepsHistory
+        self.contentHashes = contentHashes
+        self.progress = progress
+        snapshot = source.snapshot()
+        let state = source.state
+        var start: SegmentCopier.Place?
+        if let base {
+            try Self.check(base.last.table, of: state)
+            start = base.last.table.place
+            baseManifest = try Journal.newestManifest(in: base.storage)
+        } else {
+            baseManifest = nil
+        }
+        let foundation = source.foundation
+        copy = StoreCopy(
+            of: state, from: start, keepsHistory: keepsHistory, try foundation.assets.chunks(),
+            foundation.registry, foundation.budget, foundation.options.randomness)
+    }
+
+    /// That the archive holds an earlier state of this store.
+    private static func check(
+        _ table: ArchiveTable, of state: StoreState
+    ) throws(EngineError) {
+        let identity = state.identity
+        guard table.storeID == identity.idBits else {
+            throw .refused(.invalidArguments, "the archive is one of another store")
+        }
+        guard table.lineage == identity.lineage, table.end <= state.fold.end.rawValue else {
+            throw .refused(
+                .invalidArguments,
+                "the archive is of a copy of the store that went another way: a full one is needed")
+        }
+    }
+
+    /// Where the archive is to lie, if `path` is a directory.
+    func path(for path: String, on system: any FileSystem) -> String {
+        guard (try? LocalStorage(at: path, .reading, on: system)) != nil else { return path }
+        let identity = source.identity.storeID.description.prefix(8)
+        let name = "stratus-\(identity)-\(source.state.fold.end.rawValue).archive"
+        return path.hasSuffix("/") ? path + name : path + "/" + name
+    }
+
+    func write(_ output: @escaping ArchiveWriter.Output) throws(EngineError) {
+        let options = source.foundation.options
+        let identity = source.identity
+        let state = source.state
+        do {
+            let writer = try ArchiveWriter(
+                ArchiveTable(
+                    baseID: base?.last.archiveID, storeID: identity.idBits,
+                    lineage: identity.lineage, incarnation: identity.incarnation,
+                    keepsHistory: keepsHistory, start: base?.last.table.end ?? 0,
+                    end: state.fold.end.rawValue, floor: floor, chain: 0,
+                    lastTime: 0, made: options.clock.now()),
+                archiveID: Hash128(
+                    high: options.randomness.next(), low: options.randomness.next()),
+                output: output)
+            let progress = progress
+            let outcome = try copy.run(
+                into: writer, behind: baseManifest, as: identity
+            ) { done, total throws(EngineError) in progress(done, total) }
+            try writer.finish(
+                chain: outcome.end.chain, lastTime: outcome.end.lastTime,
+                zones: source.zoneSummary(at: snapshot, contentHashes: contentHashes))
+        } catch {
+            throw EngineError(translating: error)
+        }
+    }
+
+    /// What an earlier archive keeps of the past stays good while this one goes on from there.
+    private var floor: UInt64 {
+        guard let table = base?.last.table, table.keepsHistory, keepsHistory,
+            copy.floor.rawValue <= table.end
+        else { return copy.floor.rawValue }
+        return table.floor
+    }
+}
+
+extension ArchiveTable {
+    /// Where it ends.
+    fileprivate var place: SegmentCopier.Place {
+        SegmentCopier.Place(
+            offset: JournalOffset(rawValue: end), chain: chain, lastTime: lastTime)
+    }
+}

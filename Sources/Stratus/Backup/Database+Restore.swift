@@ -1,0 +1,268 @@
+internal import FoundationEssentials
+internal import StratusEngine
+
+/// What becomes of the records that a zone has, where others are brought back into it.
+public enum RestoreMode: String, CaseIterable, Hashable, Sendable {
+    /// Only records that are gone come back.
+    case skip
+    /// Records that were changed since stay as they are; all others become what they were.
+    case keep
+    /// All records that were there become what they were; newer ones stay.
+    case replace
+    /// The zone becomes what it was: records that were not there go.
+    case mirror
+}
+
+/// What a restore of records does or, where it was only to say so, would do.
+public struct RestoredRecords: Hashable, Sendable {
+    /// The names of those that come back, in no order.
+    public var added: [String] = []
+    /// Of those that are there and become what they were.
+    public var replaced: [String] = []
+    /// Of those that go.
+    public var deleted: [String] = []
+    /// Of those that are there with another content, and stay.
+    public var kept: [String] = []
+    /// How many are what they were.
+    public var unchangedCount = 0
+    /// Whether the zone was compared with what it was, by its content hash, and is the same.
+    public var isProved = false
+
+    /// Whether nothing has to be changed.
+    public var isEmpty: Bool { added.isEmpty && replaced.isEmpty && deleted.isEmpty }
+}
+
+extension Database {
+    /// Brings records of an earlier state back, of this store or of an archive, in one commit: as
+    /// changes like any other, so that change tokens stay good and followers of the feed hear of them.
+    ///
+    /// Names, types, fields, parents and assets come back; change tags, dates and users are those of
+    /// this save. All the records are in memory meanwhile, without their assets.
+    ///
+    /// - Parameters:
+    ///   - zoneID: the zone in `source`.
+    ///   - source: one database at one moment: of a ``Snapshot`` of this container, or of
+    ///     ``Archive/container(memoryLimit:)``.
+    ///   - target: the zone of this database; nil: the one of the same name. It is made where it is
+    ///     not there.
+    ///   - names: the records that are meant, each with all below it; nil: all.
+    ///   - mode: what becomes of what the zone has. With `names`, `mirror` does the same as `replace`.
+    ///   - dryRun: only says what would be done.
+    /// - Throws: ``StoreError`` with `zoneNotFound` where `source` has no such zone, `unknownItem` where
+    ///   it has no record of one of the names, `serverRecordChanged` where others change the records
+    ///   time and again, `invalidArguments` where a record has another type by now, and whatever a
+    ///   save of the records says.
+    @discardableResult
+    public nonisolated(nonsending) func restore(
+        _ zoneID: RecordZone.ID, from source: DatabaseSnapshot, to target: RecordZone.ID? = nil,
+        records names: [String]? = nil, mode: RestoreMode = .replace, dryRun: Bool = false,
+        progress: UploadProgress? = nil
+    ) async throws(StoreError) -> RestoredRecords {
+        let target = target ?? RecordZone.ID(zoneName: zoneID.zoneName)
+        let wanted = try source.records(in: zoneID, named: names)
+        var tries = 0
+        while true {
+            let plan = try await plan(
+                wanted, to: target, mode: names == nil || mode != .mirror ? mode : .replace)
+            if dryRun { return plan.result }
+            do throws(StoreError) {
+                return try await commit(
+                    plan, in: target, from: (source, zoneID),
+                    isWhole: names == nil && mode == .mirror, progress)
+            } catch {
+                // Others have saved meanwhile: what is to be done is found out anew.
+                tries += 1
+                guard error.isConflict, tries < 5 else { throw error }
+            }
+        }
+    }
+
+    private nonisolated(nonsending) func commit(
+        _ plan: RestorePlan, in target: RecordZone.ID,
+        from source: (snapshot: DatabaseSnapshot, zone: RecordZone.ID), isWhole: Bool,
+        _ progress: UploadProgress?
+    ) async throws(StoreError) -> RestoredRecords {
+        if plan.makesZone { try await save(RecordZone(zoneID: target)) }
+        do throws(StoreError) {
+            if !plan.result.isEmpty {
+                let done = try await modifyRecords(
+                    saving: plan.saved, deleting: plan.deleted, atomically: true,
+                    progress: progress)
+                if let failure = done.partialFailure { throw failure }
+            }
+        } catch {
+            // All or nothing.
+            if plan.makesZone { _ = try? await deleteRecordZone(withID: target) }
+            throw error
+        }
+        var result = plan.result
+        if isWhole || plan.makesZone {
+            let wanted = try source.snapshot.contentHash(of: source.zone, named: target.zoneName)
+            result.isProved = try await contentHash(of: target) == wanted
+        }
+        return result
+    }
+
+    private nonisolated(nonsending) func plan(
+        _ wanted: [Record], to target: RecordZone.ID, mode: RestoreMode
+    ) async throws(StoreError) -> RestorePlan {
+        var plan = RestorePlan()
+        var there: [String: Record] = [:]
+        do throws(StoreError) {
+            var cursor: RecordPage.Cursor?
+            repeat {
+                let page = try await records(inZoneWith: target, from: cursor)
+                for record in page.records { there[record.recordID.recordName] = record }
+                cursor = page.cursor
+            } while cursor != nil
+        } catch {
+            guard error.code == .zoneNotFound, !target.isDefault else { throw error }
+            plan.makesZone = true
+        }
+        for record in wanted {
+            let name = record.recordID.recordName
+            try plan.add(record, to: target, beside: there.removeValue(forKey: name), mode)
+        }
+        if mode == .mirror {
+            plan.deleted = there.values.map(\.recordID)
+            plan.result.deleted = Array(there.keys)
+        }
+        return plan
+    }
+}
+
+/// What has to be done that a zone has certain records.
+private struct RestorePlan {
+    var saved: [Record] = []
+    var deleted: [Record.ID] = []
+    var result = RestoredRecords()
+    var makesZone = false
+
+    /// - Parameters:
+    ///   - record: as it was.
+    ///   - own: the record of that name that is there.
+    mutating func add(
+        _ record: Record, to zone: RecordZone.ID, beside own: Record?, _ mode: RestoreMode
+    ) throws(StoreError) {
+        let name = record.recordID.recordName
+        guard let own else {
+            let empty = Record(
+                recordType: record.recordType,
+                recordID: Record.ID(recordName: name, zoneID: zone))
+            saved.append(record.copied(over: empty))
+            result.added.append(name)
+            return
+        }
+        guard own.recordType == record.recordType else {
+            throw StoreError(
+                .invalidArguments, "the record was of the type \(record.recordType) and is not now"
+            ).with(own.recordID)
+        }
+        let new = record.copied(over: own)
+        if new.changedKeys.isEmpty, !new.changesParent {
+            result.unchangedCount += 1
+        } else if mode == .skip || mode == .keep && own.isNewer(than: record) {
+            result.kept.append(name)
+        } else {
+            saved.append(new)
+            result.replaced.append(name)
+        }
+    }
+}
+
+extension Record {
+    /// `other` with the fields and the parent of this record; its edits are what differs.
+    fileprivate func copied(over other: Record) -> Record {
+        var copy = other
+        let zone = other.recordID.zoneID
+        for key in allKeys {
+            let value = self[key]?.inZone(zone)
+            if copy[key] == value { continue }
+            if isEncrypted(key) { copy.encryptedValues[key] = value } else { copy[key] = value }
+        }
+        for key in other.allKeys where self[key] == nil { copy[key] = nil }
+        let above = parent.map {
+            Reference(
+                recordID: ID(recordName: $0.recordID.recordName, zoneID: zone), action: $0.action)
+        }
+        if copy.parent?.recordID.recordName != above?.recordID.recordName { copy.parent = above }
+        return copy
+    }
+
+    fileprivate func isNewer(than other: Record) -> Bool {
+        guard let own = modificationDate, let other = other.modificationDate else { return true }
+        return own > other
+    }
+}
+
+extension RecordValue {
+    /// The same, with references into another zone.
+    fileprivate func inZone(_ zone: RecordZone.ID) -> RecordValue {
+        switch self {
+        case .reference(let reference):
+            .reference(
+                Reference(
+                    recordID: Record.ID(
+                        recordName: reference.recordID.recordName, zoneID: zone),
+                    action: reference.action))
+        case .list(let values): .list(values.map { $0.inZone(zone) })
+        default: self
+        }
+    }
+}
+
+extension StoreError {
+    /// Whether others have saved what was to be saved.
+    fileprivate var isConflict: Bool {
+        code == .serverRecordChanged
+            || partialErrors.values.contains { $0.code == .serverRecordChanged }
+    }
+}
+
+extension DatabaseSnapshot {
+    /// The records of a zone, or those of certain names with all below them.
+    fileprivate func records(
+        in zoneID: RecordZone.ID, named names: [String]?
+    ) throws(StoreError) -> [Record] {
+        guard let names else {
+            return try pages { cursor throws(StoreError) in
+                try records(inZoneWith: zoneID, from: cursor)
+            }
+        }
+        var found: [String: Record] = [:]
+        var next = names
+        for name in names {
+            found[name] = try record(for: Record.ID(recordName: name, zoneID: zoneID))
+        }
+        while let name = next.popLast() {
+            let children = try pages { cursor throws(StoreError) in
+                try records(inZoneWith: zoneID, withParent: name, from: cursor)
+            }
+            for child in children where found[child.recordID.recordName] == nil {
+                found[child.recordID.recordName] = child
+                next.append(child.recordID.recordName)
+            }
+        }
+        return Array(found.values)
+    }
+
+    private func pages(
+        _ page: (RecordPage.Cursor?) throws(StoreError) -> RecordPage
+    ) throws(StoreError) -> [Record] {
+        var records: [Record] = []
+        var cursor: RecordPage.Cursor?
+        repeat {
+            let next = try page(cursor)
+            records += next.records
+            cursor = next.cursor
+        } while cursor != nil
+        return records
+    }
+
+    /// The hash that a zone with the same records and another name has.
+    fileprivate func contentHash(
+        of zoneID: RecordZone.ID, named name: String
+    ) throws(StoreError) -> ContentHash {
+        try answer { view throws(EngineError) in try view.contentHash(of: zoneID, named: name) }
+    }
+}

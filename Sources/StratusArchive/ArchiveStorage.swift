@@ -1,0 +1,121 @@
+internal import StratusBytes
+package import StratusFiles
+
+/// The files that a chain of archives holds: a store that can be read.
+package final class ArchiveStorage: Storage {
+    /// The full archive first, then those that go on from each other.
+    package let chain: [ArchiveFile]
+    package let place: String
+    package let fileSystem: any FileSystem
+    private let files: [String: ChainedFile]
+
+    /// The store in the archive `name` of `folder` and in those that it goes on from, which lie there
+    /// too.
+    package init(_ name: String, in folder: any Storage) throws {
+        var chain = [try ArchiveFile(name, in: folder)]
+        while let baseID = chain[0].table.baseID {
+            let (own, ownID) = (chain[0], chain[0].archiveID)
+            // Each begins where its base ends, so that none can come twice.
+            guard let base = try ArchiveFile.find(baseID, in: folder),
+                base.table.end == own.table.start, base.table.storeID == own.table.storeID,
+                base.table.lineage == own.table.lineage, baseID != ownID, chain.count < Self.limit
+            else { throw ArchiveDamage(.archive(.base), file: own.name, byte: 0) }
+            chain.insert(base, at: 0)
+        }
+        self.chain = chain
+        place = folder.place + "/" + name
+        fileSystem = folder.fileSystem
+        var files: [String: ChainedFile] = [:]
+        for archive in chain {
+            for (number, listed) in archive.table.files.enumerated() {
+                var file = files[listed.name] ?? ChainedFile(name: listed.name)
+                file.length = max(file.length, listed.length)
+                file.layers.append((archive, number))
+                files[listed.name] = file
+            }
+        }
+        self.files = files
+    }
+
+    /// Archives that one goes on from another.
+    private static let limit = 1 << 16
+
+    package func list() throws(StorageError) -> [String] { files.keys.sorted() }
+
+    package func open(_ name: String) throws(StorageError) -> any StorageFile {
+        guard let file = files[name] else { throw StorageError(.notFound, file: name) }
+        return ArchivedFile(file)
+    }
+
+    /// Nothing changes an archive, so that nothing has to be kept from changing.
+    package func pin(_ name: String) throws(StorageError) -> any StoragePin {
+        guard files[name] != nil else { throw StorageError(.notFound, file: name) }
+        return ArchivePin()
+    }
+
+    package func hasWriter() throws(StorageError) -> Bool { false }
+    package func writer() throws(StorageError) -> String? { nil }
+    package func close() {}
+
+    package func create(_ name: String, length: Int) throws(StorageError) -> any StorageFile {
+        throw StorageError(.permission, file: name)
+    }
+
+    package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
+        throw StorageError(.permission, file: name)
+    }
+
+    package func delete(_ name: String) throws(StorageError) -> Bool {
+        throw StorageError(.permission, file: name)
+    }
+
+    package func fence(
+        holding names: [String], without absent: String
+    ) throws(StorageError) -> any StorageFence {
+        throw StorageError(.permission, file: absent)
+    }
+}
+
+private final class ArchivePin: StoragePin {}
+
+/// What the archives of a chain hold of a file, one over the other.
+private struct ChainedFile: Sendable {
+    var name: String
+    var length = 0
+    var layers: [(archive: ArchiveFile, number: Int)] = []
+}
+
+private final class ArchivedFile: StorageFile {
+    private let file: ChainedFile
+    var name: String { file.name }
+    var length: Int { file.length }
+
+    init(_ file: ChainedFile) { self.file = file }
+
+    func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
+        guard range.upperBound <= length else { throw StorageError(.truncated, file: name) }
+        var bytes = [UInt8](repeating: 0, count: range.count)
+        for layer in file.layers {
+            try layer.archive.read(range, ofFile: layer.number, into: &bytes, mode)
+        }
+        return bytes
+    }
+
+    func append(
+        _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode
+    ) throws(StorageError) { throw StorageError(.permission, file: name) }
+
+    func reserve(_ range: Range<Int>) throws(StorageError) {
+        throw StorageError(.permission, file: name)
+    }
+
+    func release(_ range: Range<Int>) throws(StorageError) {
+        throw StorageError(.permission, file: name)
+    }
+
+    func rewrite(_ range: Range<Int>) throws(StorageError) {
+        throw StorageError(.permission, file: name)
+    }
+
+    func sync() throws(StorageError) {}
+}

@@ -1,0 +1,85 @@
+package import StratusBytes
+package import StratusFiles
+
+/// Writes an archive from its beginning to its end: `Formats/Archive.md`.
+package final class ArchiveWriter: FileSink {
+    package typealias Output = ([UInt8]) throws(StorageError) -> Void
+
+    package private(set) var table: ArchiveTable
+    /// How much was written, in bytes.
+    package private(set) var length = 0
+    private let head: ArchiveHead
+    private let output: Output
+    /// The part that is being filled, and where it lies in its file.
+    private var part: [UInt8] = []
+    private var partPlace = 0
+
+    /// - Parameters:
+    ///   - table: what is known before anything is written; the zones may be stated later.
+    ///   - output: takes all bytes in their order.
+    package init(
+        _ table: ArchiveTable, archiveID: Hash128, output: @escaping Output
+    ) throws(StorageError) {
+        self.table = table
+        head = ArchiveHead(archiveID: archiveID)
+        self.output = output
+        try emit(head.encoded())
+    }
+
+    package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
+        try write(bytes[...], at: 0, of: name, length: bytes.count)
+    }
+
+    package func write(
+        _ bytes: ArraySlice<UInt8>, at place: Int, of name: String, length: Int
+    ) throws(StorageError) {
+        if table.files.last?.name != name {
+            try endPart()
+            table.files.append(ArchiveTable.File(name: name, length: length))
+        } else if place != partPlace + part.count {
+            try endPart()
+        }
+        if part.isEmpty { partPlace = place }
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = min(rest.count, ArchiveTable.partLimit - part.count)
+            part += rest.prefix(count)
+            rest = rest.dropFirst(count)
+            if part.count == ArchiveTable.partLimit { try endPart() }
+        }
+    }
+
+    /// Says what shows only once all was written, and writes the table, without which it is no
+    /// archive.
+    package func finish(
+        chain: UInt64, lastTime: Int64, zones: [ArchiveTable.Zone]
+    ) throws(StorageError) {
+        try endPart()
+        table.chain = chain
+        table.lastTime = lastTime
+        table.zones = zones
+        let table = table.encoded()
+        let foot = ArchiveFoot(
+            archiveID: head.archiveID, tablePlace: length, tableLength: table.count,
+            digest: ArchiveFoot.digest(head, table))
+        try emit(table)
+        try emit(foot.encoded())
+    }
+
+    private func endPart() throws(StorageError) {
+        let (bytes, place) = (part, partPlace)
+        partPlace += part.count
+        if bytes.isEmpty { return }
+        part.removeAll(keepingCapacity: true)
+        table.parts.append(
+            ArchiveTable.Part(
+                file: table.files.count - 1, place: place, length: bytes.count,
+                digest: SHA256.hash(bytes)))
+        try emit(bytes)
+    }
+
+    private func emit(_ bytes: [UInt8]) throws(StorageError) {
+        try output(bytes)
+        length += bytes.count
+    }
+}

@@ -1,0 +1,299 @@
+package import StratusAssets
+internal import StratusBytes
+package import StratusFiles
+internal import StratusIndex
+package import StratusJournal
+
+/// Writes what is needed of a store as of one commit elsewhere: into an archive, or into the directory
+/// of another store.
+///
+/// What is needed is what a compaction would keep at that commit. Offsets, versions and payloads stay
+/// what they are; chunks of assets keep their places. So what comes out is a store.
+package struct StoreCopy {
+    private let state: StoreState
+    private let chunks: ChunkStore
+    private let registry: ProjectionRegistry
+    /// Behind the last commit that is copied.
+    package let end: JournalOffset
+    /// Where the copy begins.
+    private let start: SegmentCopier.Place?
+    private let points: NeededPoints
+    private let clearedBefore: JournalOffset
+    private let randomness: Randomness
+    private let offsetLimit: Int
+    private let chunkLimit: Int
+
+    /// - Parameters:
+    ///   - state: in which nothing that is needed goes away meanwhile: it is pinned.
+    ///   - end: right behind a commit; nil: the last one.
+    ///   - start: where an earlier copy ended, of which this one is the continuation; nil: none.
+    ///   - keepsHistory: whether every state of the history that is kept can be read in the copy.
+    /// - Throws: ``EngineError`` where what was forgotten since `start` cannot be told of.
+    package init(
+        of state: StoreState, to end: JournalOffset? = nil, from start: SegmentCopier.Place? = nil,
+        keepsHistory: Bool, _ chunks: ChunkStore, _ registry: ProjectionRegistry,
+        _ budget: MemoryBudget, _ randomness: Randomness
+    ) {
+        self.state = state
+        self.chunks = chunks
+        self.registry = registry
+        self.randomness = randomness
+        self.start = start
+        let end = min(end ?? state.fold.end, state.fold.end)
+        self.end = end
+        let kept = state.fold.history.points
+        // Of the time before, the earlier copy has it.
+        let first = start?.offset.previous.rawValue ?? 0
+        let floor =
+            keepsHistory ? kept.floor.map { min(max($0, first), end.previous.rawValue) } : nil
+        points = NeededPoints(
+            [end.previous.rawValue], marks: kept.marks.filter { $0 < end.rawValue }, floor: floor)
+        clearedBefore = floor.map { JournalOffset(rawValue: $0).next } ?? end
+        offsetLimit = max(1 << 14, budget.limit / 8 / MemoryLayout<UInt64>.size)
+        chunkLimit = max(1 << 12, budget.limit / 8 / MemoryLayout<ChunkEntry.Row>.size)
+    }
+
+    /// The first state that can be read in the copy.
+    package var floor: JournalOffset { clearedBefore }
+
+    /// What was copied.
+    package struct Outcome: Sendable {
+        /// Where the copy ends.
+        package var end: SegmentCopier.Place
+        /// The manifest of the store that it is.
+        package var manifest: Manifest
+    }
+
+    /// Copies everything. `sink` has all of it when this returns, but for its own end.
+    ///
+    /// - Parameters:
+    ///   - base: the manifest of the copy that this one goes on from.
+    ///   - identity: that of the store that comes out.
+    ///   - progress: is told how many bytes were read, of about how many; it may end all by throwing.
+    /// - Throws: ``EngineError``: ``JournalError/historyChanged`` where the journal is not the one that
+    ///   was copied before.
+    package func run(
+        into sink: any FileSink, behind base: Manifest? = nil, as identity: StoreIdentity,
+        progress: @escaping (_ done: Int, _ total: Int) throws(EngineError) -> Void
+    ) throws(EngineError) -> Outcome {
+        if let start { try checkHorizons(behind: start.offset) }
+        let shares = try chunkShares()
+        let from = start?.offset ?? .zero
+        let total = end.bytes(since: min(from, end)) + shares.values.reduce(0) { $0 + $1.bytes }
+        var manifest = Manifest(copying: identity, behind: base)
+        var offsets = NeededOffsets(from: from, limit: offsetLimit, forEachNeeded)
+        var failure: EngineError?
+        var copier = SegmentCopier(
+            state.view, of: identity.storeID, head: end, clearedBefore: clearedBefore,
+            firstNumber: manifest.generation << 16 | 1, usualLength: 16 << 20,
+            randomness: randomness
+        ) { name, bytes throws(StorageError) in try sink.put(name, bytes) }
+        let place: SegmentCopier.Place
+        do throws(JournalError) {
+            var count = 0
+            place = try copier.copy(from: start) { entry throws(JournalError) in
+                do throws(EngineError) {
+                    count += 1
+                    if count % 4096 == 0 { try progress(entry.offset.bytes(since: from), total) }
+                    switch try offsets.take(entry.offset) {
+                    case .isNeeded: return .isNamed
+                    case .isNot: return registry.isAlwaysKept(entry.kind) ? .isKept : .isDropped
+                    case .isMissing(let offset): throw missing(offset)
+                    }
+                } catch {
+                    failure = error
+                    throw .closed
+                }
+            }
+        } catch {
+            throw failure ?? EngineError(error)
+        }
+        if let offset = try offsets.rest(before: end) { throw missing(offset) }
+        manifest.segments += copier.outputs
+        try copyChunks(shares, into: sink, identity) { done throws(EngineError) in
+            try progress(end.bytes(since: min(from, end)) + done, total)
+        }
+        do throws(StorageError) {
+            // Without it the rest is no store.
+            try sink.put(manifest.fileName, manifest.encoded())
+        } catch {
+            throw EngineError(error)
+        }
+        try progress(total, total)
+        return Outcome(end: place, manifest: manifest)
+    }
+
+    private func missing(_ offset: UInt64) -> EngineError {
+        .journal(
+            JournalError(
+                state.view.damage(.compacted("missing"), at: JournalOffset(rawValue: offset))))
+    }
+
+    private func neededRows() -> NeededRows {
+        NeededRows(state.fold.index, at: points, horizonsBefore: end.rawValue)
+    }
+
+    private func forEachNeeded(_ body: (UInt64) -> Void) throws(EngineError) {
+        var rows = neededRows()
+        do throws(IndexError) {
+            while let row = try rows.next() {
+                guard row.value.stamp < end.rawValue,
+                    registry.bytesNamed(by: row.key, row.value) != nil
+                else { continue }
+                body(row.value.stamp)
+            }
+        } catch {
+            throw EngineError(error)
+        }
+    }
+
+    /// A deletion that is forgotten must be one that the earlier copy knows of.
+    private func checkHorizons(behind start: JournalOffset) throws(EngineError) {
+        let reading = StoreReading(state, .blocking)
+        for number in 1..<max(1, reading.zoneCount + 1) {
+            guard let zone = try reading.zone(number),
+                try reading.horizon(of: zone).offset >= start
+            else { continue }
+            throw .other(CopyRefusal.forgotten(through: try reading.horizon(of: zone).offset))
+        }
+    }
+}
+
+/// Why a store is not copied.
+package enum CopyRefusal: Error {
+    /// The copy that was to be continued does not know of deletions that are forgotten by now.
+    case forgotten(through: JournalOffset)
+    /// There is no incarnation left for a copy.
+    case noIncarnation
+}
+
+// Chunks of assets.
+extension StoreCopy {
+    /// What is needed of a chunk segment.
+    private struct Share {
+        var count = 0
+        /// Of the frames.
+        var bytes = 0
+        /// Where the last frame ends.
+        var end = 0
+    }
+
+    /// By the numbers of the segments: of chunks that were stored, or moved, since the copy begins.
+    private func chunkShares() throws(EngineError) -> [UInt64: Share] {
+        var shares: [UInt64: Share] = [:]
+        try forEachChunk { _, place in
+            var share = shares[place.number] ?? Share()
+            share.count += 1
+            share.bytes += place.frameLength
+            share.end = max(share.end, place.byte + place.frameLength)
+            shares[place.number] = share
+        }
+        return shares
+    }
+
+    private func forEachChunk(
+        _ body: (ChunkAddress, ChunkLocation) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        let first = start?.offset.rawValue ?? 0
+        let reading = StoreReading(state, .blocking, at: end)
+        try reading.scan(KeySpace.chunks.range()) { key, value throws(EngineError) in
+            if value.stamp < first { return true }
+            guard let place = ChunkLocation(value) else {
+                throw reading.damaged(at: JournalOffset(rawValue: value.stamp))
+            }
+            try body(key.chunkAddress, place)
+            return true
+        }
+    }
+
+    /// Copies the frames in the order in which they lie, a bounded number of rows at a time.
+    private func copyChunks(
+        _ shares: [UInt64: Share], into sink: any FileSink, _ identity: StoreIdentity,
+        _ progress: (Int) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        var numbers = shares.keys.sorted()[...]
+        var done = 0
+        while let first = numbers.first {
+            var count = 0
+            let window = numbers.prefix { number in
+                count += shares[number]?.count ?? 0
+                return number == first || count <= chunkLimit
+            }
+            numbers = numbers.dropFirst(window.count)
+            let chosen = Set(window)
+            var rows: [ChunkEntry.Row] = []
+            try forEachChunk { address, place in
+                if chosen.contains(place.number) { rows.append((address, place)) }
+            }
+            rows.sort(by: ChunkEntry.isBefore)
+            var last: UInt64?
+            for (address, place) in rows {
+                let length = shares[place.number]?.end ?? 0
+                func write(_ bytes: ArraySlice<UInt8>, at byte: Int) throws(EngineError) {
+                    do throws(StorageError) {
+                        try sink.write(bytes, at: byte, of: place.file, length: length)
+                    } catch {
+                        throw EngineError(error)
+                    }
+                }
+                if last != place.number {
+                    let header = try translated { () throws(ChunkError) in
+                        try chunks.header(ofSegment: place.number, for: identity.idBits)
+                    }
+                    try write(header[...], at: 0)
+                }
+                last = place.number
+                let frame = try translated { () throws(ChunkError) in
+                    try chunks.storedFrame(address, at: place)
+                }
+                try write(frame[...], at: place.byte)
+                done += frame.count
+                try progress(done)
+            }
+        }
+    }
+}
+
+extension Manifest {
+    /// That of a copy, behind what an earlier copy had.
+    init(copying identity: StoreIdentity, behind base: Manifest?) {
+        self.init(
+            generation: (base?.generation ?? 0) + 1, storeID: identity.storeID,
+            secret: identity.secret, userSeed: identity.userSeed,
+            incarnation: identity.incarnation, lineage: identity.lineage,
+            ancestors: identity.ancestors, environment: identity.environment, epoch: 0,
+            created: identity.created, segments: base?.segments ?? [])
+    }
+}
+
+extension StoreIdentity {
+    /// That of a copy that goes its own way behind `end`.
+    ///
+    /// - Throws: ``CopyRefusal/noIncarnation`` where there is no number left for it.
+    package func continued(
+        behind end: JournalOffset, _ randomness: Randomness
+    ) throws(EngineError) -> StoreIdentity {
+        var identity = self
+        // Two copies of one store seldom have the same number, and never the same lineage.
+        identity.incarnation += 1 + UInt16(randomness.next() % 16)
+        guard identity.incarnation < 1 << 12 else { throw .other(CopyRefusal.noIncarnation) }
+        identity.ancestors = ancestors.map {
+            var ancestor = $0
+            ancestor.end = min(ancestor.end, end)
+            return ancestor
+        }
+        identity.ancestors.append(
+            Manifest.Ancestor(
+                lineage: self.lineage, incarnation: self.incarnation, end: end))
+        identity.lineage = randomness.next()
+        return identity
+    }
+
+    /// That of another store with the same content: nothing that the old one handed out is good in
+    /// it, but for the names of users.
+    package func cloned(_ randomness: Randomness) -> StoreIdentity {
+        var identity = self
+        identity.storeID = StoreID(high: randomness.next(), low: randomness.next())
+        return identity
+    }
+}

@@ -1,0 +1,41 @@
+/// Takes the files of a store that is copied, one after the other.
+package protocol FileSink: AnyObject {
+    /// Takes a whole file.
+    func put(_ name: String, _ bytes: [UInt8]) throws(StorageError)
+
+    /// Takes some bytes of a file of `length` bytes; what no call gives reads as zero. The calls for
+    /// one file follow each other, and their places rise.
+    func write(
+        _ bytes: ArraySlice<UInt8>, at place: Int, of name: String, length: Int
+    ) throws(StorageError)
+}
+
+/// Makes the files in a storage.
+package final class StorageSink: FileSink {
+    private let storage: any Storage
+    /// The one that is being written.
+    private var file: (any StorageFile)?
+
+    package init(_ storage: any Storage) { self.storage = storage }
+
+    package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
+        try finish()
+        try storage.put(name, bytes)
+    }
+
+    /// What was given is durable when this returns.
+    package func finish() throws(StorageError) {
+        try file?.sync()
+        file = nil
+    }
+
+    package func write(
+        _ bytes: ArraySlice<UInt8>, at place: Int, of name: String, length: Int
+    ) throws(StorageError) {
+        if file?.name != name {
+            try finish()
+            file = try storage.create(name, length: length)
+        }
+        try file?.append(bytes.span, at: place, .streamed)
+    }
+}

@@ -1,0 +1,204 @@
+import FoundationEssentials
+import Stratus
+import Testing
+
+/// Records that are brought back from an earlier state.
+struct RestoreTests {
+    private static let zone = RecordZone.ID(zoneName: "notes")
+    private let container: Container
+    private let database: Database
+
+    init() async throws {
+        container = try Container.inMemory()
+        database = container.privateDatabase(for: "alice")
+        try await container.setHistoryPolicy(.everything)
+        try await database.save(RecordZone(zoneID: Self.zone))
+    }
+
+    private static func id(_ name: String) -> Record.ID {
+        Record.ID(recordName: name, zoneID: zone)
+    }
+
+    private func save(
+        _ name: String, _ text: String, parent: String? = nil, file: Data? = nil
+    ) async throws {
+        let id = Self.id(name)
+        var record =
+            (try? await database.record(for: id)) ?? Record(recordType: "Note", recordID: id)
+        record["text"] = .string(text)
+        if let parent { record.parent = Reference(recordID: Self.id(parent)) }
+        if let file { record["file"] = .asset(Asset(data: file)) }
+        try await database.save(record)
+    }
+
+    private func texts(
+        _ database: Database? = nil, in zone: RecordZone.ID = zone
+    ) async throws -> [String: String] {
+        let page = try await (database ?? self.database).records(inZoneWith: zone)
+        return Dictionary(
+            uniqueKeysWithValues: page.records.map {
+                ($0.recordID.recordName, $0["text"]?.stringValue ?? "")
+            })
+    }
+
+    /// Three records as they were, of which one is gone, one was changed, and a new one came.
+    private func change() async throws -> DatabaseSnapshot {
+        for name in ["a", "b", "c"] { try await save(name, "old") }
+        let before = container.snapshot().offset
+        try await database.deleteRecord(withID: Self.id("a"))
+        try await save("b", "new")
+        try await save("d", "new")
+        return try await container.snapshot(at: .offset(before - 1)).privateDatabase(for: "alice")
+    }
+
+    @Test(arguments: [
+        (RestoreMode.skip, ["a": "old", "b": "new", "c": "old", "d": "new"]),
+        (.keep, ["a": "old", "b": "new", "c": "old", "d": "new"]),
+        (.replace, ["a": "old", "b": "old", "c": "old", "d": "new"]),
+        (.mirror, ["a": "old", "b": "old", "c": "old"]),
+    ])
+    func `what becomes of what is there, the mode says`(
+        mode: RestoreMode, expected: [String: String]
+    ) async throws {
+        let before = try await change()
+        let token = try await database.recordZoneChanges(inZoneWith: Self.zone).changeToken
+        let plan = try await database.restore(Self.zone, from: before, mode: mode, dryRun: true)
+        #expect(try await texts() == ["b": "new", "c": "old", "d": "new"])
+        var done = try await database.restore(Self.zone, from: before, mode: mode)
+        #expect(try await texts() == expected)
+        #expect(done.isProved == (mode == .mirror))
+        done.isProved = false
+        #expect(done == plan)
+        #expect(done.added == ["a"] && done.unchangedCount == 1)
+        #expect(done.deleted == (mode == .mirror ? ["d"] : []))
+        #expect(done.kept == (mode == .skip || mode == .keep ? ["b"] : []))
+        // As changes like any other.
+        let changes = try await database.recordZoneChanges(inZoneWith: Self.zone, since: token)
+        #expect(changes.modifications.count == done.added.count + done.replaced.count)
+        #expect(changes.deletions.count == done.deleted.count)
+        // Done again it changes nothing.
+        #expect(try await database.restore(Self.zone, from: before, mode: mode).isEmpty)
+    }
+
+    @Test func `fields that came since go, and assets, parents and references come back`()
+        async throws
+    {
+        try await save("top", "old", file: Data([1, 2, 3]))
+        try await save("below", "old", parent: "top")
+        var record = try await database.record(for: Self.id("below"))
+        record["list"] = [1, 2]
+        record["link"] = .reference(Reference(recordID: Self.id("top"), action: .deleteSelf))
+        record.encryptedValues["secret"] = "kept"
+        try await database.save(record)
+        let before = container.snapshot().offset
+        record = try await database.record(for: Self.id("below"))
+        record["list"] = nil
+        record["link"] = nil
+        record["more"] = "new"
+        record.encryptedValues["secret"] = nil
+        record.parent = nil
+        try await database.save(record)
+        try await save("top", "new", file: Data([9]))
+        let old = try await container.snapshot(at: .offset(before - 1))
+            .privateDatabase(for: "alice")
+        let done = try await database.restore(Self.zone, from: old, mode: .mirror)
+        #expect(done.isProved && Set(done.replaced) == ["top", "below"])
+        let back = try await database.record(for: Self.id("below"))
+        #expect(back["more"] == nil && back["list"] == [1, 2])
+        #expect(back.encryptedValues["secret"] == "kept")
+        #expect(back.parent?.recordID.recordName == "top")
+        let top = try await database.record(for: Self.id("top"))
+        #expect(try await top["file"]?.assetValue?.data(limit: 1 << 20) == Data([1, 2, 3]))
+    }
+
+    @Test func `a record comes back with all below it, and nothing else`() async throws {
+        try await save("top", "old")
+        try await save("middle", "old", parent: "top")
+        try await save("leaf", "old", parent: "middle")
+        try await save("other", "old")
+        let before = container.snapshot().offset
+        for name in ["leaf", "middle", "top", "other"] {
+            try await database.deleteRecord(withID: Self.id(name))
+        }
+        let old = try await container.snapshot(at: .offset(before - 1))
+            .privateDatabase(for: "alice")
+        let done = try await database.restore(Self.zone, from: old, records: ["middle", "top"])
+        #expect(Set(done.added) == ["top", "middle", "leaf"])
+        #expect(try await texts().keys.sorted() == ["leaf", "middle", "top"])
+        let error = await #expect(throws: StoreError.self) {
+            try await database.restore(Self.zone, from: old, records: ["nobody"])
+        }
+        #expect(error?.code == .unknownItem)
+    }
+
+    @Test func `a zone comes into another zone, database and store`() async throws {
+        for number in 0..<30 {
+            try await save(
+                "r\(number)", "text \(number)", parent: number > 0 ? "r\(number / 2)" : nil,
+                file: Data([UInt8(number)]))
+        }
+        let source = container.snapshot().privateDatabase(for: "alice")
+        let copy = RecordZone.ID(zoneName: "copy")
+        let inside = try await database.restore(Self.zone, from: source, to: copy)
+        #expect(inside.isProved && inside.added.count == 30)
+        #expect(try await texts(in: copy) == texts())
+        let other = try Container.inMemory()
+        let bobs = other.privateDatabase(for: "bob")
+        // Its numbers of types and fields are others.
+        try await bobs.save(RecordZone(zoneName: "first"))
+        try await bobs.save(
+            Record(
+                recordType: "Other",
+                recordID: Record.ID(
+                    recordName: "x", zoneID: RecordZone.ID(zoneName: "first"))))
+        let outside = try await bobs.restore(Self.zone, from: source, mode: .mirror)
+        #expect(outside.isProved)
+        #expect(
+            try await bobs.contentHash(of: Self.zone) == database.contentHash(of: Self.zone))
+        let back = try await bobs.record(for: Self.id("r7"))
+        #expect(back.parent?.recordID.recordName == "r3")
+        #expect(try await back["file"]?.assetValue?.data(limit: 1 << 20) == Data([7]))
+        // What cannot be saved leaves no zone behind.
+        let strict = try Container.inMemory(environment: .production).privateDatabase(for: "bob")
+        await #expect(throws: StoreError.self) {
+            try await strict.restore(Self.zone, from: source)
+        }
+        #expect(try await strict.allRecordZones().count == 1)
+    }
+
+    @Test func `a record of another type is refused, and nothing is done`() async throws {
+        try await save("a", "old")
+        try await save("b", "old")
+        let before = container.snapshot().offset
+        try await database.deleteRecord(withID: Self.id("a"))
+        try await database.deleteRecord(withID: Self.id("b"))
+        try await database.save(Record(recordType: "Task", recordID: Self.id("a")))
+        let old = try await container.snapshot(at: .offset(before - 1))
+            .privateDatabase(for: "alice")
+        let error = await #expect(throws: StoreError.self) {
+            try await database.restore(Self.zone, from: old)
+        }
+        #expect(error?.code == .invalidArguments && error?.recordID == Self.id("a"))
+        #expect(try await texts().keys.sorted() == ["a"])
+    }
+
+    @Test func `others may save meanwhile`() async throws {
+        for number in 0..<20 { try await save("r\(number)", "old") }
+        let before = container.snapshot().offset
+        for number in 0..<20 { try await save("r\(number)", "new") }
+        let old = try await container.snapshot(at: .offset(before - 1))
+            .privateDatabase(for: "alice")
+        async let saving: Void = {
+            for number in 0..<40 {
+                let id = Self.id("r\(number % 20)")
+                var record = try await database.record(for: id)
+                record["note"] = .int64(Int64(number))
+                try await database.save(record) { _, mine, _, theirs in mine ?? theirs }
+            }
+        }()
+        try await database.restore(Self.zone, from: old, mode: .replace)
+        try await saving
+        let page = try await database.records(inZoneWith: Self.zone)
+        #expect(page.records.allSatisfy { $0["text"] == "old" })
+    }
+}

@@ -1,0 +1,152 @@
+extension Command.Argument {
+    fileprivate static let archive = Self("ARCHIVE", "the file of an archive", .path)
+}
+
+/// Commands about archives of a store.
+extension Command {
+    static let backup = Command(
+        "backup", "write an archive of a store",
+        details: """
+            Writes what STORE holds as of one commit into one file: all databases, zones, records \
+            and assets. A service may have the store open and go on writing. The file is there, \
+            whole and durable, when the command has ended, or not at all; an existing file is not \
+            replaced. In a directory it gets a name that says store and offset.
+
+            With --since the archive holds what changed since another one, its base, and needs it \
+            to be read: leave both in one directory. 'stratus backups' looks into archives, \
+            'stratus restore' brings back what they hold.
+            """,
+        arguments: [.store],
+        options: [
+            Option(
+                "since", taking: .init("ARCHIVE", .path), "only what changed since that archive"),
+            Option("or-full", "a full archive where the one of --since cannot be gone on from"),
+            Option("history", "also each earlier state that the store keeps"),
+            Option("no-hash", "do not compute content hashes, by which a restore is proved"),
+        ],
+        examples: [
+            Example("stratus backup ./store -o store.archive", "Writes a full archive."),
+            Example(
+                "stratus backup ./store -o later.archive --since store.archive",
+                "Writes what changed since."),
+            Example("stratus backup ./store -o ./archives", "Writes one into a directory."),
+        ],
+        writesFile: true)
+
+    static let backups = Command(
+        "backups", "look into archives, verify or merge them",
+        details: """
+            list DIR: the archives in a directory, each with the range of the journal that it \
+            covers. show ARCHIVE: what it says of itself, with its zones. verify ARCHIVE: reads \
+            every byte of it and of those that it goes on from, and all that they mean. merge \
+            ARCHIVE -o FILE: writes what it and those that it goes on from hold as one full \
+            archive. The store is not needed for any of this.
+            """,
+        arguments: [
+            Argument(
+                "WHAT", "list, show, verify or merge",
+                .oneOf(["list", "show", "verify", "merge"])),
+            Argument("PATH", "an archive; for list a directory", .path),
+        ],
+        examples: [
+            Example("stratus backups list .", "Lists the archives that are here."),
+            Example("stratus backups show store.archive", "Shows what an archive holds."),
+            Example("stratus backups verify store.archive", "Reads all of it."),
+            Example(
+                "stratus backups merge later.archive -o whole.archive",
+                "Makes one archive of a chain."),
+        ],
+        writesFile: true)
+
+    static let restore = Command(
+        "restore", "make a store of an archive, or bring records back from one",
+        details: """
+            Without --zone: makes the store that ARCHIVE holds in the directory STORE, which must \
+            not exist; it is there when all of it was proved, or not at all. Change tokens from up \
+            to the archive stay good, later ones are refused. With --clone it becomes another \
+            store, of which no token of the original is good: for a copy that is used beside it. \
+            --at chooses an earlier state of an archive with history.
+
+            With --zone: brings a zone back into STORE, which exists, or with --record some \
+            records with all below them, in one commit. --mode says what becomes of what is there: \
+            skip brings back only what is gone; keep leaves what was changed since; replace makes \
+            all of it what it was (the default); mirror also deletes what was not there. --dry-run \
+            says what would be done.
+            """,
+        arguments: [.archive, .store],
+        options: [
+            .at,
+            Option("clone", "make another store with the same content"),
+            .zone("bring this zone back into a store that exists"),
+            Option(
+                "record", taking: .init("NAME"), "only this record and all below it",
+                isRepeatable: true),
+            Option(
+                "as-zone", taking: .init("NAME"),
+                "the zone it is brought back to (default: the same)"),
+            Option(
+                "to-user", taking: .init("USER"), "the user whose it becomes (default: the same)"),
+            .mode, .dryRun,
+        ],
+        examples: [
+            Example("stratus restore store.archive ./restored", "Makes the store anew."),
+            Example(
+                "stratus restore store.archive ./store --zone notes --dry-run",
+                "Says what would come back into a zone."),
+            Example(
+                "stratus restore store.archive ./store --zone notes --mode skip",
+                "Brings back what was deleted."),
+        ])
+
+    static let revert = Command(
+        "revert", "bring a zone back from the past of its own store",
+        details: """
+            Makes a zone, or some of its records with all below them, what they were at an earlier \
+            moment of the same store, in one commit. What of the past there is depends on marks and \
+            retention: 'stratus mark' and 'stratus retention'. --mode is that of 'stratus restore', \
+            but mirror is the default. Nothing is lost: what is replaced can be brought back the \
+            same way, as long as it is kept.
+            """,
+        arguments: [.store],
+        options: [
+            .zone("the zone", isRequired: true),
+            Option(
+                "at", taking: .init("POINT"),
+                "as it was then: an offset, a date and time, mark:NAME or a change token",
+                isRequired: true),
+            Option(
+                "record", taking: .init("NAME"), "only this record and all below it",
+                isRepeatable: true),
+            .mode, .dryRun,
+        ],
+        examples: [
+            Example(
+                "stratus revert ./store --zone notes --at mark:before-import --dry-run",
+                "Says what would change."),
+            Example(
+                "stratus revert ./store --zone notes --at mark:before-import",
+                "Makes the zone what it was at a mark."),
+        ])
+
+    static let copy = Command(
+        "copy", "copy a store, also while a service writes to it",
+        details: """
+            Makes a copy of STORE in the directory COPY, which must not exist, as of one commit. \
+            Copying the files of a store that is open fails at random; this does not. The copy is \
+            of the same store and goes its own way: neither takes change tokens that the other \
+            hands out later. With --clone it is another store.
+            """,
+        arguments: [.store, Argument("COPY", "the directory that is made", .path)],
+        options: [Option("clone", "make another store with the same content")],
+        examples: [
+            Example("stratus copy ./store ./copy", "Copies a store."),
+            Example("stratus copy ./store ./other --clone", "Makes another one of it."),
+        ])
+}
+
+extension Command.Option {
+    fileprivate static let mode = Self(
+        "mode", taking: .init("MODE", .oneOf(["skip", "keep", "replace", "mirror"])),
+        "what becomes of what is there")
+    fileprivate static let dryRun = Self("dry-run", "only say what would be done")
+}

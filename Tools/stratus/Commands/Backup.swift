@@ -1,0 +1,336 @@
+import FoundationEssentials
+import Stratus
+import StratusFiles
+import StratusGateway
+
+/// `stratus backup` and `stratus backups`: archives of stores.
+enum Backup {
+    static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let target = try invocation.archiveTarget(output)
+        let container = try await invocation.openStore()
+        let progress = ReadingProgress("copying", invocation, output)
+        defer { progress.finish() }
+        guard let path = invocation.value("since") else {
+            return try await write(container, since: nil, to: target, invocation, output, progress)
+        }
+        let base = try await Archive.opened(path)
+        do {
+            return try await write(container, since: base, to: target, invocation, output, progress)
+        } catch let error as StoreError {
+            guard invocation.has("or-full"), error.isOfBase else { throw error }
+            output.warning("backup.full", "\(error.reason); the archive is full")
+            return try await write(container, since: nil, to: target, invocation, output, progress)
+        }
+    }
+
+    /// To a file, or where `target` is nil to standard output.
+    private static func write(
+        _ container: Container, since base: Archive?, to target: String?,
+        _ invocation: Invocation, _ output: Output, _ progress: ReadingProgress
+    ) async throws -> ExitCode {
+        let (history, hashes) = (invocation.has("history"), !invocation.has("no-hash"))
+        guard let target else {
+            try await container.backup(
+                since: base, keepingHistory: history, contentHashes: hashes,
+                progress: progress.update
+            ) { try output.bytes($0) }
+            return .ok
+        }
+        let archive = try await container.backup(
+            to: target, since: base, keepingHistory: history, contentHashes: hashes,
+            progress: progress.update)
+        progress.finish()
+        try output.summary(archive.information.json(archive.path), text: archive.text)
+        return .ok
+    }
+
+    static func look(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let path = invocation.argument("PATH")
+        switch invocation.argument("WHAT") {
+        case "list": return try await list(path, output)
+        case "verify": return try await verify(path, invocation, output)
+        case "merge": return try await merge(path, invocation, output)
+        default: return try await show(path, output)
+        }
+    }
+
+    private static func list(_ path: String, _ output: Output) async throws -> ExitCode {
+        try output.header(
+            schema: "stratus.backups/1", columns: "end  start  size  made  file")
+        let found = try await Archive.list(in: path)
+        for archive in found.archives {
+            let information = archive.information
+            try output.result(
+                "archive", information.json(archive.path),
+                text: "\(information.range.upperBound)  \(information.range.lowerBound)  "
+                    + "\(size(information.length))  \(Timestamp.text(information.created))  "
+                    + Output.escaped(archive.path))
+        }
+        for (file, error) in found.refused {
+            output.warning("backup.damaged", error.reason, file: file)
+        }
+        return found.refused.isEmpty ? .ok : .differences
+    }
+
+    private static func show(_ path: String, _ output: Output) async throws -> ExitCode {
+        let archive = try await Archive.opened(path)
+        let information = archive.information
+        try output.header(schema: "stratus.backup/1")
+        for zone in information.zones {
+            var object: JSONObject = ["zoneName": .string(zone.zoneName)]
+            object.append("user", zone.owner.map(JSONValue.string))
+            object.append("records", .integer(zone.recordCount))
+            object.append("contentHash", zone.contentHash.map(JSONValue.string))
+            try output.object("zone", object)
+        }
+        try output.summary(information.json(archive.path))
+        var lines: [(name: String, value: String)] = [
+            ("file", Output.escaped(archive.path)),
+            ("archive", information.archiveID + (information.baseID == nil ? ", full" : "")),
+            ("store", information.storeID),
+            ("made", Timestamp.text(information.created)),
+            ("last commit", information.lastCommit.map { Timestamp.text($0) } ?? "none"),
+            ("offsets", "\(information.range.lowerBound) to \(information.range.upperBound)"),
+            ("size", size(information.length)),
+        ]
+        if let base = information.baseID {
+            lines.insert(
+                ("goes on from", "\(base), \(information.chainLength) archives in all"), at: 2)
+        }
+        if information.keepsHistory { lines.append(("history", "from \(information.floor) on")) }
+        try Show.write(lines, to: output)
+        for zone in information.zones {
+            try output.line(
+                "\(Quantities.count(zone.recordCount, "record"))  "
+                    + "\(Output.escaped(zone.zoneName))  \(zone.owner ?? "public")")
+        }
+        return .ok
+    }
+
+    private static func verify(
+        _ path: String, _ invocation: Invocation, _ output: Output
+    ) async throws -> ExitCode {
+        let archive = try await Archive.opened(path)
+        let progress = ReadingProgress("verifying", invocation, output)
+        let findings = try await archive.verify(progress: progress.update)
+        progress.finish()
+        try output.header(schema: "stratus.verify/1")
+        for place in findings {
+            try output.result(
+                "finding",
+                [
+                    "severity": "damage", "file": .string(place.file), "byte": .integer(place.byte),
+                    "kind": .string(place.kind),
+                ], text: "damage: \(place)")
+        }
+        try output.summary(
+            archive.information.json(archive.path),
+            text: findings.isEmpty ? "\(archive.text): all of it is whole" : nil)
+        return findings.isEmpty ? .ok : .differences
+    }
+
+    private static func merge(
+        _ path: String, _ invocation: Invocation, _ output: Output
+    ) async throws -> ExitCode {
+        let target = try invocation.archiveTarget(output)
+        let archive = try await Archive.opened(path)
+        let progress = ReadingProgress("merging", invocation, output)
+        defer { progress.finish() }
+        let keepsHistory = archive.information.keepsHistory
+        let container = try await archive.container()
+        guard let target else {
+            try await container.backup(keepingHistory: keepsHistory) { try output.bytes($0) }
+            return .ok
+        }
+        let merged = try await container.backup(
+            to: target, keepingHistory: keepsHistory, progress: progress.update)
+        progress.finish()
+        try output.summary(merged.information.json(merged.path), text: merged.text)
+        return .ok
+    }
+}
+
+/// `stratus restore`, `revert` and `copy`.
+enum Restore {
+    static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let archive = try await Archive.opened(invocation.argument("ARCHIVE"))
+        if invocation.has("zone") { return try await zone(archive, invocation, output) }
+        for option in ["record", "as-zone", "to-user", "mode"] where invocation.has(option) {
+            throw ToolError.usage("restore", "--\(option) goes with --zone")
+        }
+        let path = invocation.argument("STORE")
+        if invocation.has("dry-run") {
+            let information = archive.information
+            try output.summary(
+                information.json(archive.path),
+                text: "would make a store of \(archive.text) in \(Output.escaped(path))")
+            return .ok
+        }
+        let progress = ReadingProgress("restoring", invocation, output)
+        defer { progress.finish() }
+        var point: PastPoint?
+        if invocation.has("at") {
+            point = try await invocation.point(in: archive.container())
+        }
+        let report = try await archive.restore(
+            to: path, at: point, cloning: invocation.has("clone"), progress: progress.update)
+        progress.finish()
+        try output.summary(report.json, text: report.text(path))
+        return .ok
+    }
+
+    static func copy(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let path = invocation.argument("COPY")
+        let container = try await invocation.openStore()
+        let progress = ReadingProgress("copying", invocation, output)
+        defer { progress.finish() }
+        let report = try await container.copy(
+            to: path, cloning: invocation.has("clone"), progress: progress.update)
+        progress.finish()
+        try output.summary(report.json, text: report.text(path))
+        return .ok
+    }
+
+    static func revert(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let container = try await Container.open(at: invocation.argument("STORE"))
+        return try await container.closing {
+            let snapshot = try await invocation.snapshot(of: container)
+            let source = invocation.database(of: snapshot)
+            return try await bring(
+                source, back: invocation.database(of: container), .mirror, invocation, output)
+        }
+    }
+
+    private static func zone(
+        _ archive: Archive, _ invocation: Invocation, _ output: Output
+    ) async throws -> ExitCode {
+        if invocation.has("clone") { throw ToolError.usage("restore", "--clone makes a store") }
+        let old = try await archive.container()
+        let snapshot = try await invocation.snapshot(of: old)
+        let container = try await Container.open(at: invocation.argument("STORE"))
+        return try await container.closing {
+            let database =
+                if let user = invocation.value("to-user") {
+                    container.privateDatabase(for: user)
+                } else {
+                    invocation.database(of: container)
+                }
+            return try await bring(
+                invocation.database(of: snapshot), back: database, .replace, invocation, output)
+        }
+    }
+
+    private static func bring(
+        _ source: DatabaseSnapshot, back database: Database, _ usual: RestoreMode,
+        _ invocation: Invocation, _ output: Output
+    ) async throws -> ExitCode {
+        let names = invocation.allValues("record")
+        let isDryRun = invocation.has("dry-run")
+        let done = try await database.restore(
+            invocation.zoneID, from: source,
+            to: invocation.value("as-zone").map { RecordZone.ID(zoneName: $0) },
+            records: names.isEmpty ? nil : names,
+            mode: invocation.value("mode").flatMap(RestoreMode.init) ?? usual, dryRun: isDryRun)
+        try output.header(schema: "stratus.restore/1")
+        for (word, sign, found) in [
+            ("added", "+", done.added), ("replaced", "M", done.replaced),
+            ("deleted", "-", done.deleted), ("kept", "=", done.kept),
+        ] {
+            for name in found.sorted() {
+                try output.result(
+                    "record", ["recordName": .string(name), "change": .string(word)],
+                    text: "\(sign)  \(Output.escaped(name))")
+            }
+        }
+        let would = isDryRun ? "would be " : ""
+        try output.summary(
+            [
+                "dryRun": .boolean(isDryRun), "added": .integer(done.added.count),
+                "replaced": .integer(done.replaced.count),
+                "deleted": .integer(done.deleted.count), "kept": .integer(done.kept.count),
+                "unchanged": .integer(done.unchangedCount), "proved": .boolean(done.isProved),
+            ],
+            text: "\(Quantities.count(done.added.count, "record")) \(would)brought back, "
+                + "\(done.replaced.count) replaced, \(done.deleted.count) deleted; "
+                + "\(done.kept.count) kept, \(done.unchangedCount) are what they were"
+                + (done.isProved ? "; proved by the content hash" : ""))
+        return .ok
+    }
+}
+
+private func size(_ bytes: Int) -> String { Quantities.size(UInt64(max(0, bytes))) }
+
+extension Invocation {
+    /// Where `-o` says that an archive is written to; nil: to standard output.
+    fileprivate func archiveTarget(_ output: Output) throws(ToolError) -> String? {
+        guard let path = value("output") else {
+            throw .usage("output", "name the file with -o FILE, or - for standard output")
+        }
+        if path != "-" { return path }
+        if output.isJSON { throw .usage("output", "with --json name a file with -o") }
+        if output.settings.resultsAreOnTerminal {
+            throw .usage("terminal", "an archive is no text: name a file with -o")
+        }
+        return nil
+    }
+}
+
+extension Archive {
+    /// Whatever is wrong with it is said of the archive, not of a store.
+    fileprivate static func opened(_ path: String) async throws -> Archive {
+        do {
+            return try await open(at: path)
+        } catch {
+            guard error.code == .badContainer else { throw error }
+            throw ToolError(.noStore, id: "backup.none", "there is no archive \(path)")
+        }
+    }
+
+    /// For people.
+    fileprivate var text: String {
+        let information = information
+        let records = information.zones.reduce(0) { $0 + $1.recordCount }
+        return "\(Output.escaped(path)): \(size(information.length)), "
+            + "\(Quantities.count(records, "record")) in "
+            + "\(Quantities.count(information.zones.count, "zone")), "
+            + "offsets \(information.range.lowerBound) to \(information.range.upperBound)"
+    }
+}
+
+extension Archive.Information {
+    fileprivate func json(_ path: String) -> JSONObject {
+        var object: JSONObject = [
+            "file": .string(path), "archiveID": .string(archiveID), "storeID": .string(storeID),
+            "start": .offset(range.lowerBound), "end": .offset(range.upperBound),
+            "floor": .offset(floor), "history": .boolean(keepsHistory), "bytes": .integer(length),
+            "made": .date(created), "chain": .integer(chainLength),
+            "zones": .integer(zones.count),
+            "records": .integer(zones.reduce(0) { $0 + $1.recordCount }),
+        ]
+        object.append("baseID", baseID.map(JSONValue.string))
+        object.append("lastCommit", lastCommit.map(JSONValue.date))
+        return object
+    }
+}
+
+extension RestoreReport {
+    fileprivate var json: JSONObject {
+        [
+            "storeID": .string(storeID), "offset": .offset(offset), "zones": .integer(zoneCount),
+            "records": .integer(recordCount), "proved": .boolean(isProved),
+        ]
+    }
+
+    fileprivate func text(_ path: String) -> String {
+        "\(Output.escaped(path)): \(Quantities.count(recordCount, "record")) in "
+            + "\(Quantities.count(zoneCount, "zone")), as of offset \(offset)"
+            + (isProved ? "; proved by content hashes" : "")
+    }
+}
+
+extension StoreError {
+    /// Whether it is about the archive that another one was to go on from.
+    fileprivate var isOfBase: Bool {
+        cause == .changeToken(.compacted) || code == .invalidArguments
+    }
+}
