@@ -43,6 +43,8 @@ let package = Package(
             name: "StratusAssets", dependencies: ["StratusFiles", "StratusBytes"],
             swiftSettings: settings),
         .target(
+            name: "StratusLanguage", dependencies: ["StratusBytes"], swiftSettings: settings),
+        .target(
             name: "StratusArchive", dependencies: ["StratusFiles", "StratusBytes"],
             swiftSettings: settings),
         .target(
@@ -64,8 +66,8 @@ let package = Package(
         .executableTarget(
             name: "StratusTool",
             dependencies: [
-                "StratusGateway", "Stratus", "StratusEngine", "StratusJournal", "StratusFiles",
-                "StratusBytes",
+                "StratusGateway", "Stratus", "StratusEngine", "StratusLanguage", "StratusJournal",
+                "StratusFiles", "StratusBytes",
             ],
             path: "Tools/stratus", swiftSettings: settings),
 
@@ -89,6 +91,9 @@ let package = Package(
         .testTarget(
             name: "StratusAssetsTests",
             dependencies: ["StratusAssets", "StratusFiles", "StratusBytes", "Support"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "StratusLanguageTests", dependencies: ["StratusLanguage", "Support"],
             swiftSettings: settings),
         .testTarget(
             name: "StratusTests", dependencies: ["Stratus", "StratusEngine", "Support"],

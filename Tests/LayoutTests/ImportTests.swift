@@ -20,10 +20,12 @@ private let reach: [String: Set<String>] = {
         "StratusIndex": files,
         "StratusAssets": files,
         "StratusArchive": files,
+        // Sine and cosine.
+        "StratusLanguage": bytes.union(["Glibc"]),
         "StratusEngine": engine,
         "Stratus": engine.union(["StratusEngine", "StratusArchive"]),
         "StratusGateway": bytes.union(["Stratus", "FoundationEssentials"]),
-        "StratusTool": all.union(["StratusGateway"]),
+        "StratusTool": all.union(["StratusGateway", "StratusLanguage"]),
         // Starts processes.
         "Support": journal.union(tests).union(["Glibc"]),
         "StratusBytesTests": tests.union(bytes),
@@ -31,6 +33,7 @@ private let reach: [String: Set<String>] = {
         "StratusJournalTests": tests.union(journal),
         "StratusIndexTests": tests.union(files).union(["StratusIndex"]),
         "StratusAssetsTests": tests.union(files).union(["StratusAssets"]),
+        "StratusLanguageTests": tests.union(["StratusLanguage"]),
         "StratusTests": tests.union(all),
         "FormatTests": tests.union(all).union(["StratusArchive"]),
         // Measures beside the system.

@@ -41,7 +41,7 @@ private func bytes(_ path: String) throws -> [UInt8] {
 
 @Test(arguments: [
     "StratusBytes", "StratusFiles", "StratusJournal", "StratusIndex", "StratusAssets",
-    "StratusArchive", "StratusEngine", "Stratus", "StratusGateway",
+    "StratusArchive", "StratusLanguage", "StratusEngine", "Stratus", "StratusGateway",
     "StratusTool",
 ])
 func `no module asks for more of Foundation than its essentials`(module: String) throws {

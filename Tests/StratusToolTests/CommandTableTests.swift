@@ -11,7 +11,7 @@ struct CommandTableTests {
             "changes", "history", "blame", "mark", "retention",
             "backup", "backups", "restore", "revert", "copy",
             "verify",
-            "hash", "asset", "stats", "gc", "compact", "checkpoint", "reindex", "help",
+            "hash", "asset", "stats", "gc", "compact", "checkpoint", "reindex", "schema", "help",
             "completion",
             "version",
         ]

@@ -33,5 +33,6 @@ extension Tool {
             "compact": Compact.run,
             "checkpoint": Maintain.checkpoint,
             "reindex": Maintain.reindex,
+            "schema": SchemaText.run,
         ]) { first, _ in first }
 }

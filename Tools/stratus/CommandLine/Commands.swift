@@ -9,7 +9,7 @@ extension CommandTable {
             .log, .changes, .history, .blame, .mark, .retention,
             .backup, .backups, .restore, .revert, .copy,
             .verify,
-            .hash, .asset, .stats, .gc, .compact, .checkpoint, .reindex, .help,
+            .hash, .asset, .stats, .gc, .compact, .checkpoint, .reindex, .schema, .help,
             .completion,
             .version,
         ],

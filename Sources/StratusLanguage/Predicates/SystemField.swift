@@ -1,0 +1,37 @@
+/// A field that every record has, under the name of CloudKit's schema.
+package enum SystemField: String, CaseIterable, Sendable {
+    case recordID = "___recordID"
+    case creationDate = "___createTime"
+    case modificationDate = "___modTime"
+    case creatorUserRecordID = "___createdBy"
+    case lastModifiedUserRecordID = "___modifiedBy"
+    case parent = "___parent"
+    case share = "___share"
+
+    /// The name of the record's property, which predicates may use too. `parent` and `share` are
+    /// names that a field of a user may have, so these stand for such a field.
+    package var propertyName: String? {
+        switch self {
+        case .recordID: "recordID"
+        case .creationDate: "creationDate"
+        case .modificationDate: "modificationDate"
+        case .creatorUserRecordID: "creatorUserRecordID"
+        case .lastModifiedUserRecordID: "lastModifiedUserRecordID"
+        case .parent, .share: nil
+        }
+    }
+
+    private static let properties: [String: SystemField] = Dictionary(
+        uniqueKeysWithValues: allCases.compactMap { field in
+            field.propertyName.map { ($0, field) }
+        })
+
+    /// The name under which a predicate keeps the field that a text names; nil of what is not the
+    /// name of a field: letters, digits and `_`, first a letter, or a system field.
+    package static func canonicalName(_ name: String) -> String? {
+        if let field = properties[name] ?? SystemField(rawValue: name) { return field.rawValue }
+        let units = name.utf8
+        guard let first = units.first, PredicateLexer.isLetter(first) else { return nil }
+        return units.allSatisfy(PredicateLexer.isNamePart) ? name : nil
+    }
+}

@@ -1,0 +1,50 @@
+import StratusTool
+import Testing
+
+/// The text of schemas, checked and compared.
+@Suite struct SchemaCommandTests {
+    private static let schema = """
+        DEFINE SCHEMA
+            RECORD TYPE Note (
+                title STRING QUERYABLE SORTABLE,
+                "___recordID" REFERENCE QUERYABLE,
+                GRANT READ, CREATE, WRITE TO "_icloud"
+            );
+        """
+
+    @Test func `a schema is checked, with the place of what is wrong`() async throws {
+        let place = try Place()
+        try place.write(Self.schema, "whole.ckdb")
+        let whole = try await place.run("schema validate @/whole.ckdb")
+        #expect(whole.code == .ok && whole.results == "1 record type, 0 errors, 0 warnings\n")
+        try place.write(
+            Self.schema.replacing("title STRING QUERYABLE", with: "title ASSET QUERYABLE"),
+            "wrong.ckdb")
+        let wrong = try await place.run("schema validate @/wrong.ckdb")
+        #expect(wrong.code == .differences && wrong.results.contains("line 3, column 9: error"))
+        try place.write(Self.schema.replacing("STRING", with: "TEXT"), "broken.ckdb")
+        let broken = try await place.run("schema validate @/broken.ckdb")
+        #expect(broken.code == .usage && broken.messages.contains("line 3, column 15"))
+        #expect(try await place.run("schema validate @/none.ckdb").code == .notFound)
+        #expect(try await place.run("schema diff @/whole.ckdb").code == .usage)
+    }
+
+    @Test func `equal schemas are equal texts, and others are compared`() async throws {
+        let place = try Place()
+        try place.write(Self.schema, "one.ckdb")
+        try place.write("// by hand\n" + Self.schema.replacing("    ", with: " "), "two.ckdb")
+        let one = try await place.run("schema format @/one.ckdb")
+        let two = try await place.run("schema format @/two.ckdb")
+        #expect(one.code == .ok && one.results == two.results)
+        #expect(try await place.run("schema diff @/one.ckdb @/two.ckdb").code == .ok)
+        try place.write(
+            Self.schema.replacing("title STRING QUERYABLE SORTABLE", with: "count INT64"),
+            "new.ckdb")
+        let changed = try await place.run("schema diff @/one.ckdb @/new.ckdb")
+        #expect(changed.code == .differences)
+        #expect(changed.results.contains("add field 'Note.count' of type INT64"))
+        #expect(changed.results.contains("its data would be lost"))
+        let deployed = try await place.run("schema diff @/one.ckdb @/new.ckdb --production")
+        #expect(deployed.results.contains("refused"))
+    }
+}

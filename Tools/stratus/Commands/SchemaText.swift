@@ -1,0 +1,99 @@
+import StratusFiles
+import StratusGateway
+import StratusLanguage
+
+/// `stratus schema`: the text of schemas, as CloudKit's tools read and write it.
+enum SchemaText {
+    static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let path = invocation.argument("FILE")
+        let other = invocation.optionalArgument("NEW")
+        let what = invocation.argument("WHAT")
+        guard (other != nil) == (what == "diff") else {
+            throw ToolError.usage("schema", "diff takes two files, validate and format take one")
+        }
+        let schema = try document(path)
+        if let other { return try compare(schema, document(other), invocation, output) }
+        if what == "format" {
+            try output.verbatim(schema.sorted().text)
+            return .ok
+        }
+        return try validate(schema, path, output)
+    }
+
+    private static func validate(
+        _ schema: SchemaDocument, _ path: String, _ output: Output
+    ) throws -> ExitCode {
+        let findings = schema.validate()
+        try output.header(schema: "stratus.schema/1")
+        for finding in findings {
+            var object: JSONObject = [
+                "severity": .string(finding.severity.rawValue), "message": .string(finding.message),
+            ]
+            object.append("line", (finding.place?.line).map { JSONValue.integer($0) })
+            object.append("column", (finding.place?.column).map { JSONValue.integer($0) })
+            try output.result(
+                "finding", object, text: "\(Output.escaped(path)): \(finding)")
+        }
+        let errors = findings.count { $0.severity == .error }
+        try output.summary(
+            [
+                "types": .integer(schema.types.count), "errors": .integer(errors),
+                "warnings": .integer(findings.count - errors),
+            ],
+            text: "\(Quantities.count(schema.types.count, "record type")), "
+                + "\(Quantities.count(errors, "error")), "
+                + Quantities.count(findings.count - errors, "warning"))
+        return errors == 0 ? .ok : .differences
+    }
+
+    private static func compare(
+        _ old: SchemaDocument, _ new: SchemaDocument, _ invocation: Invocation, _ output: Output
+    ) throws -> ExitCode {
+        let environment: SchemaDocument.Environment =
+            invocation.has("production") ? .production : .development
+        let changes = SchemaDocument.differences(from: old, to: new, in: environment)
+        try output.header(schema: "stratus.schema/1")
+        for change in changes {
+            let effect =
+                switch change.effect {
+                case .safe: "safe"
+                case .losesData: "losesData"
+                case .refused: "refused"
+                }
+            try output.result(
+                "change", ["effect": .string(effect), "change": .string("\(change)")],
+                text: "\(change)")
+        }
+        return changes.isEmpty ? .ok : .differences
+    }
+
+    /// The schema in a file.
+    private static func document(_ path: String) throws(ToolError) -> SchemaDocument {
+        let text = try text(path)
+        do throws(SchemaSyntaxError) {
+            return try SchemaDocument(parsing: text)
+        } catch {
+            throw ToolError(.usage, id: "schema.text", "\(path): \(error)")
+        }
+    }
+
+    private static func text(_ path: String) throws(ToolError) -> [UInt8] {
+        do throws(SystemError) {
+            return try read(SourceFile(FilePlace(path), on: LinuxFileSystem()))
+        } catch {
+            throw ToolError(error, "cannot read the schema", path)
+        }
+    }
+
+    /// A byte more than a schema may have shows that it is too long.
+    private static func read(_ file: SourceFile) throws(SystemError) -> [UInt8] {
+        let limit = SchemaDocument.textLimit + 1
+        var bytes: [UInt8] = []
+        while bytes.count < limit {
+            let next = try file.read(at: bytes.count, upTo: limit - bytes.count)
+            if next.isEmpty { break }
+            bytes += next
+        }
+        return bytes
+    }
+}
