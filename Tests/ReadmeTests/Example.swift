@@ -59,3 +59,13 @@ func assets(of database: Database, _ zone: RecordZone.ID, _ path: String) async 
     guard let image = photo["image"]?.assetValue else { return }
     print(image.size ?? 0, try await image.data(in: 0..<16).count)  // reads what it needs of it
 }
+
+func backups(of container: Container, _ zone: RecordZone.ID, _ folder: String) async throws {
+    let archive = try await container.backup(to: folder)  // or `since:` an earlier one
+    try await archive.restore(to: folder + "/restored")  // a store, proved before it gets its name
+    // What was deleted comes back, in one commit; what was changed since stays.
+    let then = try await archive.container().snapshot().privateDatabase(for: "alice")
+    let database = container.privateDatabase(for: "alice")
+    let back = try await database.restore(zone, from: then, mode: .keep)
+    print(back.added, back.kept)
+}

@@ -28,7 +28,7 @@ import Testing
             readme = readme[end...].dropFirst()
         }
         var compiled = try Self.compiledExamples()
-        try #require(compiled.count == 5)
+        try #require(compiled.count == 6)
         compiled[0] = ["import Stratus", ""] + compiled[0]
         #expect(shown == compiled)
     }
@@ -60,6 +60,14 @@ import Testing
         let photo = Record.ID(recordName: "p1", zoneID: zone)
         let image = try await database.record(for: photo)["image"]?.assetValue
         #expect(try await image?.data(limit: 1 << 20) == Data(contentsOf: URL(filePath: #filePath)))
+        let folder = FileManager.default.temporaryDirectory.path + "/" + UUID().uuidString
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await backups(of: writing, zone, folder)
         try await writing.close()
+        let restored = try await Container.openReadOnly(at: folder + "/restored")
+        #expect(
+            try await restored.privateDatabase(for: "alice").recordCount(inZoneWith: zone) == 1)
     }
 }

@@ -119,6 +119,35 @@ import Testing
         #expect(named.contains("/archives/stratus-"))
     }
 
+    @Test func `archives are forgotten, but none that another one needs`() async throws {
+        let place = try await Self.backedUp()
+        try await Self.change(place)
+        for (name, base) in [("b", "full"), ("c", "b")] {
+            _ = try await Self.results(
+                "backup @/store -o @/\(name).archive --since @/\(base).archive", in: place)
+        }
+        for name in ["x", "y"] {
+            _ = try await Self.results("backup @/store -o @/\(name).archive", in: place)
+        }
+        try place.write("no archive", "z.archive")
+        let plan = try await Self.results("backups forget @ --keep-last 1 --dry-run", in: place)
+        #expect(plan.hasSuffix("4 archives would be deleted, 1 kept\n"))
+        #expect(try await place.run("backups forget @").code == .usage)
+        let done = try await Self.results("backups forget @ --keep-last 2", in: place)
+        #expect(done.contains("=  \(place.path)/x.archive") && done.contains("3 archives deleted"))
+        let left = try FileManager.default.contentsOfDirectory(atPath: place.path)
+            .filter { $0.hasSuffix(".archive") }
+        #expect(Set(left) == ["x.archive", "y.archive", "z.archive"])
+        _ = try await Self.results("import @/tree @/store --zone more", in: place)
+        _ = try await Self.results(
+            "backup @/store -o @/d.archive --since @/x.archive", in: place)
+        // One day, one month: the newest, and what it needs.
+        let daily = try await Self.results(
+            "backups forget @ --keep-daily 3 --keep-monthly 1", in: place)
+        #expect(daily.contains("-  \(place.path)/y.archive") && daily.contains("2 kept"))
+        _ = try await Self.results("backups verify @/d.archive", in: place)
+    }
+
     @Test func `what is wrong with an archive is said, and the code tells`() async throws {
         let place = try await Self.backedUp()
         try await Self.change(place)

@@ -128,7 +128,13 @@ extension SmallStore {
 
     /// In a directory of their own, which is made for the first one.
     func archivePath(_ name: String) -> String {
-        try? disk.process().makeDirectory(Self.archives)
+        let process = disk.process()
+        if (try? process.makeDirectory(Self.archives)) != nil,
+            let root = try? process.openDirectory(".")
+        {
+            // Else a power cut takes it with all that is in it.
+            try? process.synchronize(root)
+        }
         return Self.archives + "/" + name
     }
 

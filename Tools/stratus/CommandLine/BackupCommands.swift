@@ -40,13 +40,22 @@ extension Command {
             covers. show ARCHIVE: what it says of itself, with its zones. verify ARCHIVE: reads \
             every byte of it and of those that it goes on from, and all that they mean. merge \
             ARCHIVE -o FILE: writes what it and those that it goes on from hold as one full \
-            archive. The store is not needed for any of this.
+            archive. forget DIR: deletes the archives that no --keep option keeps, of each store \
+            on its own; what a kept one goes on from is kept, too. The store is not needed for any \
+            of this.
             """,
         arguments: [
             Argument(
-                "WHAT", "list, show, verify or merge",
-                .oneOf(["list", "show", "verify", "merge"])),
-            Argument("PATH", "an archive; for list a directory", .path),
+                "WHAT", "list, show, verify, merge or forget",
+                .oneOf(["list", "show", "verify", "merge", "forget"])),
+            Argument("PATH", "an archive; for list and forget a directory", .path),
+        ],
+        options: [
+            Option("keep-last", taking: .init("N", .number), "the newest N"),
+            Option("keep-daily", taking: .init("N", .number), "the newest of each of N days"),
+            Option("keep-weekly", taking: .init("N", .number), "the newest of each of N weeks"),
+            Option("keep-monthly", taking: .init("N", .number), "the newest of each of N months"),
+            .dryRun,
         ],
         examples: [
             Example("stratus backups list .", "Lists the archives that are here."),
@@ -55,6 +64,9 @@ extension Command {
             Example(
                 "stratus backups merge later.archive -o whole.archive",
                 "Makes one archive of a chain."),
+            Example(
+                "stratus backups forget ./archives --keep-last 7 --keep-monthly 12 --dry-run",
+                "Says which archives would be deleted."),
         ],
         writesFile: true)
 

@@ -50,6 +50,7 @@ enum Backup {
         case "list": return try await list(path, output)
         case "verify": return try await verify(path, invocation, output)
         case "merge": return try await merge(path, invocation, output)
+        case "forget": return try await forget(path, invocation, output)
         default: return try await show(path, output)
         }
     }
@@ -146,6 +147,37 @@ enum Backup {
             to: target, keepingHistory: keepsHistory, progress: progress.update)
         progress.finish()
         try output.summary(merged.information.json(merged.path), text: merged.text)
+        return .ok
+    }
+}
+
+extension Backup {
+    private static func forget(
+        _ path: String, _ invocation: Invocation, _ output: Output
+    ) async throws -> ExitCode {
+        func count(_ name: String) -> Int { Int(clamping: invocation.number("keep-\(name)") ?? 0) }
+        let isDryRun = invocation.has("dry-run")
+        let done = try await Archive.forget(
+            in: path,
+            keeping: ArchiveRetention(
+                last: count("last"), daily: count("daily"), weekly: count("weekly"),
+                monthly: count("monthly")), dryRun: isDryRun)
+        try output.header(schema: "stratus.forget/1")
+        for (word, sign, files) in [("forgotten", "-", done.forgotten), ("kept", "=", done.kept)] {
+            for file in files {
+                try output.result(
+                    "archive", ["file": .string(file), "change": .string(word)],
+                    text: "\(sign)  \(Output.escaped(file))")
+            }
+        }
+        let would = isDryRun ? "would be " : ""
+        try output.summary(
+            [
+                "dryRun": .boolean(isDryRun), "forgotten": .integer(done.forgotten.count),
+                "kept": .integer(done.kept.count),
+            ],
+            text: "\(Quantities.count(done.forgotten.count, "archive")) \(would)deleted, "
+                + "\(done.kept.count) kept")
         return .ok
     }
 }

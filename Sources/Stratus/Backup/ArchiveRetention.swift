@@ -1,0 +1,107 @@
+internal import FoundationEssentials
+internal import StratusArchive
+internal import StratusFiles
+internal import StratusJournal
+internal import StratusEngine
+
+/// Which archives of a directory are kept: the newest of all, of days, of weeks and of months that
+/// have any, in UTC. What a kept one goes on from is kept, too.
+public struct ArchiveRetention: Hashable, Sendable {
+    /// How many of the newest.
+    public var last: Int
+    /// Of how many days the newest each.
+    public var daily: Int
+    /// Of how many weeks, which begin on Mondays.
+    public var weekly: Int
+    /// Of how many months.
+    public var monthly: Int
+
+    /// Keeps so many.
+    public init(last: Int = 0, daily: Int = 0, weekly: Int = 0, monthly: Int = 0) {
+        self.last = last
+        self.daily = daily
+        self.weekly = weekly
+        self.monthly = monthly
+    }
+}
+
+extension Archive {
+    /// Deletes the archives in the directory `path` that `retention` does not keep, of each store on
+    /// its own; files that cannot be opened as archives stay.
+    ///
+    /// - Parameter dryRun: only says what would be deleted.
+    /// - Returns: the files that are kept, and those that are gone, the newest first.
+    /// - Throws: ``StoreError`` with `invalidArguments` where `retention` keeps nothing.
+    @discardableResult
+    public nonisolated(nonsending) static func forget(
+        in path: String, keeping retention: ArchiveRetention, dryRun: Bool = false
+    ) async throws(StoreError) -> (kept: [String], forgotten: [String]) {
+        guard
+            [retention.last, retention.daily, retention.weekly, retention.monthly].contains(where: {
+                $0 > 0
+            })
+        else {
+            throw StoreError(.invalidArguments, "a retention that keeps nothing deletes everything")
+        }
+        let found = try await list(in: path).archives
+        let stores = Dictionary(grouping: found) { $0.last.table.storeID }
+        let kept = stores.values.reduce(into: Set<String>()) {
+            $0.formUnion(retention.kept(of: $1))
+        }
+        // An archive goes before the one that it goes on from.
+        let order = found.sorted {
+            ($0.last.table.end, $0.last.table.made) > ($1.last.table.end, $1.last.table.made)
+        }
+        let gone = order.filter { !kept.contains($0.path) }
+        if !dryRun {
+            try await answering { () async throws(EngineError) in
+                try await IOThreads(count: 1).run {
+                    let folder = try LocalStorage(at: path, .reading)
+                    for archive in gone { _ = try folder.delete(archive.last.name) }
+                }
+            }
+        }
+        return (order.map(\.path).filter(kept.contains), gone.map(\.path))
+    }
+}
+
+extension ArchiveRetention {
+    /// The files of those that are kept of one store's.
+    fileprivate func kept(of archives: [Archive]) -> Set<String> {
+        let newest = archives.sorted { $0.last.table.made > $1.last.table.made }
+        var kept = Set(newest.prefix(max(0, last)).map(\.path))
+        let periods: [(Int, (Archive) -> Int)] = [
+            (daily, { $0.day }), (weekly, { ($0.day + 3) / 7 }), (monthly, { $0.month }),
+        ]
+        for (count, period) in periods {
+            var seen: Set<Int> = []
+            for archive in newest where seen.count < count && seen.insert(period(archive)).inserted
+            {
+                kept.insert(archive.path)
+            }
+        }
+        let needed = newest.filter { kept.contains($0.path) }.flatMap(\.storage.chain)
+        let names = Set(needed.map(\.archiveID))
+        return kept.union(newest.filter { names.contains($0.last.archiveID) }.map(\.path))
+    }
+}
+
+extension Archive {
+    /// Days since 1970, in UTC, of when it was made.
+    fileprivate var day: Int { Int((last.table.made / 1_000_000).dividedFloor(by: 86_400)) }
+
+    /// A number for each month.
+    fileprivate var month: Int {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        let parts = calendar.dateComponents([.year, .month], from: information.created)
+        return (parts.year ?? 0) * 12 + (parts.month ?? 0)
+    }
+}
+
+extension Int64 {
+    fileprivate func dividedFloor(by divisor: Int64) -> Int64 {
+        let (quotient, rest) = quotientAndRemainder(dividingBy: divisor)
+        return rest < 0 ? quotient - 1 : quotient
+    }
+}
