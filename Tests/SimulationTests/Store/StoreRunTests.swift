@@ -44,9 +44,12 @@ struct StoreRunTests {
         #expect(tally.tablesWritten > 10 * Self.seeds)
         #expect(tally.tablesMerged > Self.seeds)
         #expect(tally.segmentsCompacted > 2 * Self.seeds)
-        #expect(tally.forgotten > Self.seeds / 4)
-        #expect(tally.restores > Self.seeds / 4)
-        #expect(tally.pastStates > 10 * Self.seeds && tally.pastRefusals > Self.seeds)
+        // Of a few runs not each has everything.
+        if Self.seeds >= 10 {
+            #expect(tally.forgotten > Self.seeds / 4)
+            #expect(tally.restores > Self.seeds / 4)
+            #expect(tally.pastStates > 10 * Self.seeds && tally.pastRefusals > Self.seeds)
+        }
         // What the campaign is for.
         if Self.seeds >= 100 { #expect(tally.changes >= 1_000_000) }
     }
