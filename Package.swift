@@ -50,14 +50,15 @@ let package = Package(
         .target(
             name: "StratusEngine",
             dependencies: [
-                "StratusAssets", "StratusIndex", "StratusJournal", "StratusFiles", "StratusBytes",
+                "StratusLanguage", "StratusAssets", "StratusIndex", "StratusJournal",
+                "StratusFiles", "StratusBytes",
             ],
             swiftSettings: settings),
         .target(
             name: "Stratus",
             dependencies: [
-                "StratusEngine", "StratusArchive", "StratusAssets", "StratusIndex",
-                "StratusJournal", "StratusFiles", "StratusBytes",
+                "StratusEngine", "StratusLanguage", "StratusArchive", "StratusAssets",
+                "StratusIndex", "StratusJournal", "StratusFiles", "StratusBytes",
             ],
             swiftSettings: settings),
         .target(
@@ -111,8 +112,8 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "Stratus", "StratusEngine", "StratusAssets", "StratusIndex", "StratusJournal",
-                "StratusFiles",
+                "Stratus", "StratusArchive", "StratusEngine", "StratusAssets", "StratusIndex",
+                "StratusJournal", "StratusFiles",
                 "StratusBytes", "Support",
             ],
             swiftSettings: settings),

@@ -171,14 +171,15 @@ public struct Database: Sendable {
     }
 
     func batch(
-        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, isAtomic: Bool,
+        _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, isAtomic: Bool, isRestore: Bool,
         _ operation: OperationRequest?, _ assets: SealedAssets?
     ) throws(EngineError) -> RecordBatch {
         let user = try writer()
         try current.check(zoneID)
         return RecordBatch(
             scope: scope, principal: principal, caller: user, userName: userName,
-            zoneID: zoneID, items: items, isAtomic: isAtomic && canBeAtomic(zoneID),
+            zoneID: zoneID, items: items,
+            isAtomic: isRestore || isAtomic && canBeAtomic(zoneID), isRestore: isRestore,
             limits: container.limits, environment: container.environment,
             operation: operation, assets: assets)
     }

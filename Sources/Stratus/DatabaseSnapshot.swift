@@ -6,7 +6,7 @@ internal import StratusEngine
 /// waited for the disk: for code that must not suspend, and for reading many things of one state.
 /// ``Database`` asks the same of the newest state without ever blocking its caller.
 public struct DatabaseSnapshot: Sendable {
-    private let snapshot: Snapshot
+    let snapshot: Snapshot
     private let scope: DatabaseScope
     private let principal: Principal
 
@@ -21,7 +21,7 @@ public struct DatabaseSnapshot: Sendable {
         _ body: (DatabaseView) throws(EngineError) -> Answer
     ) throws(StoreError) -> Answer {
         try answering { () throws(EngineError) in
-            try body(DatabaseView(snapshot.reading, scope, principal))
+            try body(DatabaseView(snapshot.reading(), scope, principal))
         }
     }
 

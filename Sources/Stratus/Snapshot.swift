@@ -45,7 +45,15 @@ public final class Snapshot: Sendable {
             self, .private(owner: container.userID(user)), container.principal(user))
     }
 
-    var reading: StoreReading { StoreReading(fixed ?? container.state, .blocking, at: point) }
+    /// The state that it looks into: of a container that was opened for reading always the same.
+    var state: StoreState { fixed ?? container.state }
+
+    func reading(_ mode: ReadMode = .blocking) -> StoreReading {
+        StoreReading(state, mode, at: point)
+    }
+
+    /// What callers may do; nil: as much as they like.
+    var profile: Profile? { container.limits?.profile }
 }
 
 extension Container {

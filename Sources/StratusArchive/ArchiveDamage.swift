@@ -8,7 +8,7 @@ package struct ArchiveDamage: Error, Hashable, Sendable {
 
     /// The names of the page.
     package enum StaticName: String, Sendable {
-        case length, magic, checksum, reserved, foot, table, part, base
+        case length, magic, checksum, reserved, foot, table, part, base, cycle
     }
 
     package var kind: Kind

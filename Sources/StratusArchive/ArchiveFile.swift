@@ -1,5 +1,5 @@
 package import StratusBytes
-package import StratusFiles
+internal import StratusFiles
 
 /// An archive that was opened: its head, table and foot are whole.
 package final class ArchiveFile: Sendable {
@@ -12,11 +12,11 @@ package final class ArchiveFile: Sendable {
     /// The first part of each file, and behind the last one how many parts there are.
     private let firstParts: [Int]
 
-    /// Opens the archive `name`, which lies in `storage` beside others.
-    package init(_ name: String, in storage: any Storage) throws {
+    /// Opens the archive in `file`, whose head was read.
+    init(_ file: any StorageFile, _ head: ArchiveHead) throws {
+        let name = file.name
         self.name = name
-        file = try storage.open(name)
-        let head = try Self.head(of: file)
+        self.file = file
         func damage(_ kind: ArchiveDamage.StaticName, _ byte: Int) -> ArchiveDamage {
             ArchiveDamage(.archive(kind), file: name, byte: byte)
         }
@@ -46,32 +46,6 @@ package final class ArchiveFile: Sendable {
         firsts.append(table.parts.count)
         guard place == foot.tablePlace else { throw damage(.table, foot.tablePlace) }
         (self.starts, firstParts) = (starts, firsts)
-    }
-
-    /// The head of an archive, and nothing else of it.
-    private static func head(of file: any StorageFile) throws -> ArchiveHead {
-        let bytes = try file.read(0..<min(file.length, ArchiveHead.length))
-        return try ArchiveHead(bytes.span, file: file.name)
-    }
-
-    /// Whether a file begins like an archive.
-    package static func mayBeArchive(_ name: String, in storage: any Storage) -> Bool {
-        guard let file = try? storage.open(name),
-            let bytes = try? file.read(0..<ArchiveHead.magic.count)
-        else { return false }
-        return bytes == ArchiveHead.magic
-    }
-
-    /// The archive of a number that lies in `storage`; nil where there is none. What is no archive,
-    /// or a damaged one, is passed over.
-    package static func find(_ archiveID: Hash128, in storage: any Storage) throws -> ArchiveFile? {
-        for name in try storage.list() {
-            guard let file = try? storage.open(name), let head = try? head(of: file),
-                head.archiveID == archiveID
-            else { continue }
-            return try ArchiveFile(name, in: storage)
-        }
-        return nil
     }
 
     /// In bytes.

@@ -1,4 +1,3 @@
-internal import StratusBytes
 package import StratusFiles
 
 /// The files that a chain of archives holds: a store that can be read.
@@ -9,21 +8,11 @@ package final class ArchiveStorage: Storage {
     package let fileSystem: any FileSystem
     private let files: [String: ChainedFile]
 
-    /// The store in the archive `name` of `folder` and in those that it goes on from, which lie there
-    /// too.
-    package init(_ name: String, in folder: any Storage) throws {
-        var chain = [try ArchiveFile(name, in: folder)]
-        while let baseID = chain[0].table.baseID {
-            let (own, ownID) = (chain[0], chain[0].archiveID)
-            // Each begins where its base ends, so that none can come twice.
-            guard let base = try ArchiveFile.find(baseID, in: folder),
-                base.table.end == own.table.start, base.table.storeID == own.table.storeID,
-                base.table.lineage == own.table.lineage, baseID != ownID, chain.count < Self.limit
-            else { throw ArchiveDamage(.archive(.base), file: own.name, byte: 0) }
-            chain.insert(base, at: 0)
-        }
+    /// The store in a chain of archives, which lie in `folder`.
+    package init(_ chain: [ArchiveFile], in folder: any Storage) {
+        precondition(!chain.isEmpty, "a chain has a full archive")
         self.chain = chain
-        place = folder.place + "/" + name
+        place = folder.place + "/" + chain[chain.count - 1].name
         fileSystem = folder.fileSystem
         var files: [String: ChainedFile] = [:]
         for archive in chain {
@@ -36,9 +25,6 @@ package final class ArchiveStorage: Storage {
         }
         self.files = files
     }
-
-    /// Archives that one goes on from another.
-    private static let limit = 1 << 16
 
     package func list() throws(StorageError) -> [String] { files.keys.sorted() }
 

@@ -75,10 +75,10 @@ package struct ArchiveTable: Equatable, Sendable {
     }
 
     /// Of an encoded table, in bytes.
-    static let lengthLimit = 256 << 20
+    package static let lengthLimit = 256 << 20
     static let partLimit = 1 << 20
     private static let nameLimit = 255
-    private static let fileLimit = 1 << 20
+    static let fileLimit = 1 << 20
     /// A chunk segment's.
     private static let fileLengthLimit = 1 << 40
     private static let offsetLimit: UInt64 = 1 << 52

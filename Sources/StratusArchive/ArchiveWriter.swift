@@ -1,6 +1,12 @@
 package import StratusBytes
 package import StratusFiles
 
+/// Why an archive is not written.
+package enum ArchiveRefusal: Error, Equatable {
+    /// Its table, of so many bytes, is longer than a reader takes, or names more files.
+    case tableTooLong(Int)
+}
+
 /// Writes an archive from its beginning to its end: `Formats/Archive.md`.
 package final class ArchiveWriter: FileSink {
     package typealias Output = ([UInt8]) throws(StorageError) -> Void
@@ -10,20 +16,24 @@ package final class ArchiveWriter: FileSink {
     package private(set) var length = 0
     private let head: ArchiveHead
     private let output: Output
+    /// Of the table, in bytes.
+    private let tableLimit: Int
     /// The part that is being filled, and where it lies in its file.
     private var part: [UInt8] = []
     private var partPlace = 0
 
     /// - Parameters:
     ///   - table: what is known before anything is written; the zones may be stated later.
-    ///   - output: takes all bytes in their order.
+    ///   - tableLimit: how long the table may become, in bytes.
+    ///   - output: takes all bytes in their order, the first ones once there is a part.
     package init(
-        _ table: ArchiveTable, archiveID: Hash128, output: @escaping Output
-    ) throws(StorageError) {
+        _ table: ArchiveTable, archiveID: Hash128, tableLimit: Int = ArchiveTable.lengthLimit,
+        output: @escaping Output
+    ) {
         self.table = table
         head = ArchiveHead(archiveID: archiveID)
+        self.tableLimit = tableLimit
         self.output = output
-        try emit(head.encoded())
     }
 
     package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
@@ -51,14 +61,22 @@ package final class ArchiveWriter: FileSink {
 
     /// Says what shows only once all was written, and writes the table, without which it is no
     /// archive.
+    ///
+    /// - Throws: ``ArchiveRefusal`` where no reader would take the table, which is then not
+    ///   written.
     package func finish(
         chain: UInt64, lastTime: Int64, zones: [ArchiveTable.Zone]
-    ) throws(StorageError) {
+    ) throws {
         try endPart()
         table.chain = chain
         table.lastTime = lastTime
         table.zones = zones
+        let fileCount = table.files.count
         let table = table.encoded()
+        guard table.count <= tableLimit, fileCount <= ArchiveTable.fileLimit else {
+            throw ArchiveRefusal.tableTooLong(table.count)
+        }
+        try begin()
         let foot = ArchiveFoot(
             archiveID: head.archiveID, tablePlace: length, tableLength: table.count,
             digest: ArchiveFoot.digest(head, table))
@@ -75,7 +93,13 @@ package final class ArchiveWriter: FileSink {
             ArchiveTable.Part(
                 file: table.files.count - 1, place: place, length: bytes.count,
                 digest: SHA256.hash(bytes)))
+        try begin()
         try emit(bytes)
+    }
+
+    /// The head goes out with what follows it: a backup that is refused before has written nothing.
+    private func begin() throws(StorageError) {
+        if length == 0 { try emit(head.encoded()) }
     }
 
     private func emit(_ bytes: [UInt8]) throws(StorageError) {

@@ -18,19 +18,24 @@ public struct Gateway: Sendable {
 
     let container: Container
     let grants: Set<Grant>
+    /// The moment of `now()` in predicates.
+    let now: @Sendable () -> Date
     private let makeIdentifier: @Sendable () -> UUID
 
     /// Answers from `container`, with no more than the data of users unless granted.
     public init(container: Container, grants: Set<Grant> = []) {
-        self.init(container: container, grants: grants) { UUID() }
+        self.init(
+            container: container, grants: grants, now: { Date() }, makeIdentifier: { UUID() })
     }
 
-    /// With identifiers that the caller draws.
+    /// With the clock of the caller, and identifiers that the caller draws.
     package init(
-        container: Container, grants: Set<Grant>, makeIdentifier: @escaping @Sendable () -> UUID
+        container: Container, grants: Set<Grant>, now: @escaping @Sendable () -> Date,
+        makeIdentifier: @escaping @Sendable () -> UUID
     ) {
         self.container = container
         self.grants = grants
+        self.now = now
         self.makeIdentifier = makeIdentifier
     }
 
@@ -125,6 +130,8 @@ public struct Gateway: Sendable {
             object.append("retryAfter", .integer(Int(clamping: seconds) + (rest > 0 ? 1 : 0)))
         }
         object.append("cause", error.cause.map { .string($0.name) })
+        object.append("line", (error.textPlace?.line).map { .integer($0) })
+        object.append("column", (error.textPlace?.column).map { .integer($0) })
         return object
     }
 

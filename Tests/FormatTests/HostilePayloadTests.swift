@@ -150,7 +150,7 @@ import Testing
             horizon.zone = 1
             return horizon
         }
-        return [
+        let all: [Malformation] = [
             horizon("a horizon behind its own entry") { $0.uint64(1 << 40) },
             horizon("a horizon of four bytes") { $0.uint32(64) },
             horizon("a horizon with bytes behind it") {
@@ -188,6 +188,7 @@ import Testing
             names("the same name twice", first: 3, ["hostile", "hostile"], type: 0),
             names("a field of a type without a name", first: 3, ["hostile"], type: 9),
         ]
+        return all + ofIndexes
     }()
 
     /// A store whose last entry is a commit of its own.

@@ -48,10 +48,16 @@ import Testing
         return tombstone
     }
 
+    private static func index(state: UInt8, form: UInt8) -> Malformation {
+        Malformation("index", entry: 46) {
+            $0.append([0, state, 0, 1, form])
+        }
+    }
+
     private static let mustBeKnown: [(entry: Malformation, what: String)] = [
-        (Malformation("record") { $0.flags = 512 }, "flags"),
+        (Malformation("record") { $0.flags = 1024 }, "flags"),
         (Malformation("record") { $0.extensions = extensions(6) }, "extension"),
-        (tombstone(flags: 16), "flags"),
+        (tombstone(flags: 32), "flags"),
         (zone(capabilities: 16), "capabilities"),
         (zone(extensions(0)), "extension"),
         (user(extensions(8)), "extension"),
@@ -62,6 +68,7 @@ import Testing
             }, "policy"
         ),
         (Malformation("deletion policy", entry: 45) { $0.uint8(4) }, "policy"),
+        (index(state: 4, form: 1), "state"), (index(state: 1, form: 4), "form"),
     ]
 
     @Test(arguments: mustBeKnown.indices)

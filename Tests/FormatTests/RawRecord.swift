@@ -19,6 +19,8 @@ struct RawRecord: Sendable {
     var parent: [UInt8]?
     /// Beside those that follow from the rest.
     var flags: UInt64 = 0
+    /// A list of index rows; nil: none.
+    var indexRows: [UInt8]?
     /// A block of extensions; nil: none.
     var extensions: [UInt8]?
     var fields: [Field] = []
@@ -29,6 +31,7 @@ struct RawRecord: Sendable {
         var writer = ByteWriter()
         let stated: UInt64 =
             (parent == nil ? 0 : 4) | (created == nil ? 0 : 64) | (extensions == nil ? 0 : 256)
+            | (indexRows == nil ? 0 : 512)
         writer.varint(flags | stated)
         writer.varint(type)
         writer.varint(modifier)
@@ -47,6 +50,7 @@ struct RawRecord: Sendable {
             writer.varint(1)
             writer.varint(600)
         }
+        if let indexRows { writer.append(indexRows) }
         if let extensions { writer.append(extensions) }
         writer.varint(fields.count)
         for field in fields {

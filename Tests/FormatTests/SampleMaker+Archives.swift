@@ -118,7 +118,9 @@ enum ArchiveImage {
     static func files(of archives: StoreFiles) throws -> StoreFiles {
         let disk = try SimulatedDisk(holding: archives)
         guard let last = archives.keys.max() else { return [:] }
-        let storage = try ArchiveStorage(last, in: disk.storage(writing: false))
+        var directory = ArchiveDirectory(try disk.storage(writing: false))
+        let storage = ArchiveStorage(
+            try directory.chain(endingWith: last), in: directory.folder)
         for archive in storage.chain {
             if let damage = try archive.verify().first { throw damage }
         }

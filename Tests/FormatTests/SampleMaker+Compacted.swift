@@ -101,7 +101,7 @@ extension SampleMaker {
         return maker.files
     }
 
-    private func replaceAll(_ database: Database, text: String) async throws {
+    func replaceAll(_ database: Database, text: String) async throws {
         for number in [0, 1, 2, 5, 6, 7] {
             var record = try await database.record(
                 for: Record.ID(recordName: "note-\(number)", zoneID: Self.zone))

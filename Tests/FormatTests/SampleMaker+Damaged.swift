@@ -193,8 +193,8 @@ extension SampleMaker {
             (
                 "payload-newer-flags",
                 try await changed { image, frame in
-                    // A varint of two bytes, the second one in the place of the type: 512.
-                    image.overwrite(image.payload(ofFrame: frame), with: [0x80, 0x04])
+                    // A varint of two bytes, the second one in the place of the type: 1024.
+                    image.overwrite(image.payload(ofFrame: frame), with: [0x80, 0x08])
                     image.seal(frame)
                 }
             ),
@@ -203,6 +203,29 @@ extension SampleMaker {
                 try await changed { image, frame in
                     image.overwrite(image.payload(ofFrame: frame), with: [16])
                     image.seal(frame)
+                }
+            ),
+            (
+                "declared-number",
+                try await changed { image, _ in
+                    // The first index, with the number of the second.
+                    image.replaceLast(kind: 46, zone: 0, payload: [1, 1, 0, 1, 1])
+                }
+            ),
+            (
+                "declared-form",
+                try await changed { image, _ in
+                    image.replaceLast(kind: 46, zone: 0, payload: [0, 1, 0, 1, 4])
+                }
+            ),
+            (
+                "built-rows-version",
+                try await changed { image, _ in
+                    // Of one record with one value of eight bytes.
+                    let name = [UInt8](repeating: 7, count: 16)
+                    let value = [UInt8](repeating: 1, count: 8)
+                    image.replaceLast(
+                        kind: 47, zone: 1, payload: [0, 1] + name + [0, 1, 8] + value)
                 }
             ),
         ]

@@ -20,7 +20,8 @@ extension SampleMaker {
             ("operations", operations), ("many-names", { try await manyNames().files }),
             ("checkpoint", { try await checkpoint().files }),
             ("compacted", { try await compacted().files }), ("history", history),
-            ("forgotten", forgotten),
+            ("forgotten", forgotten), ("indexes", declaredIndexes),
+            ("indexes-compacted", compactedIndexes),
             ("assets", { try await assets().files }), ("assets-collected", collectedAssets),
         ]
         var stores: [String: StoreFiles] = [:]

@@ -102,6 +102,13 @@ struct SegmentImage {
         seal(group)
     }
 
+    /// The same, of another kind and with another zone.
+    mutating func replaceLast(kind: UInt8, zone: UInt8, payload: [UInt8]) {
+        replaceLast(payload: payload)
+        overwrite(content(ofFrame: lastFrame) + 8, with: [zone, 0, 0, 0, kind])
+        seal(lastFrame)
+    }
+
     /// Of the preamble, which is the first frame of the first group but one.
     var preamble: [UInt8] {
         let frame = frames(ofGroup: groups[0])[1]

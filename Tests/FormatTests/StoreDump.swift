@@ -20,6 +20,7 @@ struct StoreDump {
         var dump = StoreDump(try Container(reading: storage))
         try await dump.add(dump.container.publicDatabase(), "public")
         for user in users { try await dump.add(dump.container.privateDatabase(for: user), user) }
+        dump.lines += try IndexDump.lines(storage)
         for mark in try await dump.container.marks() {
             let time = Int64((mark.date.timeIntervalSince1970 * 1_000_000).rounded())
             dump.lines.append("mark \(mark.name) at \(time) offset \(mark.offset)")

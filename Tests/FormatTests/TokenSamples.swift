@@ -11,13 +11,14 @@ struct TokenFields: Equatable {
     var zone: UInt32
     var position: UInt64
     var fetchFloor: UInt64
+    var fetchHead: UInt64
 
     /// The fields as they stand in the expectation.
     var line: String {
         let scope = scope == 1 ? "zone" : "database"
         let store = store.map { Hex.encode($0) }.joined()
         return "\(scope) store \(store) lineage \(Hex.encode(lineage)) database \(database) "
-            + "zone \(zone) position \(position) fetchFloor \(fetchFloor)"
+            + "zone \(zone) position \(position) fetchFloor \(fetchFloor) fetchHead \(fetchHead)"
     }
 
     /// Without looking at what a reader must check.
@@ -31,15 +32,17 @@ struct TokenFields: Equatable {
         let place = scope == 1 ? 34 : 30
         position = span.uint64(at: place)
         fetchFloor = bytes[1] < 0x80 ? 0 : span.uint64(at: place + 8)
+        fetchHead = bytes[1] < 0x80 ? 0 : span.uint64(at: place + 16)
     }
 
     /// How many bytes a token has whose second byte is this.
     static func length(_ scope: UInt8) -> Int {
-        (scope & 0x7f == 1 ? 46 : 42) + (scope < 0x80 ? 0 : 8)
+        (scope & 0x7f == 1 ? 46 : 42) + (scope < 0x80 ? 0 : 16)
     }
 
     init(
-        scope: UInt8, database: UInt32, zone: UInt32, position: UInt64, fetchFloor: UInt64 = 0
+        scope: UInt8, database: UInt32, zone: UInt32, position: UInt64, fetchFloor: UInt64 = 0,
+        fetchHead: UInt64 = 0
     ) {
         self.scope = scope
         store = [0x0011_2233_4455_6677, 0x8899_aabb_ccdd_eeff]
@@ -48,6 +51,7 @@ struct TokenFields: Equatable {
         self.zone = zone
         self.position = position
         self.fetchFloor = fetchFloor
+        self.fetchHead = fetchHead
     }
 
     var encoded: [UInt8] {
@@ -59,7 +63,10 @@ struct TokenFields: Equatable {
         writer.uint32(database)
         if scope == 1 { writer.uint32(zone) }
         writer.uint64(position)
-        if fetchFloor != 0 { writer.uint64(fetchFloor) }
+        if fetchFloor != 0 {
+            writer.uint64(fetchFloor)
+            writer.uint64(fetchHead)
+        }
         return Self.sealed(writer.bytes)
     }
 
@@ -81,13 +88,15 @@ extension SampleMaker {
         let valid = [
             TokenFields(scope: 1, database: 1, zone: 1, position: 0),
             TokenFields(
-                scope: 1, database: 2, zone: 77, position: 123_456, fetchFloor: 654_321),
+                scope: 1, database: 2, zone: 77, position: 123_456, fetchFloor: 654_321,
+                fetchHead: 765_432),
             TokenFields(
                 scope: 1, database: .max, zone: .max, position: 0xfff << 52 | ((1 << 52) - 1)),
             TokenFields(scope: 2, database: 0, zone: 0, position: 0),
             TokenFields(scope: 2, database: 3, zone: 0, position: 5 << 52 | 98_765),
             TokenFields(
-                scope: 2, database: 3, zone: 0, position: 98_765, fetchFloor: 123_456),
+                scope: 2, database: 3, zone: 0, position: 98_765, fetchFloor: 123_456,
+                fetchHead: 234_567),
         ].map(\.encoded)
         let whole = valid[1]
         var format = Array(whole.dropLast(4))

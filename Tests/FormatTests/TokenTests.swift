@@ -46,7 +46,7 @@ import Testing
 
     @Test func `a token of any bit flipped is refused`() throws {
         let whole = TokenFields(
-            scope: 1, database: 2, zone: 3, position: 4, fetchFloor: 5
+            scope: 1, database: 2, zone: 3, position: 4, fetchFloor: 5, fetchHead: 6
         ).encoded
         _ = try ChangeToken(data: Data(whole))
         for bit in 0..<whole.count * 8 {

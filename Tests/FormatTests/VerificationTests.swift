@@ -78,6 +78,10 @@ import Testing
             "a name that is there already": "name", "the same name twice": "name",
             "a field of a type without a name": "name number", "an unknown user": "user number",
             "an unknown type": "type number", "a field without a name": "field number",
+            "an index's number that leaves one out": "index number",
+            "an index of a type without a name": "type number",
+            "an index of a field without a name": "type number",
+            "built rows in an unknown zone": "zone number",
         ]
         let all = HostilePayloadTests.ofFields + HostilePayloadTests.ofStore
         return all.filter { $0.version == nil }.map { ($0, words[$0.name] ?? "content") }

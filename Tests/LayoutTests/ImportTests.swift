@@ -22,8 +22,8 @@ private let reach: [String: Set<String>] = {
         "StratusArchive": files,
         // Sine and cosine.
         "StratusLanguage": bytes.union(["Glibc"]),
-        "StratusEngine": engine,
-        "Stratus": engine.union(["StratusEngine", "StratusArchive"]),
+        "StratusEngine": engine.union(["StratusLanguage"]),
+        "Stratus": engine.union(["StratusEngine", "StratusArchive", "StratusLanguage"]),
         "StratusGateway": bytes.union(["Stratus", "FoundationEssentials"]),
         "StratusTool": all.union(["StratusGateway", "StratusLanguage"]),
         // Starts processes.
@@ -37,7 +37,7 @@ private let reach: [String: Set<String>] = {
         "StratusTests": tests.union(all),
         "FormatTests": tests.union(all).union(["StratusArchive"]),
         // Measures beside the system.
-        "SimulationTests": tests.union(all).union(["StratusAssets", "Glibc"]),
+        "SimulationTests": tests.union(all).union(["StratusArchive", "StratusAssets", "Glibc"]),
         "ModelTests": tests.union(all).union(["StratusGateway"]),
         "AllocationProbe": ["CCounting", "FoundationEssentials", "Stratus"],
         "AllocationTests": tests,

@@ -36,6 +36,15 @@ func past(of container: Container, _ id: Record.ID) async throws {
     print(before.count, versions.count)  // `blame` says which of them set each field
 }
 
+func queries(of container: Container, _ database: Database, _ zone: RecordZone.ID) async throws {
+    try await container.addIndex(on: "done", of: "Note", .queryable)  // or by a schema as text
+    let query = Query(
+        recordType: "Note", predicate: try .init("done = 1 AND title BEGINSWITH %@", "Shop"),
+        sortDescriptors: [.init(key: "title")])
+    let page = try await database.records(matching: query, inZoneWith: zone, resultsLimit: 20)
+    print(page.records.count, page.cursor != nil)  // the next page begins there, be it tomorrow
+}
+
 func rules(of database: Database, _ note: Record) async throws {
     let zone = note.recordID.zoneID
     var item = Record(recordType: "Item", recordID: .init(recordName: "i1", zoneID: zone))

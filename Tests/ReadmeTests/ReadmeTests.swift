@@ -28,7 +28,7 @@ import Testing
             readme = readme[end...].dropFirst()
         }
         var compiled = try Self.compiledExamples()
-        try #require(compiled.count == 6)
+        try #require(compiled.count == 7)
         compiled[0] = ["import Stratus", ""] + compiled[0]
         #expect(shown == compiled)
     }
@@ -54,6 +54,7 @@ import Testing
         let writing = try await Container.open(at: "/tmp/notes.stratus")
         let database = writing.privateDatabase(for: "alice")
         let note = try await database.record(for: Record.ID(recordName: "n1", zoneID: zone))
+        try await queries(of: writing, database, zone)
         try await rules(of: database, note)
         #expect(try await database.recordCount(inZoneWith: zone) == 0)
         try await assets(of: database, zone, #filePath)

@@ -197,13 +197,12 @@ struct CallTests {
     {
         let gateway = try await TestGateway()
         let calls = [
-            "records/query", "records/changes", "records/resolve", "records/accept",
+            "records/changes", "records/resolve", "records/accept",
             "zones/changes", "assets/rereference", "subscriptions/list", "subscriptions/lookup",
             "subscriptions/modify", "notifications/changes", "notifications/read", "badge/set",
             "users/list", "users/lookup/contacts", "users/lookup/email", "users/lookup/phone",
             "tokens/create", "tokens/register", "operations/list", "operations/fetch",
-            "operations/cancel", "schema/export", "schema/import", "schema/validate",
-            "schema/deploy", "schema/reset", "store/compact", "store/backup", "store/restore",
+            "operations/cancel", "schema/reset", "store/compact", "store/backup", "store/restore",
         ]
         for call in calls {
             let answer = try await gateway.call(call)
@@ -227,6 +226,7 @@ struct CallTests {
         ("records/lookup", #"{"recordz":[]}"#, "body.recordz "),
         ("records/lookup", #"{"records":[],"numbersAsStrings":1}"#, "body.numbersAsStrings "),
         ("records/modify", #"{"operations":[],"zoneWide":true}"#, "body.zoneWide "),
+        ("records/lookup", #"{"records":[],"zoneWide":true}"#, "body.zoneWide "),
         ("assets/upload", #"{"path":"a","name":"b"}"#, "body.name "),
         ("assets/download", #"{"recordName":"a","fieldName":"f"}"#, "body.path "),
         (

@@ -43,6 +43,15 @@ struct FuzzTests {
         #"{"id":9,"as":"alice","call":"users/discover","body":{"lookupInfos":[{"userRecordName":"#
             + #""bob"}]}}"#,
         #"{"id":10,"database":"public","call":"store/info"}"#,
+        #"{"id":11,"as":"alice","call":"records/query","body":{\#(zone),"resultsLimit":5,"query":{"#
+            + #""recordType":"T","filterBy":[{"comparator":"LIST_CONTAINS_ALL","fieldName":"a","#
+            + #""fieldValue":{"value":[1.5,2]}},{"comparator":"NEAR","fieldName":"d","distance":5,"#
+            + #""fieldValue":{"value":{"latitude":1,"longitude":2}}}],"sortBy":[{"fieldName":"d","#
+            + #""relativeLocation":{"latitude":1,"longitude":2}}]}}}"#,
+        #"{"id":12,"as":"alice","call":"records/query","body":{"zoneWide":true,"query":{"#
+            + #""recordType":"T","predicate":"%K = %@ OR NOT self CONTAINS 'x'","arguments":["#
+            + #"{"value":"b"},{"value":"\u00e4"}],"sortBy":[{"systemFieldName":"recordName","#
+            + #""ascending":false}]}}}"#,
     ]
 
     /// What hostile clients like to send.

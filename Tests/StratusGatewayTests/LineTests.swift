@@ -15,7 +15,7 @@ struct LineTests {
     ])
     func `an id comes back unchanged`(id: String) async throws {
         let gateway = try await TestGateway()
-        for (call, status) in [("zones/list", 200), ("records/query", 501), ("x", 400)] {
+        for (call, status) in [("zones/list", 200), ("records/changes", 501), ("x", 400)] {
             let line = #"{"call":"\#(call)","id":\#(id),"as":"alice"}"#
             let answer = await answer(gateway, Array(line.utf8))
             #expect(answer.text.hasPrefix(#"{"id":\#(id),"status":\#(status),"body":{"#))

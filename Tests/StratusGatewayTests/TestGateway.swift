@@ -13,9 +13,14 @@ struct TestGateway {
         try await self.init(Container.inMemory(), grants: grants)
     }
 
-    init(_ container: Container, grants: Set<Gateway.Grant> = []) async throws {
+    /// - Parameter now: the moment of `now()` in predicates.
+    init(
+        _ container: Container, grants: Set<Gateway.Grant> = [],
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) async throws {
         self.container = container
-        gateway = Gateway(container: container, grants: grants)
+        gateway = Gateway(
+            container: container, grants: grants, now: now, makeIdentifier: { UUID() })
         _ = try await container.privateDatabase(for: "alice").save(RecordZone(zoneName: "notes"))
     }
 

@@ -165,4 +165,42 @@ import Testing
         }
         #expect(found.contains(false))
     }
+    @Test func `a fetch that saw a future that a crash took begins anew`() async throws {
+        var store = DiskStore()
+        store.durability = .none
+        store.steppedByCaller = true
+        let container = try store.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.saveAll((0..<3).map { note("kept\($0)") })
+        try await container.close()
+        let second = try store.open().privateDatabase(for: "alice")
+        // Behind the page in that future, before it where the future is lost.
+        var moved = try await second.record(for: noteID("kept0"))
+        moved["text"] = "later"
+        try await second.save(moved)
+        let page = try await second.recordZoneChanges(inZoneWith: notes, resultsLimit: 1)
+        #expect(page.moreComing && page.modifications.count == 1)
+        #expect(page.modifiedNames == ["kept1"])
+        let snapshot = store.disk.snapshot()
+        var found: Set<Bool> = []
+        for seed in UInt64(0)..<20 {
+            let crashed = SimulatedDisk(snapshot)
+            crashed.crash(seed: seed)
+            let third = try DiskStore(crashed).open().privateDatabase(for: "alice")
+            let isWhole = try await third.record(for: noteID("kept0"))["text"] != nil
+            found.insert(isWhole)
+            if isWhole {
+                let rest = try await third.recordZoneChanges(
+                    inZoneWith: notes, since: page.changeToken)
+                #expect(rest.modifiedNames == ["kept2", "kept0"])
+            } else {
+                let error = await failure {
+                    try await third.recordZoneChanges(inZoneWith: notes, since: page.changeToken)
+                }
+                #expect(error.cause == .changeToken(.future))
+            }
+        }
+        #expect(found == [true, false])
+    }
 }

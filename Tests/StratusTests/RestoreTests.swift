@@ -201,4 +201,89 @@ struct RestoreTests {
         let page = try await database.records(inZoneWith: Self.zone)
         #expect(page.records.allSatisfy { $0["text"] == "old" })
     }
+    @Test func `a zone comes back in one commit, also one that was purged`() async throws {
+        try await save("a", "old")
+        try await save("b", "old")
+        let before = container.snapshot().offset
+        let old = try await container.snapshot(at: .offset(before - 1))
+            .privateDatabase(for: "alice")
+        for reason in [DatabaseChanges.Deletion.Reason.deleted, .purged] {
+            try await database.deleteRecordZone(withID: Self.zone, reason: reason)
+            let token = try await database.databaseChanges().changeToken
+            let done = try await database.restore(Self.zone, from: old, mode: .mirror)
+            #expect(done.isProved && done.added.count == 2)
+            #expect(try await texts() == ["a": "old", "b": "old"])
+            let changes = try await database.databaseChanges(since: token)
+            #expect(changes.modifications == [Self.zone])
+            // The zone has no state without the records.
+            let made = try await database.recordZone(for: Self.zone)
+            #expect(made.capabilities.contains(.atomic))
+        }
+    }
+
+    @Test func `a restore that fails leaves no zone behind, and none that another made goes`()
+        async throws
+    {
+        try await save("a", "old")
+        let before = container.snapshot().offset
+        let old = try await container.snapshot(at: .offset(before - 1))
+            .privateDatabase(for: "alice")
+        let target = RecordZone.ID(zoneName: "other")
+        let small = try Container.inMemory(profile: Profile(bytesPerRecord: 1))
+        let strict = small.privateDatabase(for: "alice")
+        let first = await #expect(throws: StoreError.self) {
+            try await strict.restore(Self.zone, from: old, to: target)
+        }
+        #expect(first?.code == .partialFailure)
+        #expect(try await strict.allRecordZones().count == 1)
+        try await strict.save(RecordZone(zoneID: target))
+        _ = await #expect(throws: StoreError.self) {
+            try await strict.restore(Self.zone, from: old, to: target)
+        }
+        #expect(try await strict.allRecordZones().count == 2)
+    }
+
+    @Test func `what a mirror deletes takes nothing along that was there`() async throws {
+        func link(_ name: String, to target: String, _ action: Reference.Action) async throws {
+            var record = Record(recordType: "Note", recordID: Self.id(name))
+            record["link"] = .reference(Reference(recordID: Self.id(target), action: action))
+            try await database.save(record)
+        }
+        // A reference may be saved before its target is.
+        try await link("early", to: "late", .deleteSelf)
+        try await save("checked", "old")
+        try await link("checking", to: "checked", .validate)
+        try await database.deleteRecord(withID: Self.id("checked"))
+        let before = container.snapshot().offset
+        try await save("late", "new")
+        try await link("extra", to: "late", .deleteSelf)
+        try await database.deleteRecord(withID: Self.id("checking"))
+        let old = try await container.snapshot(at: .offset(before - 1))
+            .privateDatabase(for: "alice")
+        let done = try await database.restore(Self.zone, from: old, mode: .mirror)
+        #expect(done.isProved)
+        #expect(Set(done.deleted) == ["late", "extra"] && done.added == ["checking"])
+        #expect(try await texts().keys.sorted() == ["checking", "early"])
+    }
+
+    @Test func `the default zone comes back whole or not at all, and users stay`() async throws {
+        func record(_ name: String, _ text: String) -> Record {
+            var record = Record(recordType: "Note", recordID: Record.ID(recordName: name))
+            record["text"] = .string(text)
+            return record
+        }
+        try await database.save(record("a", "old"))
+        let before = container.snapshot().offset
+        try await database.deleteRecord(withID: Record.ID(recordName: "a"))
+        var user = try await database.record(for: container.userRecordID(for: "alice"))
+        user["nick"] = "ally"
+        try await database.save(user)
+        try await database.save(record("b", "new"))
+        let old = try await container.snapshot(at: .offset(before - 1))
+            .privateDatabase(for: "alice")
+        let done = try await database.restore(.default, from: old, mode: .mirror)
+        #expect(done.added == ["a"] && done.deleted == ["b"])
+        let kept = try await database.record(for: user.recordID)
+        #expect(kept["nick"] == "ally")
+    }
 }

@@ -173,6 +173,23 @@ extension Database {
     }
 }
 
+extension Database {
+    /// All that a query finds, page by page.
+    func allRecords(
+        matching query: Query, in zone: RecordZone.ID? = notes, resultsLimit: Int? = nil
+    ) async throws -> [Record] {
+        var records: [Record] = []
+        var cursor: QueryPage.Cursor?
+        repeat {
+            let page = try await self.records(
+                matching: query, inZoneWith: zone, resultsLimit: resultsLimit, from: cursor)
+            records += page.records
+            cursor = page.cursor
+        } while cursor != nil
+        return records
+    }
+}
+
 extension RecordZoneChanges {
     /// The names of the records in it, in their order.
     var modifiedNames: [String] { modifications.map(\.recordID.recordName) }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Stratus
 import StratusTool
+import Support
 import Testing
 
 /// Archives of a store and what comes back from them, as an operator does it.
@@ -146,6 +147,153 @@ import Testing
             "backups forget @ --keep-daily 3 --keep-monthly 1", in: place)
         #expect(daily.contains("-  \(place.path)/y.archive") && daily.contains("2 kept"))
         _ = try await Self.results("backups verify @/d.archive", in: place)
+    }
+
+    @Test func `nothing is forgotten while an archive in the directory cannot be opened`()
+        async throws
+    {
+        let place = try await Self.backedUp()
+        try await Self.change(place)
+        _ = try await Self.results(
+            "backup @/store -o @/later.archive --since @/full.archive", in: place)
+        _ = try await Self.results("backup @/store -o @/new.archive", in: place)
+        let files = FileManager.default
+        func archives() throws -> Set<String> {
+            Set(
+                try files.contentsOfDirectory(atPath: place.path)
+                    .filter { $0.hasSuffix(".archive") })
+        }
+        func expectRefusal(_ code: ExitCode, naming name: String) async throws {
+            let before = try archives()
+            for option in ["", " --dry-run"] {
+                let run = try await place.run("backups forget @ --keep-last 1" + option)
+                #expect(run.code == code, "\(run.messages)")
+                #expect(run.messages.contains("nothing was deleted"))
+                #expect(run.messages.contains("\(place.path)/\(name)"))
+            }
+            #expect(try archives() == before)
+        }
+        // One whose table is damaged may go on from any other.
+        let later = URL(filePath: place.path + "/later.archive")
+        let bytes = try Data(contentsOf: later)
+        var damaged = bytes
+        damaged[bytes.count - 70] ^= 1
+        try damaged.write(to: later)
+        try await expectRefusal(.invalidBackup, naming: "later.archive")
+        try bytes.write(to: later)
+        // So may one of a newer version.
+        let newer = place.path + "/newer.archive"
+        try files.copyItem(
+            atPath: PackageFiles.root + "/Formats/samples/damaged/archive-newer/full.archive",
+            toPath: newer)
+        try await expectRefusal(.newerFormat, naming: "newer.archive")
+        try files.removeItem(atPath: newer)
+        // The base was moved, to come back some day.
+        let (full, away) = (place.path + "/full.archive", place.path + "/full.away")
+        try files.createDirectory(atPath: away, withIntermediateDirectories: false)
+        try files.moveItem(atPath: full, toPath: away + "/full.archive")
+        try await expectRefusal(.invalidBackup, naming: "later.archive")
+        try files.moveItem(atPath: away + "/full.archive", toPath: full)
+        let done = try await Self.results("backups forget @ --keep-last 1", in: place)
+        #expect(done.hasSuffix("2 archives deleted, 1 kept\n"))
+        #expect(try archives() == ["new.archive"])
+    }
+
+    @Test func `a full archive is made where the base cannot be used, and it is said why`()
+        async throws
+    {
+        let place = try await Self.backedUp()
+        let files = FileManager.default
+        func expectFull(_ since: String, from store: String = "store", _ code: ExitCode)
+            async throws
+        {
+            let line = "backup @/\(store) -o @/new.archive --since @/\(since).archive"
+            #expect(try await place.run(line).code == code, "\(since)")
+            #expect(!files.fileExists(atPath: place.path + "/new.archive"))
+            let run = try await place.run(line + " --or-full")
+            #expect(run.code == .ok, "\(since): \(run.messages)")
+            #expect(run.messages.contains("the archive is full"))
+            let shown = try await Self.results("backups show @/new.archive", in: place)
+            #expect(shown.contains(", full"))
+            try files.removeItem(atPath: place.path + "/new.archive")
+        }
+        // The base is missing, damaged, or without its own base.
+        try await expectFull("none", .noStore)
+        let full = try Data(contentsOf: URL(filePath: place.path + "/full.archive"))
+        var damaged = full
+        damaged[full.count - 1] ^= 1
+        try damaged.write(to: URL(filePath: place.path + "/damaged.archive"))
+        try await expectFull("damaged", .invalidBackup)
+        try files.removeItem(atPath: place.path + "/damaged.archive")
+        _ = try await Self.results(
+            "backup @/store -o @/later.archive --since @/full.archive", in: place)
+        try files.moveItem(
+            atPath: place.path + "/full.archive", toPath: place.path + "/tree/full.archive")
+        try await expectFull("later", .invalidBackup)
+        try files.moveItem(
+            atPath: place.path + "/tree/full.archive", toPath: place.path + "/full.archive")
+        // It is of another store, or of a copy of the files that was written to on its own.
+        #expect(try await place.run("copy @/store @/clone --clone").code == .ok)
+        try await expectFull("full", from: "clone", .usage)
+        try files.copyItem(atPath: place.path + "/store", toPath: place.path + "/twin")
+        _ = try await Self.results("mark @/store here", in: place)
+        _ = try await Self.results("backup @/store -o @/marked.archive", in: place)
+        _ = try await Self.results("import @/tree @/twin --zone more", in: place)
+        try await expectFull("marked", from: "twin", .tokenExpired)
+    }
+
+    @Test func `no full archive is made where something else is wrong`() async throws {
+        let place = try await Self.backedUp()
+        try FileManager.default.createDirectory(
+            atPath: place.path + "/other", withIntermediateDirectories: false)
+        for (target, code) in [("full.archive", ExitCode.exists), ("other/a.archive", .usage)] {
+            let run = try await place.run(
+                "backup @/store -o @/\(target) --since @/full.archive --or-full")
+            #expect(run.code == code, "\(target): \(run.messages)")
+            #expect(!run.messages.contains("the archive is full"))
+        }
+        let run = try await place.run("backup @/store -o @/other --since @/full.archive")
+        #expect(run.messages.contains("beside its base"))
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: place.path + "/other").isEmpty)
+    }
+
+    /// Runs a command whose results are bytes.
+    private static func bytes(
+        _ line: String, in place: Place
+    ) async throws -> (code: ExitCode, bytes: [UInt8]) {
+        let capture = Capture()
+        let words = line.replacing("@", with: place.path).split(separator: " ").map(String.init)
+        let invocation = try ArgumentParser.parse(words, .stratus)
+        let code = await Tool.stratus.perform(invocation, capture.output())
+        return (code, capture.bytes)
+    }
+
+    @Test func `a full archive in place of another one is all that goes to standard output`()
+        async throws
+    {
+        let place = try await Self.backedUp()
+        _ = try await Self.results("retention @/store --deletions none", in: place)
+        try await Self.change(place)
+        _ = try await Self.results("compact @/store --erase", in: place)
+        // What was deleted since is forgotten.
+        let line = "backup @/store -o - --since @/full.archive"
+        let refused = try await Self.bytes(line, in: place)
+        #expect(refused.code == .tokenExpired && refused.bytes.isEmpty)
+        let full = try await Self.bytes(line + " --or-full", in: place)
+        #expect(full.code == .ok)
+        try Data(full.bytes).write(to: URL(filePath: place.path + "/piped.archive"))
+        #expect(
+            try await Self.results("backups show @/piped.archive", in: place).contains(", full"))
+        _ = try await Self.results("backups verify @/piped.archive", in: place)
+    }
+
+    @Test func `an output that got bytes is known to have them`() throws {
+        let output = Capture().output()
+        try output.line("text")
+        #expect(!output.hasBytes)
+        try output.bytes([1])
+        #expect(output.hasBytes)
     }
 
     @Test func `what is wrong with an archive is said, and the code tells`() async throws {

@@ -5,6 +5,7 @@ import Synchronization
 final class Capture: Sendable {
     private struct Caught {
         var writes: [String] = []
+        var bytes: [UInt8] = []
         var messages = ""
         var hasReader = true
     }
@@ -14,6 +15,8 @@ final class Capture: Sendable {
     /// What was written to the results, a string for each write.
     var writes: [String] { caught.withLock { $0.writes } }
     var results: String { writes.joined() }
+    /// The same where it is no text.
+    var bytes: [UInt8] { caught.withLock { $0.bytes } }
     var messages: String { caught.withLock { $0.messages } }
 
     func output(_ change: (inout Output.Settings) -> Void = { _ in }) -> Output {
@@ -23,7 +26,9 @@ final class Capture: Sendable {
             caught.withLock { caught in
                 let text = String(decoding: bytes, as: UTF8.self)
                 switch channel {
-                case .results: caught.writes.append(text)
+                case .results:
+                    caught.writes.append(text)
+                    caught.bytes += bytes
                 case .messages: caught.messages += text
                 }
                 return channel == .messages || caught.hasReader

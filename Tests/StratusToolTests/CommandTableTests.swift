@@ -7,8 +7,7 @@ struct CommandTableTests {
     @Test func `the table has the commands of the first part`() {
         let names = [
             "import", "export", "exec", "follow", "info", "users", "zones", "records", "show",
-            "log",
-            "changes", "history", "blame", "mark", "retention",
+            "query", "log", "changes", "history", "blame", "mark", "retention",
             "backup", "backups", "restore", "revert", "copy",
             "verify",
             "hash", "asset", "stats", "gc", "compact", "checkpoint", "reindex", "schema", "help",

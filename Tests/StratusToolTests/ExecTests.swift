@@ -279,6 +279,37 @@ import Testing
         #expect(answers[1].contains(#""zoneName":"n""#))
     }
 
+    /// The status of the answer to a query.
+    private func status(of query: String, _ options: String, in place: Place) async throws -> Int {
+        let line = #"{"id":1,"as":"a","call":"records/query","body":{"query":{\#(query)}}}"#
+        let answer = try #require(
+            try await exec("--create \(options)", Array(line.utf8), in: place).lines.first)
+        return answer.contains(#""status":200,"#) ? 200 : answer.contains(#"":12,"#) ? 400 : 0
+    }
+
+    @Test(arguments: [
+        ("", 200), ("--profile unlimited", 200), ("--profile cloudKit", 400),
+        ("--queries extended", 200), ("--queries service", 400),
+        ("--profile cloudKit --queries extended", 200),
+        ("--profile unlimited --queries service", 400),
+    ])
+    func `--queries says which predicates a query may have, whatever the profile says`(
+        options: String, expected: Int
+    ) async throws {
+        let query = #""recordType":"T","predicate":"x = 1 OR x = 2""#
+        #expect(try await status(of: query, options, in: Place()) == expected)
+    }
+
+    @Test func `--now is the moment of now() in predicates`() async throws {
+        let query = #""recordType":"T","predicate":"creationDate = now() AND x = 1""#
+        let save = Self.save(1).replacing(#""zoneID":{"zoneName":"n"},"#, with: "")
+        let line = #"{"id":2,"as":"a","call":"records/query","body":{"query":{\#(query)}}}"#
+        let (_, answers) = try await exec(
+            "--create --now 2026-01-31T12:00:00.5Z", Array("\(save)\n\(line)".utf8),
+            in: try Place())
+        #expect(answers.last?.contains(#""recordName":"r1""#) == true, "\(answers)")
+    }
+
     @Test func `the example in the README does what it says`() async throws {
         let readme = try #require(PackageFiles.text("README.md"))
         let lines = readme.split(separator: "\n").filter { $0.hasPrefix(#"{"id":"#) }

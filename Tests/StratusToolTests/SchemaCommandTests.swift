@@ -47,4 +47,25 @@ import Testing
         let deployed = try await place.run("schema diff @/one.ckdb @/new.ckdb --production")
         #expect(deployed.results.contains("refused"))
     }
+    @Test func `the schema of a store is shown, imported and deployed`() async throws {
+        let place = try Place()
+        try place.write("three!", "tree/c.txt")
+        try await place.importTree()
+        let shown = try await place.run("schema show @/store")
+        #expect(shown.code == .ok && shown.results.contains("RECORD TYPE File"))
+        let wanted = shown.results.replacing(/name +STRING/, with: "name STRING QUERYABLE")
+        #expect(wanted != shown.results)
+        try place.write(wanted, "wanted.ckdb")
+        let query = "query @/store File name='c.txt' --explain"
+        #expect(try await place.run(query).results.contains("all records of the type"))
+        let imported = try await place.run("schema import @/store @/wanted.ckdb")
+        #expect(imported.code == .ok && imported.results.contains("QUERYABLE"))
+        let after = try await place.run("schema show @/store").results
+        #expect(after.contains(/name +STRING +QUERYABLE/))
+        #expect(try await place.run(query).results.contains("index File.name QUERYABLE"))
+        try place.write(wanted.replacing("name STRING QUERYABLE", with: ""), "less.ckdb")
+        #expect(try await place.run("schema import @/store @/less.ckdb").code != .ok)
+        #expect(try await place.run("schema deploy @/store @/wanted.ckdb").results.isEmpty)
+        #expect(try await place.run("schema import @/store").code == .usage)
+    }
 }

@@ -39,6 +39,19 @@ import Testing
         #expect(skipping.messages.contains("offset \(offsets[0])"))
     }
 
+    @Test func `query without a skip ends at damage, with it names each and lists the others`()
+        async throws
+    {
+        let place = try Place()
+        let offsets = try await damage(["File"], in: place)
+        #expect(try await place.run("query @/store File").code == .damaged)
+        #expect(try await place.run("query @/store File --count").code == .damaged)
+        let skipping = try await place.run("query @/store File --sort name --skip-damaged")
+        #expect(skipping.code == .partial)
+        #expect(skipping.results.split(separator: "\n").count == 1)
+        #expect(skipping.messages.contains("offset \(offsets[0])"))
+    }
+
     @Test func `changes without a skip fails at damage, with it says that changes are missing`()
         async throws
     {

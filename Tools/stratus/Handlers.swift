@@ -14,6 +14,7 @@ extension Tool {
             "zones": Show.zones,
             "records": Show.records,
             "show": Show.record,
+            "query": Find.run,
             "log": Log.run,
             "changes": Show.changes,
             "history": Past.history,

@@ -6,34 +6,42 @@ from base import Cursor, Damage, u
 from xxhash import xxh3_64_intdigest
 
 VERSION = 1
+FILES = 1 << 20
 NAME = re.compile(r"(manifest|compacted|chunks)-[0-9a-f]{16}")
+
+
+def need(holds, kind, name, byte=0):
+    if not holds:
+        raise Damage("archive." + kind, name, byte)
+
+
+def head(data, name):
+    """The archiveID, by rules 1 to 5."""
+    need(len(data) >= 64, "length", name, len(data))
+    need(data[:8] == bytes.fromhex("895354420d0a1a0a"), "magic", name)
+    need(xxh3_64_intdigest(data[:56]) == u(data, 56, 8), "checksum", name)
+    if u(data, 10, 2) > VERSION:
+        raise Damage(f"format.newer {u(data, 10, 2)}", name, 10)
+    need(not any(data[12:16]) and not any(data[32:56]), "reserved", name, 12)
+    return data[16:32]
 
 
 class Archive:
     def __init__(self, data, name):
-        def need(holds, kind, byte=0):
-            if not holds:
-                raise Damage("archive." + kind, name, byte)
-
         self.data, self.name = data, name
-        need(len(data) >= 64, "length", len(data))
-        need(data[:8] == bytes.fromhex("895354420d0a1a0a"), "magic")
-        need(xxh3_64_intdigest(data[:56]) == u(data, 56, 8), "checksum")
-        if u(data, 10, 2) > VERSION:
-            raise Damage(f"format.newer {u(data, 10, 2)}", name, 10)
-        need(not any(data[12:16]) and not any(data[32:56]), "reserved", 12)
-        need(len(data) >= 128, "length", len(data))
-        self.id = data[16:32]
+        self.id = head(data, name)
+        need(len(data) >= 128, "length", name, len(data))
         foot = len(data) - 64
         place, length = u(data, foot + 48, 8), u(data, foot + 56, 8)
         need(data[foot + 32:foot + 48] == self.id and length <= 256 << 20 and place >= 64
-             and place + length == foot, "foot", foot)
+             and place + length == foot, "foot", name, foot)
         table = data[place:foot]
-        need(hashlib.sha256(data[:64] + table).digest() == data[foot:foot + 32], "table", place)
+        digest = hashlib.sha256(data[:64] + table).digest()
+        need(digest == data[foot:foot + 32], "table", name, place)
         try:
             self.read(Cursor(table), place)
         except (Damage, UnicodeDecodeError):
-            need(False, "table", place)
+            need(False, "table", name, place)
 
     def read(self, c, end):
         self.base, self.store, self.lineage = c.take(16), c.take(16), c.number(8)
@@ -51,7 +59,8 @@ class Archive:
             self.zones.append(zone + [c.take(32) if flag else None])
         self.files = [(c.text(), c.varint()) for _ in range(c.varint())]
         names = [n for n, _ in self.files]
-        valid = valid and len(set(names)) == len(names) and all(map(NAME.fullmatch, names))
+        valid = valid and len(set(names)) == len(names) <= FILES
+        valid = valid and all(map(NAME.fullmatch, names))
         valid = valid and all(length <= 1 << 40 for _, length in self.files)
         self.parts, at, last = [], 64, (-1, 0)
         for _ in range(c.varint()):
@@ -68,18 +77,32 @@ class Archive:
             raise Damage("table")
 
 
+def base_of(own, archives):
+    damage = Damage("archive.base", own.name)
+    for name, data in sorted(archives.items()):
+        try:
+            if head(data, name) != own.base:
+                continue
+        except Damage:
+            continue
+        try:
+            base = Archive(data, name)
+        except Damage as found:
+            damage = found
+            continue
+        if (base.store, base.lineage, base.end) == (own.store, own.lineage, own.start):
+            return base
+    raise damage
+
+
 def files_of(archives):
     """The files of the chain that the last of some archives, by name, ends."""
     last = max(archives)
     chain = [Archive(archives[last], last)]
     while any(chain[0].base):
         own = chain[0]
-        bases = [n for n, data in archives.items() if data[16:32] == own.base]
-        base = Archive(archives[bases[0]], bases[0]) if bases else None
-        if base is None or (base.store, base.lineage, base.end) != (
-                own.store, own.lineage, own.start):
-            raise Damage("archive.base", own.name)
-        chain.insert(0, base)
+        need(own.base not in [archive.id for archive in chain], "cycle", own.name)
+        chain.insert(0, base_of(own, archives))
     files = {}
     for archive in chain:
         for name, length in archive.files:

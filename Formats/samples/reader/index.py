@@ -4,6 +4,7 @@ from collections import Counter
 
 from base import MASK, VERSION, Cursor, Damage, u
 from journal import DECODERS
+from rows import declared_index
 from xxhash import xxh3_64_intdigest
 
 # Of the samples that are indexes alone.
@@ -57,32 +58,97 @@ def description(data):
     return runs
 
 
-def in_use(journal):
-    """The files of a checkpoint that is of use."""
+def window(c):
+    """What is kept of something: policy and amount, from where on, and what that depends on."""
+    policy = c.number(1)
+    amount = c.varint() if policy in (1, 2) else 0
+    begin, latest, parts = c.varint(52), c.number(8), []
+    for _ in range(c.varint()):
+        parts.append((struct.unpack("<q", c.take(8))[0], c.varint(52)))
+    numbers = [number for number, _ in parts]
+    if policy > 3 or amount > 1 << 60 or numbers != sorted(set(numbers)):
+        raise Damage("state")
+    return policy, amount, begin, latest, parts
+
+
+def state(journal):
+    """Of a checkpoint that is of use the runs of its index and the declared indexes, or None."""
     checkpoint = journal.manifest.checkpoint
     if not checkpoint or journal.checkpoint_fault():
-        return set()
+        return None
     c = Cursor(checkpoint["state"])
+
+    def need(holds):
+        if not holds:
+            raise Damage("state")
+
     try:
-        if c.varint() != 1:
-            return set()
-        c.varint(), c.varint()
+        need(c.varint() == 1)
+        need(max(c.varint(32), c.varint(32)) < 1 << 31 and c.varint() <= 1 << 52)
+        window(c)
+        marks = [c.varint() for _ in range(c.varint())]
+        need(sum(marks) < 1 << 52 and all(marks[1:]))
+        window(c)
+        count = c.varint()
+        need(count <= min(65536, c.left() // 6))
+        indexes = [(declared_index(c), c.varint()) for _ in range(count)]
+        need([index[0] for index, _ in indexes] == list(range(count)))
         names = DECODERS[36](Cursor(c.take(c.varint())))
         locations = c.locations(len(names["names"]))
-        if bool(names["names"]) != bool(locations) or locations and locations[0][0]:
-            return set()
-        if locations and locations[-1][1] >= checkpoint["offset"]:
-            return set()
+        need(bool(names["names"]) == bool(locations) and not (locations and locations[0][0]))
+        need(not locations or locations[-1][1] < checkpoint["offset"])
         runs = description(c.take(c.left()))
+        named = {"index-%016x" % t["number"] for run in runs for t in run}
+        need(named == set(checkpoint["files"]))
     except (Damage, UnicodeDecodeError):
-        return set()
-    named = {"index-%016x" % t["number"] for run in runs for t in run}
-    return named if named == set(checkpoint["files"]) else set()
+        return None
+    return runs, indexes
+
+
+def in_use(journal):
+    """The files of a checkpoint that is of use."""
+    return set(journal.manifest.checkpoint["files"]) if state(journal) else set()
+
+
+def declared(journal, rows):
+    """Compares what a checkpoint and its tables say of declared indexes with what the journal did."""
+    found = state(journal)
+    if not found:
+        return
+    runs, indexes = found
+    if indexes != rows.indexes:
+        print("  indexes of the checkpoint differ")
+    tables = [Table(journal.files, t, journal.manifest.store) for run in runs for t in run]
+    entries = sorted((x for t in tables for x in t.entries), key=order)
+    here = present(entries, MASK)
+    last = [x["stamp"] for key, x in here.items() if key == bytes(4) + b"\x1e"]
+    if last != ([rows.last] if rows.indexes else []):
+        print("  keyspace indexes differs")
+    complete = {index[0] for index, start in indexes if start}
+    said = {(u4(key), u4(key[5:]), key[9:-16], int.from_bytes(key[-16:], "big"))
+            for key in here if key[4:5] == b"\7" and u4(key[5:]) in complete}
+    due = {(zone, *row) for zone, some in rows.rows.items() for row in some if row[0] in complete}
+    if said != due:
+        print("  keyspace declared differs")
+
+
+def u4(key):
+    return int.from_bytes(key[:4], "big")
+
+
+def present(entries, point):
+    """What is there at a point, by keys, of entries that are in order."""
+    newest, drops = {}, {}
+    for x in entries:
+        if x["stamp"] <= point:
+            (drops if len(x["key"]) == 4 else newest).setdefault(x["key"], x)
+    return {key: x for key, x in newest.items() if not x["removed"]
+            and not (key[:4] in drops and drops[key[:4]]["stamp"] > x["stamp"])}
 
 
 class Table:
-    def __init__(self, files, t):
-        self.t, self.file = t, "index-%016x" % t["number"]
+    def __init__(self, files, t, store=STORE):
+        self.t, self.file, self.store = t, "index-%016x" % t["number"], store
         self.need(self.file in files, "file.missing", 0)
         self.data = d = files[self.file]
         self.need(len(d) == t["length"], "file.length", len(d))
@@ -120,7 +186,7 @@ class Table:
             and all(entries for _, entries, _ in spaces) and said["greatest"] < 1 << 52
             and said["entries"] and said["cells"] and u(d, 68 + 12 * count, 8) == place,
             "footer", place)
-        self.need(d[:16] == STORE, "store", place)
+        self.need(d[:16] == self.store, "store", place)
 
     def walk(self):
         t = self.t
@@ -258,12 +324,6 @@ def index(files):
     entries = sorted((x for run in tables for t in run for x in t.entries), key=order)
     for name, point in (("700", 700), ("800", 800), ("900", 900), ("now", MASK)):
         lines.append(f"at {name}")
-        newest, drops = {}, {}
-        for x in entries:
-            if x["stamp"] <= point:
-                (drops if len(x["key"]) == 4 else newest).setdefault(x["key"], x)
-        for key, x in newest.items():
-            drop = drops.get(key[:4])
-            if not x["removed"] and not (drop and drop["stamp"] > x["stamp"]):
-                lines.append(f"key {key.hex()} {x['stamp']} {x['first']} {x['second']}")
+        for key, x in present(entries, point).items():
+            lines.append(f"key {key.hex()} {x['stamp']} {x['first']} {x['second']}")
     return lines

@@ -8,7 +8,7 @@ from xxhash import xxh3_64_intdigest
 # By kind of entry; filled by store.py.
 DECODERS = {}
 # Kinds whose frames carry the number of a zone that is known.
-IN_ZONE = (32, 33, 40, 41, 44)
+IN_ZONE = (32, 33, 40, 41, 44, 47)
 
 
 class Manifest:
@@ -33,6 +33,7 @@ class Manifest:
         self.generation = u(data, 16, 8)
         need(self.generation == stated, "generation", 16)
         self.store, self.epoch, self.incarnation = data[24:40], u(data, 52, 4), u(data, 48, 2)
+        self.secret = u(data, 40, 8)
         need(data[50] in (1, 2), "environment", 50)
         need(data[51] == 0, "reserved", 51)
         need(u(data, 84, 4) == 0, "reserved", 84)
@@ -215,8 +216,9 @@ class Journal:
         self.commits, self.dropped, self.fault, self.last_time = [], 0, None, 0
         # Of the open commit what was read, and the ordinal of its next entry.
         self.open, self.next = None, 0
-        # How many names, users and zones there are: of complete commits, and with the open one.
-        self.known, self.given = [0, 0, 0], [0, 0, 0]
+        # How many names, users and zones there are, and the indexes: of complete commits, and with
+        # the open one.
+        self.known, self.given = [0, 0, 0, ()], [0, 0, 0, ()]
         # What the whole journal says at the place of the checkpoint.
         self.seen = None
         self.end, self.row = 0, "K"
@@ -324,6 +326,7 @@ class Journal:
             raise Damage("chain", name, 0, None, "D" if segment["state"] == 4 else "A")
         if segment["state"] in (3, 4):
             self.open = None
+        self.look(segment, end, chain)
         self.end = segment["end"]
         return chain
 
@@ -454,7 +457,7 @@ class Journal:
 
     def give(self, kind, d):
         """Takes the numbers that an entry gives; whether they are in order."""
-        names, users, zones = self.given
+        names, users, zones, indexes = self.given
         if kind == 34:
             self.given[2] = max(zones, d["number"])
             return d["number"] <= zones + 1 and d["database"] <= users
@@ -465,4 +468,15 @@ class Journal:
             self.given[0] += len(d["names"])
             return d["first"] == names and all(
                 max(column[:2]) < self.given[0] for column in d["columns"])
+        if kind == 46:
+            number, state, *rest = d
+            here = list(indexes)
+            if number < len(here):
+                good = here[number] == [here[number][0], *rest] and here[number][0] != 3
+                here[number] = [state, *rest]
+            else:
+                good = number == len(here)
+                here.append([state, *rest])
+            self.given[3] = tuple(here)
+            return good and max(rest[:2]) < names
         return True

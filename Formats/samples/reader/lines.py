@@ -14,8 +14,8 @@ def token_line(line):
     if len(data) < 2:
         return "refused length"
     scope, amid = data[1] & 127, data[1] >> 7
-    length = (46 if scope == 1 else 42) + 8 * amid
-    floor = u(data, length - 12, 8) if amid else 0
+    length = (46 if scope == 1 else 42) + 16 * amid
+    floor, head = (u(data, length - 20, 8), u(data, length - 12, 8)) if amid else (0, 0)
     for word, holds in [
         ("format", data[0] == 1), ("scope", scope in (1, 2)), ("length", len(data) == length),
         ("checksum", xxh3_64_intdigest(data[:-4]) & 0xFFFFFFFF == u(data, len(data) - 4, 4)),
@@ -26,7 +26,8 @@ def token_line(line):
     high, low, lineage, database = struct.unpack_from("<QQQI", data, 2)
     zone, position = struct.unpack_from("<IQ", data, 30) if scope == 1 else (0, u(data, 30, 8))
     return (f"{[0, 'zone', 'database'][scope]} store {high:016x}{low:016x} "
-            f"lineage {lineage:016x} database {database} zone {zone} position {position} fetchFloor {floor}")
+            f"lineage {lineage:016x} database {database} zone {zone} position {position} "
+            f"fetchFloor {floor} fetchHead {head}")
 
 
 def system_fields(data):

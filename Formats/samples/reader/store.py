@@ -18,8 +18,9 @@ sys.dont_write_bytecode = True
 
 from assets import Chunks
 from base import Cursor, Damage, u
-from index import in_use, index
+from index import declared, in_use, index
 from journal import DECODERS, Journal
+from rows import Rows, built_rows, declared_index, index_rows
 from archive import files_of
 from lines import system_fields, token_line
 from xxhash import xxh3_64_intdigest
@@ -51,7 +52,7 @@ def cascade_links(c):
 
 def record(c):
     r, flags = {}, c.varint(32)
-    known(flags, 511, "flags")
+    known(flags, 1023, "flags")
     need(flags & 1 or not flags & 2)
     need(flags & 2 or not flags & 48)
     r["type"], r["modifier"], r["modified"] = c.varint(32), c.varint(32), c.signed()
@@ -70,6 +71,7 @@ def record(c):
     r["assets"] = (c.varint(), c.varint()) if flags & 128 else (0, 0)
     need(max(r["assets"]) <= 1 << 60 and any(r["assets"]) == bool(flags & 128))
     need(flags & 2 or not r["assets"][1])
+    r["rows"] = index_rows(c) if flags & 512 else []
     if flags & 256:
         c.extensions()
     # What follows may also be checked when the record is read; see Record.md, "Validity".
@@ -90,12 +92,13 @@ def tombstone(c):
     if c.left():
         flags = c.varint(32)
         need(flags)
-        known(flags, 15, "flags")
+        known(flags, 31, "flags")
         t["parent"] = c.text() if flags & 1 else None
         t["cascadeLinks"] = cascade_links(c) if flags & 2 else []
         t["destination"] = c.varint(32) if flags & 4 else None
         t["assets"] = c.varint() if flags & 8 else 0
         need(t["assets"] <= 1 << 60)
+        t["rows"] = index_rows(c) if flags & 16 else []
     return ended(c, t)
 
 
@@ -212,9 +215,18 @@ def lost_chunks(c):
     return [c.take(32) for _ in range(c.left() // 32)]
 
 
+def schema_text(c):
+    need(c.left() <= 1 << 20)
+    try:
+        return c.take(c.left()).decode()
+    except UnicodeDecodeError:
+        need(False)
+
+
 DECODERS.update({4: preamble, 32: record, 33: tombstone, 34: zone, 35: user, 36: names, 37: mark,
                  38: mark_removal, 39: history_policy, 40: operation, 41: client_token, 42: chunks, 43: lost_chunks,
-                 44: horizon, 45: deletion_policy})
+                 44: horizon, 45: deletion_policy, 46: lambda c: ended(c, declared_index(c)),
+                 47: lambda c: ended(c, built_rows(c)), 48: schema_text})
 
 
 def asset(c):
@@ -298,14 +310,20 @@ class Store:
         self.activity, self.marks, self.states, places = {}, {}, {}, {}
         self.policy, self.horizons = (0, 0, 0), {}
         self.chunks = Chunks(journal.files, self.store, places)
+        self.rows = Rows(self.manifest.secret)
+        checkpoint, self.before = journal.manifest.checkpoint, None
         for commit in journal.commits:
             touched = {}
+            if checkpoint and not self.before and commit[0]["offset"] >= checkpoint["offset"]:
+                self.before = self.rows.copy()
             if any(f["kind"] == 37 for f in commit):
                 before = self.hashes()
             for f in commit:
                 kind, d = f["kind"], f.get("decoded")
                 if kind in (32, 33):
-                    self.entries.setdefault(f["zone"], {})[d["name"]] = f
+                    entries = self.entries.setdefault(f["zone"], {})
+                    self.rows.replace(f, entries.get(d["name"]))
+                    entries[d["name"]] = f
                     touched[f["zone"]] = f["version"] & (1 << 52) - 1
                 elif kind == 34:
                     self.zones[d["number"]] = d
@@ -313,6 +331,7 @@ class Store:
                     self.activity[d["number"]] = f["offset"]
                     if d["state"] != 1:
                         self.entries.pop(d["number"], None)
+                        self.rows.drop(d["number"])
                         touched.pop(d["number"], None)
                 elif kind == 35:
                     self.users[d[0]] = d[1]
@@ -324,6 +343,10 @@ class Store:
                     self.marks.pop(d, None)
                 elif kind == 39:
                     self.policy = d
+                elif kind == 46:
+                    self.rows.declare(f)
+                elif kind == 47:
+                    self.rows.build(f, self.entries.get(f["zone"], {}))
                 elif kind == 44:
                     self.horizons[f["zone"]] = d
                     touched[f["zone"]] = f["offset"]
@@ -379,6 +402,7 @@ class Store:
                 lines += self.feed(database)
             for system, word in enumerate(("hash", "system-hash")):
                 lines.append(f"{word} {self.hash(database, system)}")
+        lines += self.rows.lines(self.names, self.entries)
         for _, ((time, offset, chain, name), state) in sorted(self.marks.items()):
             lines += [f"mark {name} at {time} offset {offset}", "  chain %016x" % chain]
             lines += self.state(state)
@@ -463,6 +487,7 @@ def describe(files):
               if n not in listed and STRAY.fullmatch(n)]
     if j.manifest.checkpoint or j.manifest.checkpoint_fault:
         print("  checkpoint", j.checkpoint_fault() or "whole")
+        declared(j, store.before or store.rows)
     return lines + ([j.fault.line()] if j.fault else []) + store.dump()
 
 

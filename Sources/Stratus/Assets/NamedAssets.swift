@@ -104,17 +104,4 @@ extension StoreReading {
             ownerName: owner ?? RecordZone.ID.currentUser)
         return Record.ID(recordName: name, zoneID: zoneID)
     }
-
-    /// Gives `body` all chunks that the journal knows, in the order of their addresses.
-    func forEachChunk(
-        _ body: (ChunkAddress, ChunkLocation) throws(EngineError) -> Void
-    ) throws(EngineError) {
-        try scan(KeySpace.chunks.range()) { key, value throws(EngineError) in
-            guard let place = ChunkLocation(value) else {
-                throw .refused(.internalError, "the index names an impossible place")
-            }
-            try body(key.chunkAddress, place)
-            return true
-        }
-    }
 }

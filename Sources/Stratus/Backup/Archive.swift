@@ -36,9 +36,10 @@ public struct Archive: Sendable {
         public var lastCommit: Date?
         /// The range of the journal that the archive itself covers, as offsets.
         public var range: Range<UInt64>
-        /// The first state that can be restored, as an offset: without history the only one.
+        /// The first state that can be restored, but for those at marks, ends at or behind this
+        /// offset; without history that is the last one.
         public var floor: UInt64
-        /// Whether each state from ``floor`` on can be restored.
+        /// Whether each state that ends at or behind ``floor`` can be restored.
         public var keepsHistory: Bool
         /// Of the file, in bytes.
         public var length: Int
@@ -50,16 +51,20 @@ public struct Archive: Sendable {
 
     /// The file.
     public let path: String
-    let storage: ArchiveStorage
+    /// The full archive first, then those that go on from each other, this one the last.
+    let chain: [ArchiveFile]
+    private let folder: LocalStorage
     /// A directory for temporary files.
     private let scratch: String
     /// Where the randomness and the times of what is made of it come from.
     package var options = JournalOptions()
 
     /// What the archive says of itself.
-    public var information: Information { Information(storage) }
+    public var information: Information { Information(chain) }
 
-    var last: ArchiveFile { storage.chain[storage.chain.count - 1] }
+    var last: ArchiveFile { chain[chain.count - 1] }
+    /// What the chain holds; made for each use, since few of the archives of a list are read.
+    var storage: ArchiveStorage { ArchiveStorage(chain, in: folder) }
 
     /// Opens the archive in the file `path`; those that it goes on from must lie beside it.
     ///
@@ -90,33 +95,49 @@ public struct Archive: Sendable {
         _ path: String, on system: any FileSystem,
         scratch: String = StoreVerification.scratchDirectory
     ) throws {
-        self.path = path
-        self.scratch = scratch
-        let parts = path.split(separator: "/", omittingEmptySubsequences: true)
-        guard let name = parts.last else { throw StorageError(.notFound, file: path) }
-        let above = parts.dropLast().joined(separator: "/")
-        let folder = path.hasPrefix("/") ? "/" + above : above.isEmpty ? "." : above
-        storage = try ArchiveStorage(
-            String(name), in: LocalStorage(at: folder, .reading, on: system))
+        var directory = try ArchiveDirectory(at: LocalStorage.parent(of: path), on: system)
+        try self.init(path, in: &directory, scratch: scratch)
     }
 
-    /// The archives in the directory `path`, in the order in which they end; and the files that begin
-    /// like one and cannot be opened, with the reason.
+    /// The archive in the file `path` of `directory`.
+    init(
+        _ path: String, in directory: inout ArchiveDirectory,
+        scratch: String = StoreVerification.scratchDirectory
+    ) throws {
+        guard let name = path.split(separator: "/").last else {
+            throw StorageError(.notFound, file: path)
+        }
+        self.path = path
+        self.scratch = scratch
+        chain = try directory.chain(endingWith: String(name))
+        folder = directory.folder
+    }
+
+    /// The archives in the directory `path`, in the order in which they end; and the files that
+    /// begin like one, or cannot be looked into, and cannot be opened, with the reason.
     public nonisolated(nonsending) static func list(
         in path: String
     ) async throws(StoreError) -> (
         archives: [Archive], refused: [(file: String, error: StoreError)]
     ) {
+        try await list(in: path, on: LinuxFileSystem())
+    }
+
+    /// The same in a directory of `system`.
+    package nonisolated(nonsending) static func list(
+        in path: String, on system: any FileSystem
+    ) async throws(StoreError) -> (
+        archives: [Archive], refused: [(file: String, error: StoreError)]
+    ) {
         try await answering { () async throws(EngineError) in
             try await IOThreads(count: 1).run {
-                let system = LinuxFileSystem()
-                let folder = try LocalStorage(at: path, .reading, on: system)
+                var directory = try ArchiveDirectory(at: path, on: system)
                 var archives: [Archive] = []
                 var refused: [(file: String, error: StoreError)] = []
-                for name in try folder.list() where ArchiveFile.mayBeArchive(name, in: folder) {
+                for name in try directory.files() {
                     let file = path.hasSuffix("/") ? path + name : path + "/" + name
                     do {
-                        archives.append(try Archive(file, on: system))
+                        archives.append(try Archive(file, in: &directory))
                     } catch {
                         refused.append((file, StoreError(translating: error)))
                     }
@@ -137,11 +158,11 @@ public struct Archive: Sendable {
         progress: @escaping Container.ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> [StoreError.Place] {
         try await answering { () async throws(EngineError) -> [StoreError.Place] in
-            try await IOThreads(count: 1).run { [storage, scratch] in
-                let total = storage.chain.reduce(0) { $0 + $1.table.contentLength }
+            try await IOThreads(count: 1).run { [chain, storage, scratch] in
+                let total = chain.reduce(0) { $0 + $1.table.contentLength }
                 var done = 0
                 var findings: [StoreError.Place] = []
-                for archive in storage.chain {
+                for archive in chain {
                     let damage = try archive.verify { length in
                         done += length
                         progress(done, total * 2)
@@ -164,11 +185,13 @@ public struct Archive: Sendable {
     ) async throws(StoreError) -> Container {
         try await answering { () async throws(EngineError) -> Container in
             let threads = IOThreads(count: Container.threadCount)
-            return try await threads.run { [storage, scratch, options] in
+            return try await threads.run { [storage, scratch, options, table = last.table] in
                 var foundation = StoreFoundation(
                     ScratchStorage(over: storage, in: scratch), memoryLimit: memoryLimit,
                     threads: threads, rebuilds: true)
                 foundation.options = options
+                foundation.historyFloor = JournalOffset(
+                    rawValue: table.keepsHistory ? table.floor : table.end)
                 return try Container(reading: foundation)
             }
         }
@@ -176,8 +199,8 @@ public struct Archive: Sendable {
 }
 
 extension Archive.Information {
-    fileprivate init(_ storage: ArchiveStorage) {
-        let last = storage.chain[storage.chain.count - 1]
+    fileprivate init(_ chain: [ArchiveFile]) {
+        let last = chain[chain.count - 1]
         let table = last.table
         archiveID = Hex.encode(last.archiveID)
         baseID = table.baseID.map { Hex.encode($0) }
@@ -190,7 +213,7 @@ extension Archive.Information {
         floor = table.floor
         keepsHistory = table.keepsHistory
         length = last.length
-        chainLength = storage.chain.count
+        chainLength = chain.count
         zones = table.zones.map {
             Zone(
                 owner: $0.owner.isEmpty ? nil : $0.owner, zoneName: $0.name,

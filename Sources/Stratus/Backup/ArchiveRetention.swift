@@ -26,12 +26,13 @@ public struct ArchiveRetention: Hashable, Sendable {
 }
 
 extension Archive {
-    /// Deletes the archives in the directory `path` that `retention` does not keep, of each store on
-    /// its own; files that cannot be opened as archives stay.
+    /// Deletes the archives in the directory `path` that `retention` does not keep, of each store
+    /// on its own; files that do not begin like an archive stay.
     ///
     /// - Parameter dryRun: only says what would be deleted.
     /// - Returns: the files that are kept, and those that are gone, the newest first.
-    /// - Throws: ``StoreError`` with `invalidArguments` where `retention` keeps nothing.
+    /// - Throws: ``StoreError`` with `invalidArguments` where `retention` keeps nothing. Where an
+    ///   archive in the directory cannot be opened it deletes nothing and throws why.
     @discardableResult
     public nonisolated(nonsending) static func forget(
         in path: String, keeping retention: ArchiveRetention, dryRun: Bool = false
@@ -43,14 +44,16 @@ extension Archive {
         else {
             throw StoreError(.invalidArguments, "a retention that keeps nothing deletes everything")
         }
-        let found = try await list(in: path).archives
+        let (found, refused) = try await list(in: path)
+        guard refused.isEmpty else { throw StoreError(forgettingBeside: refused) }
         let stores = Dictionary(grouping: found) { $0.last.table.storeID }
         let kept = stores.values.reduce(into: Set<String>()) {
             $0.formUnion(retention.kept(of: $1))
         }
-        // An archive goes before the one that it goes on from.
+        // An archive goes before the one that it goes on from; both may have the same end.
         let order = found.sorted {
-            ($0.last.table.end, $0.last.table.made) > ($1.last.table.end, $1.last.table.made)
+            ($0.last.table.end, $0.chain.count, $0.last.table.made)
+                > ($1.last.table.end, $1.chain.count, $1.last.table.made)
         }
         let gone = order.filter { !kept.contains($0.path) }
         if !dryRun {
@@ -62,6 +65,22 @@ extension Archive {
             }
         }
         return (order.map(\.path).filter(kept.contains), gone.map(\.path))
+    }
+}
+
+extension StoreError {
+    private static let namedFiles = 8
+
+    /// Why nothing is deleted: which archives one needs that cannot be opened is not known.
+    fileprivate init(forgettingBeside refused: [(file: String, error: StoreError)]) {
+        self = refused[0].error.adding(refused.dropFirst().compactMap { $0.error.place })
+        let names = refused.prefix(Self.namedFiles).map { $0.file }.joined(separator: ", ")
+        let others = refused.count - Self.namedFiles
+        reason = """
+            nothing was deleted, since these archives cannot be opened and may need any other: \
+            \(names)\(others > 0 ? " and \(others) more" : ""); repair them or move them to \
+            another directory (\(refused[0].error.reason))
+            """
     }
 }
 
@@ -80,7 +99,7 @@ extension ArchiveRetention {
                 kept.insert(archive.path)
             }
         }
-        let needed = newest.filter { kept.contains($0.path) }.flatMap(\.storage.chain)
+        let needed = newest.filter { kept.contains($0.path) }.flatMap(\.chain)
         let names = Set(needed.map(\.archiveID))
         return kept.union(newest.filter { names.contains($0.last.archiveID) }.map(\.path))
     }

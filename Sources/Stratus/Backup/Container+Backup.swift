@@ -19,8 +19,10 @@ extension Container {
     ///   - contentHashes: whether the archive states the content hash of each zone, by which a restore
     ///     is proved. That takes reading all records once more.
     /// - Throws: ``StoreError`` with `invalidArguments` where `base` is of another store or of another
-    ///   history, `changeTokenExpired` with the cause `changeToken(.compacted)` where deletions were
-    ///   forgotten since, and with the cause `damaged` where something cannot be read.
+    ///   history, or would not lie beside what is written, `changeTokenExpired` with the cause
+    ///   `changeToken(.compacted)` where deletions were forgotten since, and with the cause `damaged`
+    ///   where something cannot be read. ``StoreError/needsFullBackup`` says where it is `base` that
+    ///   cannot be used.
     @discardableResult
     public nonisolated(nonsending) func backup(
         to path: String, since base: Archive? = nil, keepingHistory: Bool = false,
@@ -37,6 +39,9 @@ extension Container {
                     try FreshFile(
                         path, length: 0, outside: source.foundation.storage, on: system)
                 }
+                var directory = try ArchiveDirectory(
+                    at: LocalStorage.parent(of: path), on: system)
+                try backup.checkBase(in: &directory, path)
                 var place = 0
                 try backup.write { bytes throws(StorageError) in
                     do throws(SystemError) {
@@ -47,7 +52,7 @@ extension Container {
                     place += bytes.count
                 }
                 try making(path) { () throws(SystemError) in try file.place() }
-                return try Archive(path, on: system)
+                return try Archive(path, in: &directory)
             }
         }
     }
@@ -104,7 +109,7 @@ extension Container {
         at snapshot: Snapshot, contentHashes: Bool
     ) throws(EngineError) -> [ArchiveTable.Zone] {
         var databases = [(owner: "", snapshot: snapshot.publicDatabase())]
-        let reading = snapshot.reading
+        let reading = snapshot.reading()
         for number in 0..<reading.userCount {
             guard let user = try reading.user(number + 1) else { continue }
             databases.append(
@@ -146,6 +151,8 @@ func making<Value>(
 private struct StoreBackup {
     private let source: Container
     private let snapshot: Snapshot
+    /// All that is copied and stated is of this one, though the source may be refreshed meanwhile.
+    private let state: StoreState
     private let base: Archive?
     private let baseManifest: Manifest?
     private let copy: StoreCopy
@@ -163,12 +170,16 @@ private struct StoreBackup {
         self.contentHashes = contentHashes
         self.progress = progress
         snapshot = source.snapshot()
-        let state = source.state
+        state = snapshot.state
         var start: SegmentCopier.Place?
         if let base {
-            try Self.check(base.last.table, of: state)
+            do throws(EngineError) {
+                try Self.check(base.last.table, of: state)
+            } catch {
+                throw error.needingFullBackup
+            }
             start = base.last.table.place
-            baseManifest = try Journal.newestManifest(in: base.storage)
+            baseManifest = try Self.manifest(of: base)
         } else {
             baseManifest = nil
         }
@@ -193,20 +204,40 @@ private struct StoreBackup {
         }
     }
 
+    private static func manifest(of base: Archive) throws(EngineError) -> Manifest? {
+        do {
+            return try Journal.newestManifest(in: base.storage)
+        } catch {
+            let error = EngineError(translating: error)
+            guard error.isDamage else { throw error }
+            // It names a file in the archive, as if that were one of the store.
+            throw .refused(
+                StoreError(ArchiveDamage(.archive(.part), file: base.last.name, byte: 0)))
+        }
+    }
+
+    /// That the archive `path` of `directory` will find the base, beside which it has to lie.
+    func checkBase(in directory: inout ArchiveDirectory, _ path: String) throws {
+        guard let base, try directory.chain(endingWith: base.last.archiveID) == nil else { return }
+        throw EngineError.refused(
+            .invalidArguments,
+            "expected the base \(base.path) beside the new archive \(path), found none there: "
+                + "write the new archive beside its base, or copy the base there first")
+    }
+
     /// Where the archive is to lie, if `path` is a directory.
     func path(for path: String, on system: any FileSystem) -> String {
         guard (try? LocalStorage(at: path, .reading, on: system)) != nil else { return path }
-        let identity = source.identity.storeID.description.prefix(8)
-        let name = "stratus-\(identity)-\(source.state.fold.end.rawValue).archive"
+        let identity = state.identity.storeID.description.prefix(8)
+        let name = "stratus-\(identity)-\(state.fold.end.rawValue).archive"
         return path.hasSuffix("/") ? path + name : path + "/" + name
     }
 
     func write(_ output: @escaping ArchiveWriter.Output) throws(EngineError) {
         let options = source.foundation.options
-        let identity = source.identity
-        let state = source.state
+        let identity = state.identity
         do {
-            let writer = try ArchiveWriter(
+            let writer = ArchiveWriter(
                 ArchiveTable(
                     baseID: base?.last.archiveID, storeID: identity.idBits,
                     lineage: identity.lineage, incarnation: identity.incarnation,
@@ -224,7 +255,8 @@ private struct StoreBackup {
                 chain: outcome.end.chain, lastTime: outcome.end.lastTime,
                 zones: source.zoneSummary(at: snapshot, contentHashes: contentHashes))
         } catch {
-            throw EngineError(translating: error)
+            let error = EngineError(translating: error)
+            throw base != nil && error.isOfBase ? error.needingFullBackup : error
         }
     }
 
@@ -234,6 +266,16 @@ private struct StoreBackup {
             copy.floor.rawValue <= table.end
         else { return copy.floor.rawValue }
         return table.floor
+    }
+}
+
+extension EngineError {
+    /// Whether a copy fails by what was copied before.
+    fileprivate var isOfBase: Bool {
+        switch self {
+        case .other(is CopyRefusal), .journal(.historyChanged): true
+        default: false
+        }
     }
 }
 

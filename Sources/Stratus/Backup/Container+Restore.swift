@@ -1,5 +1,7 @@
 internal import StratusArchive
+internal import StratusAssets
 internal import StratusFiles
+internal import StratusIndex
 internal import StratusJournal
 internal import StratusEngine
 
@@ -13,7 +15,9 @@ public struct RestoreReport: Hashable, Sendable {
     public var zoneCount: Int
     /// How many records are in them.
     public var recordCount: Int
-    /// Whether the content hash of each zone was compared with the one that the archive states.
+    /// Whether the content hash of each zone was compared with the one that the archive states or,
+    /// of another state than its last and of a copy, that the source has. False where there is no
+    /// zone.
     public var isProved: Bool
 }
 
@@ -27,7 +31,8 @@ extension Archive {
     /// `cloning` is for.
     ///
     /// - Parameters:
-    ///   - point: which state, of an archive with history; nil: the last one.
+    ///   - point: which state: that at a mark or, of an archive with history, one from its floor on;
+    ///     nil: the last one.
     ///   - cloning: makes another store with the same content: no token of the original is good in
     ///     it. Users keep their names.
     /// - Throws: ``StoreError`` with the cause `damaged` where the archive is not what was written,
@@ -41,13 +46,8 @@ extension Archive {
         let source = try await container()
         let snapshot = try await source.snapshot(orAt: point)
         return try await answering { () async throws(EngineError) -> RestoreReport in
-            guard snapshot.offset >= table.floor else {
-                throw .refused(
-                    .expired(.compacted, "the archive has no state from before \(table.floor)"))
-            }
             let restoration = StoreRestoration(
-                source: source, snapshot: snapshot, floor: table.floor,
-                keepsHistory: table.keepsHistory, isClone: cloning,
+                source: source, snapshot: snapshot, isClone: cloning,
                 expected: point == nil ? table.zones : nil, progress: progress)
             return try await restoration.run(path, on: storage.fileSystem)
         }
@@ -69,10 +69,9 @@ extension Container {
     ) async throws(StoreError) -> RestoreReport {
         try await answering { () async throws(EngineError) -> RestoreReport in
             let source = try await steadySource()
-            let floor = source.state.fold.history.floor ?? source.state.fold.end
             let restoration = StoreRestoration(
-                source: source, snapshot: source.snapshot(), floor: floor.rawValue,
-                keepsHistory: true, isClone: cloning, expected: nil, progress: progress)
+                source: source, snapshot: source.snapshot(), isClone: cloning, expected: nil,
+                progress: progress)
             return try await restoration.run(path, on: foundation.storage.fileSystem)
         }
     }
@@ -87,11 +86,9 @@ extension Container {
 
 /// Makes a store of a state of another one.
 private struct StoreRestoration: Sendable {
+    /// Opened for reading.
     let source: Container
     let snapshot: Snapshot
-    /// The first state that the source has.
-    let floor: UInt64
-    let keepsHistory: Bool
     let isClone: Bool
     /// What must come out; nil: what the source has.
     let expected: [ArchiveTable.Zone]?
@@ -126,10 +123,10 @@ private struct StoreRestoration: Sendable {
             let foundation = source.foundation
             let randomness = foundation.options.randomness
             let copy = StoreCopy(
-                of: source.state, to: snapshot.end,
-                keepsHistory: keepsHistory, try foundation.assets.chunks(), foundation.registry,
-                foundation.budget, randomness)
-            var identity = try source.identity.continued(behind: copy.end, randomness)
+                of: snapshot.state, to: snapshot.end, keepsHistory: true,
+                try foundation.assets.chunks(), foundation.registry, foundation.budget,
+                randomness)
+            var identity = try snapshot.state.identity.continued(behind: copy.end, randomness)
             if isClone { identity = identity.cloned(randomness) }
             let sink = StorageSink(storage)
             let progress = progress
@@ -156,10 +153,19 @@ private struct StoreRestoration: Sendable {
         }
         do throws(EngineError) {
             let engine = try store.engine()
-            if let first = store.state.fold.history.floor, first.rawValue < floor {
+            // From here on the source had all states that it says it keeps.
+            let floor = min(snapshot.state.fold.history.floor ?? end, end)
+            let history = store.state.fold.history
+            if let first = history.floor, first < floor {
                 _ = try await engine.commit(
-                    HistoryPolicyRequest.keeping(
-                        store.state.fold.history.policy, from: JournalOffset(rawValue: floor)))
+                    HistoryPolicyRequest.keeping(history.policy, from: floor))
+            }
+            if end < snapshot.state.fold.end {
+                try await source.threads.run { [self] in
+                    try forgetMarks(of: store, before: floor)
+                    try forgetDeletions(of: store, before: end)
+                    try placeChunks(of: store)
+                }
             }
             // What follows lies in a segment of the store's own, in which the next opening begins.
             try await engine.runExclusively { maintainer throws(EngineError) in
@@ -175,15 +181,14 @@ private struct StoreRestoration: Sendable {
     }
 
     private func compare(_ store: Container, _ end: JournalOffset) throws -> RestoreReport {
-        let isProved = expected?.allSatisfy { $0.hash != nil } ?? true
         let wanted =
             if let expected { expected } else {
                 try source.zoneSummary(at: snapshot, contentHashes: true)
             }
+        let isProved = !wanted.isEmpty && wanted.allSatisfy { $0.hash != nil }
         let zones = try store.zoneSummary(at: store.snapshot(), contentHashes: isProved)
         for (number, zone) in wanted.enumerated() {
-            let found = number < zones.count ? zones[number] : nil
-            guard found == zone || (found?.isLike(zone) ?? false) else {
+            guard number < zones.count, zones[number].isLike(zone) else {
                 throw StoreError(
                     .internalError,
                     "the zone \(zone.name) came out different from what the archive says")
@@ -199,10 +204,68 @@ private struct StoreRestoration: Sendable {
     }
 }
 
+// What became since of the state that was copied, of which the copy has no entries.
+extension StoreRestoration {
+    /// Removes marks that the source has no longer: of states before `floor` only those at marks
+    /// that it has were copied.
+    private func forgetMarks(
+        of store: Container, before floor: JournalOffset
+    ) throws(EngineError) {
+        let engine = try store.engine()
+        let kept = Set(snapshot.state.fold.history.points.marks)
+        for mark in try store.reading.waiting.marks() {
+            let offset = JournalOffset(rawValue: mark.offset)
+            if offset >= floor || kept.contains(offset.previous.rawValue) { continue }
+            _ = try engine.commitBlocking(MarkRemoval(offset: offset))
+        }
+    }
+
+    /// Forgets deletions that the source has forgotten: who has a token from before them would
+    /// never be told of them.
+    private func forgetDeletions(
+        of store: Container, before end: JournalOffset
+    ) throws(EngineError) {
+        let engine = try store.engine()
+        let source = StoreReading(snapshot.state, .blocking, at: end)
+        while let commit = try HorizonCommit(bringing: store.reading.waiting, to: source) {
+            _ = try engine.commitBlocking(commit)
+        }
+    }
+
+    /// So many chunks are told of in one commit.
+    private static let batchLimit = 1 << 14
+
+    /// Says where chunks lie that the source has moved, and that those are gone which it
+    /// reclaimed: they were copied to where they lie in its last state.
+    private func placeChunks(of store: Container) throws(EngineError) {
+        let engine = try store.engine()
+        let source = StoreReading(snapshot.state, .blocking)
+        var moved: [(old: ChunkEntry.Row, new: ChunkLocation)] = []
+        var gone: [ChunkEntry.Row] = []
+        func commit() throws(EngineError) {
+            _ = try engine.commitBlocking(MovedChunksCommit(moved: moved))
+            _ = try engine.commitBlocking(ReclaimedChunksCommit(rows: gone))
+            moved.removeAll(keepingCapacity: true)
+            gone.removeAll(keepingCapacity: true)
+        }
+        try store.reading.waiting.forEachChunk { address, place throws(EngineError) in
+            let row: ChunkEntry.Row = (address, place)
+            if let newest = try source.location(of: address) {
+                if newest != place { moved.append((row, newest)) }
+            } else {
+                gone.append(row)
+            }
+            if moved.count + gone.count == Self.batchLimit { try commit() }
+        }
+        try commit()
+    }
+}
+
 extension ArchiveTable.Zone {
-    /// The same where one of the two has no hash.
+    /// The same; of their hashes that counts only where both have one.
     fileprivate func isLike(_ other: ArchiveTable.Zone) -> Bool {
-        (hash == nil || other.hash == nil) && owner == other.owner && name == other.name
+        let isSame = hash == other.hash || hash == nil || other.hash == nil
+        return isSame && owner == other.owner && name == other.name
             && recordCount == other.recordCount
     }
 }

@@ -30,6 +30,16 @@ public struct RestoredRecords: Hashable, Sendable {
 
     /// Whether nothing has to be changed.
     public var isEmpty: Bool { added.isEmpty && replaced.isEmpty && deleted.isEmpty }
+
+    /// Adds what was done in another commit, after this one.
+    fileprivate mutating func add(_ later: RestoredRecords) {
+        added += later.added
+        replaced += later.replaced
+        deleted += later.deleted
+        kept = later.kept
+        unchangedCount = later.unchangedCount
+        isProved = later.isProved
+    }
 }
 
 extension Database {
@@ -60,20 +70,24 @@ extension Database {
     ) async throws(StoreError) -> RestoredRecords {
         let target = target ?? RecordZone.ID(zoneName: zoneID.zoneName)
         let wanted = try source.records(in: zoneID, named: names)
+        var done = RestoredRecords()
         var tries = 0
         while true {
             let plan = try await plan(
                 wanted, to: target, mode: names == nil || mode != .mirror ? mode : .replace)
             if dryRun { return plan.result }
+            if plan.result.isEmpty, !done.isEmpty { return done }
+            let isWhole = names == nil && (mode == .mirror || plan.makesZone)
+            tries += 1
             do throws(StoreError) {
-                return try await commit(
-                    plan, in: target, from: (source, zoneID),
-                    isWhole: names == nil && mode == .mirror, progress)
+                done.add(
+                    try await commit(
+                        plan, in: target, from: (source, zoneID), isWhole: isWhole, progress))
+                if done.isProved || !isWhole || tries >= 5 { return done }
             } catch {
-                // Others have saved meanwhile: what is to be done is found out anew.
-                tries += 1
                 guard error.isConflict, tries < 5 else { throw error }
             }
+            // Others have saved meanwhile: what is to be done is found out anew.
         }
     }
 
@@ -82,21 +96,20 @@ extension Database {
         from source: (snapshot: DatabaseSnapshot, zone: RecordZone.ID), isWhole: Bool,
         _ progress: UploadProgress?
     ) async throws(StoreError) -> RestoredRecords {
-        if plan.makesZone { try await save(RecordZone(zoneID: target)) }
-        do throws(StoreError) {
-            if !plan.result.isEmpty {
-                let done = try await modifyRecords(
-                    saving: plan.saved, deleting: plan.deleted, atomically: true,
-                    progress: progress)
-                if let failure = done.partialFailure { throw failure }
+        if plan.result.isEmpty {
+            if plan.makesZone { try await save(RecordZone(zoneID: target)) }
+        } else {
+            let items = Self.items(
+                saving: plan.saved, deleting: plan.deleted, .ifServerRecordUnchanged)
+            let options = RecordCall.Options(isAtomic: true, isRestore: true)
+            let outcomes = try await answering {
+                () async throws(EngineError) -> RecordCall.Outcomes in
+                try await run(RecordCall(items, options, of: self), progress)
             }
-        } catch {
-            // All or nothing.
-            if plan.makesZone { _ = try? await deleteRecordZone(withID: target) }
-            throw error
+            if let failure = ModifyRecordsResult(items, outcomes).partialFailure { throw failure }
         }
         var result = plan.result
-        if isWhole || plan.makesZone {
+        if isWhole {
             let wanted = try source.snapshot.contentHash(of: source.zone, named: target.zoneName)
             result.isProved = try await contentHash(of: target) == wanted
         }
@@ -116,7 +129,8 @@ extension Database {
                 cursor = page.cursor
             } while cursor != nil
         } catch {
-            guard error.code == .zoneNotFound, !target.isDefault else { throw error }
+            guard error.code == .zoneNotFound || error.code == .userDeletedZone, !target.isDefault
+            else { throw error }
             plan.makesZone = true
         }
         for record in wanted {
@@ -124,8 +138,10 @@ extension Database {
             try plan.add(record, to: target, beside: there.removeValue(forKey: name), mode)
         }
         if mode == .mirror {
-            plan.deleted = there.values.map(\.recordID)
-            plan.result.deleted = Array(there.keys)
+            // The record of a user stays as long as the user does.
+            let gone = there.values.filter { $0.recordType != Record.userRecordType }
+            plan.deleted = gone.map(\.recordID)
+            plan.result.deleted = plan.deleted.map(\.recordName)
         }
         return plan
     }

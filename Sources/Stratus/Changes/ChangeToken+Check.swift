@@ -77,17 +77,21 @@ extension ChangeToken {
         }
     }
 
-    /// That its position is one of the store's journal.
+    /// That its position, and the last change that its fetch knew of, are of the store's journal.
     private func checkHistory(_ reading: StoreReading) throws(EngineError) {
-        guard reading.identity.includes(position, of: lineage) else {
-            throw .refused(
-                .expired(
-                    .incarnation, "the token is of a copy of the store that went another way"))
+        for version in [position, fetchHead] {
+            guard reading.identity.includes(version, of: lineage) else {
+                throw .refused(
+                    .expired(
+                        .incarnation, "the token is of a copy of the store that went another way"))
+            }
+            // An offset that the journal never kept was handed out in a future that a crash took.
+            let offset = version.offset
+            guard
+                offset == .zero
+                    || (offset < reading.head && reading.view.segment(at: offset) != nil)
+            else { throw .refused(.expired(.future, "the token is from a future that was lost")) }
         }
-        // An offset that the journal never kept was handed out in a future that a crash took.
-        let offset = position.offset
-        guard offset == .zero || (offset < reading.head && reading.view.segment(at: offset) != nil)
-        else { throw .refused(.expired(.future, "the token is from a future that was lost")) }
     }
 }
 

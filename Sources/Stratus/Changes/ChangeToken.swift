@@ -27,9 +27,12 @@ public struct ChangeToken: Hashable, Sendable {
     /// Of a fetch that has more pages: what was deleted at or below it, the caller never knew or was
     /// told of before the fetch. ``Version/none`` at the end of a fetch.
     private(set) var fetchFloor = Version.none
+    /// Of a fetch that has more pages: the last change of the feed when the page was read. What lay
+    /// behind the page there may lie before it in a history without that change.
+    private(set) var fetchHead = Version.none
 
     private static let format: UInt8 = 1
-    /// Of the byte that tells the scope: a fetch floor follows.
+    /// Of the byte that tells the scope: a fetch floor and head follow.
     private static let amidFetch: UInt8 = 0x80
 
     init(zone: ZonePlace, at version: Version, of identity: StoreIdentity) {
@@ -53,14 +56,17 @@ public struct ChangeToken: Hashable, Sendable {
     /// The floor of a fetch that begins or goes on with the token.
     var floor: Version { fetchFloor == .none ? position : fetchFloor }
 
-    /// Goes on at `position` in a fetch with that floor, or is at its end, as a token of this store.
+    /// Goes on at `position` in a fetch with that floor, whose page was read when `head` was the last
+    /// change of the feed, or is at its end, as a token of this store.
     mutating func advance(
-        to position: Version?, floor: Version, moreComing: Bool, of identity: StoreIdentity
+        to position: Version?, floor: Version, head: Version, moreComing: Bool,
+        of identity: StoreIdentity
     ) {
         lineage = identity.lineage
         if let position { self.position = position }
         // No entry has the version 1, which stands for the beginning.
         fetchFloor = moreComing ? max(floor, Version(rawValue: 1)) : .none
+        fetchHead = moreComing ? head : .none
     }
 
     /// Its reader has seen all up to a version, whatever entry was the last.
@@ -97,11 +103,12 @@ public struct ChangeToken: Hashable, Sendable {
         guard isAmidFetch else { return }
         fetchFloor = Version(rawValue: span.uint64(at: place + 8))
         guard fetchFloor != .none else { throw Self.damaged("fetchFloor", byte: place + 8) }
+        fetchHead = Version(rawValue: span.uint64(at: place + 16))
     }
 
     /// In bytes, with the checksum.
     private static func length(_ scope: Scope, isAmidFetch: Bool) -> Int {
-        42 + (scope == .zone ? 4 : 0) + (isAmidFetch ? 8 : 0)
+        42 + (scope == .zone ? 4 : 0) + (isAmidFetch ? 16 : 0)
     }
 
     private static func damaged(_ kind: String, byte: Int) -> StoreError {
@@ -121,7 +128,10 @@ public struct ChangeToken: Hashable, Sendable {
         writer.uint32(database)
         if scope == .zone { writer.uint32(zone) }
         writer.uint64(position.rawValue)
-        if isAmidFetch { writer.uint64(fetchFloor.rawValue) }
+        if isAmidFetch {
+            writer.uint64(fetchFloor.rawValue)
+            writer.uint64(fetchHead.rawValue)
+        }
         writer.uint32(UInt32(truncatingIfNeeded: Checksum.xxh3(writer.bytes.span)))
         return Data(writer.bytes)
     }

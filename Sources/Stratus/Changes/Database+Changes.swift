@@ -166,8 +166,10 @@ extension DatabaseView {
         let page = try reading.feed(of: zone, since: since, asOf: end, Page(resultsLimit))
         changes.moreComing = page.moreComing
         changes.changeToken.advance(
-            to: page.places.last?.version, floor: floor, moreComing: page.moreComing,
-            of: reading.identity)
+            to: page.places.last?.version, floor: floor,
+            head: page.moreComing
+                ? try reading.lastChange(in: KeySpace.feed.range(zone: zone.number)) : .none,
+            moreComing: page.moreComing, of: reading.identity)
         if !page.moreComing {
             // Whatever was deleted in what is seen, its reader knows of.
             changes.changeToken.pass(min(horizon, reading.lastVersion))
@@ -214,7 +216,11 @@ extension DatabaseView {
         changes.moreComing = page.moreComing
         changes.changeToken.advance(
             to: page.zones.last.map { reading.identity.version(at: $0.0) },
-            floor: floor, moreComing: page.moreComing, of: reading.identity)
+            floor: floor,
+            head: page.moreComing
+                ? try reading.lastChange(
+                    in: KeySpace.databaseFeed.key().appending(database).asPrefix) : .none,
+            moreComing: page.moreComing, of: reading.identity)
         for (offset, place) in page.zones {
             let zoneID = RecordZone.ID(zoneName: try reading.zoneEntry(place).name)
             if place.isAlive {
@@ -344,6 +350,16 @@ extension StoreReading {
         if entry.kind == .tombstone { return hash(try tombstone(entry).name) }
         let name = try entry.recordHead().head.name
         return Hash128(entry.bytes.span.extracting(name), seed: identity.secret)
+    }
+
+    /// The version of the last change in a feed.
+    fileprivate func lastChange(in feed: Range<IndexKey>) throws(EngineError) -> Version {
+        var last = Version.none
+        try scan(feed, .backward) { _, value in
+            last = identity.version(at: JournalOffset(rawValue: value.stamp))
+            return false
+        }
+        return last
     }
 
     /// The greatest version that an entry may have in this state. What follows the last commit is not

@@ -19,6 +19,7 @@ extension StoreError {
         case .noRoom: self.init(.quotaExceeded, "the journal has no room to go on")
         case .other(let error as StoreError): self = error
         case .other(let damage as ArchiveDamage): self.init(damage)
+        case .other(let refusal as ArchiveRefusal): self.init(refusal)
         case .other(let refusal as CopyRefusal): self.init(refusal)
         case .other(let error): self.init(.internalError, "unexpected: \(error)")
         case .wouldBlock: self.init(.internalError, "not in memory")
@@ -145,11 +146,26 @@ extension StoreError {
             self.init(
                 .invalidArguments,
                 "the archive goes on from another one, which is not beside it or is not its base")
+            needsFullBackup = true
         case .archive:
             self.init(.internalError, "the archive is damaged")
             cause = .damaged
+            needsFullBackup = true
         }
         place = Place(file: damage.file, byte: damage.byte, kind: damage.identifier)
+    }
+
+    init(_ refusal: ArchiveRefusal) {
+        switch refusal {
+        case .tableTooLong(let length):
+            self.init(
+                .limitExceeded,
+                """
+                expected a table of at most \(ArchiveTable.lengthLimit) bytes in the archive, \
+                found \(length): the store has too many zones or files for one, or its assets lie \
+                too scattered; without content hashes the table is shorter
+                """)
+        }
     }
 
     init(_ refusal: CopyRefusal) {
@@ -203,6 +219,13 @@ extension EngineError {
 
     /// Whether bytes of the store are not what was written.
     var isDamage: Bool { !wouldBlock && StoreError(self).cause == .damaged }
+
+    /// The same of a backup that would not fail without its base.
+    var needingFullBackup: EngineError {
+        var error = StoreError(self)
+        error.needsFullBackup = true
+        return .refused(error)
+    }
 
     /// The same of a record.
     func with(_ recordID: Record.ID) -> EngineError {

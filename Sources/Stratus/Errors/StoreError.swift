@@ -28,6 +28,14 @@ public struct StoreError: Error, Sendable, Equatable {
         public var field: String?
     }
 
+    /// Where something is wrong with a text that the caller gave.
+    public struct TextPlace: Sendable, Hashable {
+        /// From 1 on.
+        public var line: Int
+        /// In Unicode scalars, from 1 on.
+        public var column: Int
+    }
+
     /// What lies below an ``Code/internalError`` and some others.
     public enum Cause: Sendable, Equatable {
         /// Bytes are not what was written; ``StoreError/place`` tells where.
@@ -67,11 +75,13 @@ public struct StoreError: Error, Sendable, Equatable {
         var cause: Cause?
         var place: Place?
         var otherPlaces: [Place] = []
+        var textPlace: TextPlace?
         var retryAfter: Duration?
         var clientRecord: Record?
         var serverRecord: Record?
         var ancestorRecord: Record?
         var partialErrors: [Item: StoreError] = [:]
+        var needsFullBackup = false
     }
 
     private var box: Box
@@ -117,6 +127,11 @@ public struct StoreError: Error, Sendable, Equatable {
     }
     /// All places that are damaged, as far as the call found them; ``place`` is the first.
     public var places: [Place] { (content.place.map { [$0] } ?? []) + content.otherPlaces }
+    /// Where a predicate or a schema is wrong; the reason says so, too.
+    public var textPlace: TextPlace? {
+        get { content.textPlace }
+        set { content.textPlace = newValue }
+    }
     /// How long to wait before the same call is made again, where the store can tell.
     public var retryAfter: Duration? {
         get { content.retryAfter }
@@ -141,6 +156,12 @@ public struct StoreError: Error, Sendable, Equatable {
     public var partialErrors: [Item: StoreError] {
         get { content.partialErrors }
         set { content.partialErrors = newValue }
+    }
+    /// Of a backup since an archive: whether that archive is what cannot be used, so that a full
+    /// backup is possible all the same.
+    public internal(set) var needsFullBackup: Bool {
+        get { content.needsFullBackup }
+        set { content.needsFullBackup = newValue }
     }
 }
 

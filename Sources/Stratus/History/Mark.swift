@@ -55,7 +55,7 @@ extension Container {
 }
 
 extension StoreReading {
-    fileprivate func marks() throws(EngineError) -> [Mark] {
+    func marks() throws(EngineError) -> [Mark] {
         var places: [EntryLocation] = []
         try scan(KeySpace.marks.range()) { _, value in
             let place = EntryLocation(value)
@@ -102,7 +102,7 @@ private struct MarkRequest: Transaction {
     }
 }
 
-private struct MarkRemoval: Transaction {
+struct MarkRemoval: Transaction {
     let offset: JournalOffset
 
     func draft(

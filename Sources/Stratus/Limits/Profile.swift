@@ -18,6 +18,15 @@ public struct Profile: Sendable, Hashable {
         }
     }
 
+    /// What a predicate may ask.
+    public enum Predicates: String, Sendable, Hashable {
+        /// What CloudKit's service answers.
+        case service
+        /// Also `OR`, `NOT` of compounds, `CONTAINS`, `ENDSWITH` and `LIKE` on strings, tests for missing
+        /// values, `ALL`, and the parent.
+        case extended
+    }
+
     /// Records that one call saves, deletes and fetches.
     public var itemsPerRequest: Int?
     /// Bytes of the fields that one call saves, assets left out.
@@ -34,12 +43,15 @@ public struct Profile: Sendable, Hashable {
     public var userQuota: Int?
     /// Bytes that the public database takes.
     public var publicQuota: Int?
+    /// The predicates of queries.
+    public var predicates: Predicates
 
     /// A profile of these limits.
     public init(
         itemsPerRequest: Int? = nil, bytesPerRequest: Int? = nil, bytesPerRecord: Int? = nil,
         referencesPerTarget: Int? = nil, requestRate: RequestRate? = nil,
-        commitsWaitingPerZone: Int? = nil, userQuota: Int? = nil, publicQuota: Int? = nil
+        commitsWaitingPerZone: Int? = nil, userQuota: Int? = nil, publicQuota: Int? = nil,
+        predicates: Predicates = .extended
     ) {
         self.itemsPerRequest = itemsPerRequest
         self.bytesPerRequest = bytesPerRequest
@@ -49,6 +61,7 @@ public struct Profile: Sendable, Hashable {
         self.commitsWaitingPerZone = commitsWaitingPerZone
         self.userQuota = userQuota
         self.publicQuota = publicQuota
+        self.predicates = predicates
     }
 
     /// No limits but those of the format.
@@ -60,7 +73,7 @@ public struct Profile: Sendable, Hashable {
     public static let cloudKit = Profile(
         itemsPerRequest: 400, bytesPerRequest: 2_000_000, bytesPerRecord: 1_000_000,
         referencesPerTarget: 750, requestRate: RequestRate(perSecond: 40, burst: 80),
-        commitsWaitingPerZone: 64)
+        commitsWaitingPerZone: 64, predicates: .service)
 }
 
 extension Profile {

@@ -97,7 +97,7 @@ extension DatabaseView {
 
 extension StoreReading {
     /// Living records whose keys begin with `prefix`, which ends before the hash of the name.
-    fileprivate func places(
+    func places(
         _ prefix: IndexKey, _ zone: UInt32, from cursor: RecordPage.Cursor?, _ limit: Int
     ) throws(EngineError) -> (places: [EntryLocation], next: RecordPage.Cursor?) {
         let range = prefix.asPrefix

@@ -26,8 +26,9 @@ extension JournalEntry {
     /// The tombstone of the record that the entry holds, which has all of its links. The values of
     /// the fields need not make sense, so that a damaged record can be deleted.
     func tombstone(
-        by user: UInt32, now: Int64, _ schema: Schema
+        by user: UInt32, now: Int64, _ reading: StoreReading
     ) throws(EngineError) -> Tombstone {
+        let schema = reading.schema
         let (head, fields) = try recordHead()
         guard schema.name(head.type) != nil else { throw .damaged(self) }
         let span = bytes.span.extracting(0..<payloadRange.upperBound)
@@ -39,10 +40,19 @@ extension JournalEntry {
             tombstone.assetBytes = head.assetBytes
             tombstone.parent = try head.parent(in: span)
             if head.hasCascadeLinks { tombstone.cascadeLinks = try cascadeLinks(from: fields) }
+            let indexes = reading.indexes.of(type: head.type)
+            if !indexes.isEmpty, let stored = try? storedFields(at: fields) {
+                tombstone.indexRows = try IndexStatement(allOf: stored, indexes, isRemoved: true)
+            }
             return tombstone
         } catch {
             throw .damaged(self)
         }
+    }
+
+    /// The fields of the record that the entry holds, which begin at `fields`.
+    func storedFields(at fields: ByteCursor) throws(FormatError) -> StoredFields {
+        try StoredFields(bytes, at: fields, end: payloadRange.upperBound, schema: nil)
     }
 
     /// The cascade links of the record that the entry holds, whose fields begin at `fields`.

@@ -10,6 +10,8 @@ struct LinkCheck {
     let cascadeLimit: Int
     /// So many deleteSelf references may point to the same record.
     let referenceLimit: Int?
+    /// Whether references are left as they are: as of ``RecordBatch/isRestore``.
+    private let isRestore: Bool
     private let reading: StoreReading
     private let zone: UInt32
     /// What the batch saves, whatever its links; needed only where something is to be validated.
@@ -31,8 +33,9 @@ struct LinkCheck {
 
     init(
         _ links: BatchLinks, _ reading: StoreReading, zone: UInt32, cascadeLimit: Int,
-        referenceLimit: Int?
+        referenceLimit: Int?, isRestore: Bool
     ) {
+        self.isRestore = isRestore
         self.links = links
         self.reading = reading
         self.zone = zone
@@ -46,7 +49,7 @@ struct LinkCheck {
         try followDeletes()
         if !isLong {
             try checkChildren()
-            try checkValidated()
+            if !isRestore { try checkValidated() }
         }
         try checkReferenceLimit()
     }
@@ -140,6 +143,7 @@ extension LinkCheck {
             gone.append((delete.name, delete.item))
             goneNames.insert(delete.name)
         }
+        if isRestore { return }
         var next = 0
         while next < gone.count {
             let (target, item) = gone[next]

@@ -174,7 +174,7 @@ struct LongCascade {
 
     private mutating func append(_ place: EntryLocation) throws(EngineError) {
         let tombstone = try reading.entry(place).tombstone(
-            by: user, now: context.now / 1000, reading.schema)
+            by: user, now: context.now / 1000, reading)
         try buffer.add(.tombstone, in: zone, limit: context.payloadLimit) {
             tombstone.write(to: &$0)
         }

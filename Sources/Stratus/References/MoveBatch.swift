@@ -24,6 +24,7 @@ struct MoveBatch: RecordedTransaction {
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
     ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
+        draft.readSet.append(KeySpace.indexes.key())
         var numbers = NumberAssignment(reading, context)
         let (user, database) = try numbers.caller(caller, name: userName, in: scope)
         let old = try numbers.zone(source, in: database, &draft)
@@ -179,7 +180,7 @@ private struct Move {
     mutating func check(_ draft: inout Draft) throws(EngineError) {
         for index in moved.indices {
             let entry = try reading.entry(moved[index].place)
-            let tombstone = try entry.tombstone(by: user, now: 0, reading.schema)
+            let tombstone = try entry.tombstone(by: user, now: 0, reading)
             let id = Record.ID(recordName: tombstone.name, zoneID: batch.source)
             guard UserID(recordName: tombstone.name) == nil else {
                 throw .refused(
@@ -243,8 +244,14 @@ private struct Move {
         let entry = try reading.entry(moved.place)
         let (old, fields) = try entry.recordHead()
         // They are written again as they are.
-        _ = try reading.fields(of: entry, old, at: fields)
-        var tombstone = try entry.tombstone(by: user, now: context.now / 1000, reading.schema)
+        let stored = try reading.fields(of: entry, old, at: fields)
+        let rows: IndexStatement
+        do throws(FormatError) {
+            rows = try IndexStatement(allOf: stored, reading.indexes.of(type: old.type))
+        } catch {
+            throw .damaged(entry)
+        }
+        var tombstone = try entry.tombstone(by: user, now: context.now / 1000, reading)
         tombstone.destination = new.number
         var head = RecordHead(
             type: old.type, modified: tombstone.deleted, modifier: user, created: old.created,
@@ -260,7 +267,9 @@ private struct Move {
         var length = 0
         try draft.buffer.add(.record, in: new, limit: context.payloadLimit) { writer in
             let start = writer.count
-            head.write(name: tombstone.name, parent: tombstone.parent, links: links, to: &writer)
+            head.write(
+                name: tombstone.name, parent: tombstone.parent, links: links, indexRows: rows,
+                to: &writer)
             writer.append(content)
             length = writer.count - start
         }

@@ -40,7 +40,7 @@ extension RecordBatch {
         var check = LinkCheck(
             links, reading, zone: encoder.zone.number,
             cascadeLimit: context.partLimit / (context.isSerial ? 128 : 1024),
-            referenceLimit: limits?.profile.referencesPerTarget)
+            referenceLimit: limits?.profile.referencesPerTarget, isRestore: isRestore)
         if links.saves.contains(where: { !$0.validated.isEmpty }) {
             for (item, result) in zip(items, draft.results) {
                 guard case .save(let record, _) = item, isAtomic || !result.hasFailed else {

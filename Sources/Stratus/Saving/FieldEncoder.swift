@@ -146,6 +146,34 @@ struct FieldEncoder {
         return (cascadeLinks.count < 2 ? cascadeLinks : CascadeLink.list(cascadeLinks), validated)
     }
 
+    /// How the rows of these indexes, which are those of the record's type, change. `stored` are the
+    /// fields of the version that is replaced.
+    func indexRows(
+        _ indexes: [FieldIndex], over stored: StoredFields?
+    ) throws(EngineError) -> IndexStatement {
+        var rows = IndexStatement()
+        if indexes.isEmpty { return rows }
+        let (sent, kept) = (values.bytes, stored?.bytes ?? [])
+        do throws(FormatError) {
+            for index in indexes {
+                var new: (FieldKind, Range<Int>)?
+                if let field = fields.first(where: { $0.number == index.field }) {
+                    guard case .sent(let range) = field.source else { continue }
+                    new = (field.kind, range)
+                }
+                let old = stored?.field(index.field).map { ($0.kind, $0.range) }
+                if stored != nil, old == nil, new == nil { continue }
+                rows.add(
+                    index,
+                    old: stored == nil ? [] : try index.form.values(of: old, in: kept.span),
+                    new: try index.form.values(of: new, in: sent.span))
+            }
+        } catch {
+            throw .refused(.internalError, "a value of an index cannot be read")
+        }
+        return rows
+    }
+
     /// How many bytes the assets of the record have together; nil where there are none. `bytes` are
     /// those of the version that is replaced.
     func assetBytes(from bytes: [UInt8]) throws(EngineError) -> Int? {

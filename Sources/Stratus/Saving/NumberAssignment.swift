@@ -53,26 +53,27 @@ struct NumberAssignment {
         return (number, owner == caller ? number : try user(owner))
     }
 
-    /// The zone, which must be there; the default zone is made when it is first needed.
+    /// The zone, which must be there; the default zone is made when it is first needed, and so is
+    /// any other where the caller says `orMade`.
     mutating func zone(
-        _ id: RecordZone.ID, in database: UInt32?, _ draft: inout Draft
+        _ id: RecordZone.ID, in database: UInt32?, orMade: Bool = false, _ draft: inout Draft
     ) throws(EngineError) -> ZonePlace? {
+        let isMade = id.isDefault || orMade
         if let database {
             let key = IndexKey.zone(database, reading.hash(id.zoneName))
             let value = try reading.value(key)
             draft.readSet.append(key)
             let place = try ZonePlace.decoded(value)
             if let place, place.isAlive { return place }
-            if !id.isDefault { throw .refused(.noZone(id, place)) }
+            if !isMade { throw .refused(.noZone(id, place)) }
         }
-        guard id.isDefault else { throw .refused(.zoneNotFound(id)) }
+        guard isMade else { throw .refused(.zoneNotFound(id)) }
         guard context.isSerial, let database else {
             isIncomplete = true
             return nil
         }
-        let zone = ZoneEntry(
-            number: reading.zoneCount + 1, database: database, state: .alive,
-            capabilities: [], incarnation: reading.identity.incarnation, name: id.zoneName)
+        let zone = try ZoneEntry(
+            newZone: id, number: reading.zoneCount + 1, in: database, of: reading.identity)
         newZone = zone
         return ZonePlace(zone, at: .zero)
     }

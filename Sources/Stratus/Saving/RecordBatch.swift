@@ -17,6 +17,9 @@ struct RecordBatch: RecordedTransaction {
     let items: [Item]
     /// Whether one item's failure is that of all.
     let isAtomic: Bool
+    /// Whether it brings an earlier state back, which is what the items say and nothing else: the zone
+    /// is made where it is not there, deletions take nothing along, and targets may be missing.
+    let isRestore: Bool
     /// Nil where nothing is limited.
     let limits: Limits?
     let environment: Container.Environment
@@ -65,14 +68,16 @@ struct RecordBatch: RecordedTransaction {
         sink: PartSink
     ) throws(EngineError) -> Attempt {
         var draft = Draft(reading)
-        draft.readSet.reserveCapacity(items.count + 1)
+        draft.readSet.reserveCapacity(items.count + 2)
+        // What is said of declared indexes depends on which there are.
+        draft.readSet.append(KeySpace.indexes.key())
         // Surely longer than a part: checking it here as well would be lost work.
         guard context.isSerial || items.count <= context.partLimit / 128 else {
             return .needsSerial
         }
         var numbers = NumberAssignment(reading, context, environment)
         let (user, database) = try numbers.caller(caller, name: userName, in: scope)
-        let zone = try numbers.zone(zoneID, in: database, &draft)
+        let zone = try numbers.zone(zoneID, in: database, orMade: isRestore, &draft)
         guard let user, let zone else { return .needsSerial }
         draft.user = user
         draft.zone = zone

@@ -26,6 +26,8 @@ struct RecordCall: Sendable {
     struct Options: Sendable {
         var policy = SavePolicy.ifServerRecordUnchanged
         var isAtomic = false
+        /// As ``RecordBatch/isRestore``.
+        var isRestore = false
         var operationID: String?
         var clientChangeTokenData: Data?
         /// Whether the call is about one record, whose failure is its own.
@@ -135,6 +137,6 @@ struct RecordCall: Sendable {
         let items = zones?.zones[count].items ?? uploaded.items
         return try database.batch(
             items, in: zones?.zones[count].id ?? items[0].recordID.zoneID,
-            isAtomic: options.isAtomic, request, uploaded.assets)
+            isAtomic: options.isAtomic, isRestore: options.isRestore, request, uploaded.assets)
     }
 }

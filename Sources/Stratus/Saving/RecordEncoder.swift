@@ -76,7 +76,7 @@ struct RecordEncoder {
     ) throws(EngineError) {
         for place in cascade.sorted(by: { $0.offset < $1.offset }) {
             let tombstone = try reading.entry(place).tombstone(
-                by: user, now: context.now / 1000, reading.schema)
+                by: user, now: context.now / 1000, reading)
             try append(.tombstone, to: &draft) { tombstone.write(to: &$0) }
             quota?.count(0, replacing: tombstone.takenBytes)
             try flushIfFull(&draft, sink)
@@ -139,7 +139,7 @@ struct RecordEncoder {
             var head = try newHead(of: record, type: type, previous: previous)
             head.assetBytes = try fields.assetBytes(from: [])
             let parent = record.parent?.recordID.recordName
-            try append(head, of: index, record, parent: parent, over: nil, to: &draft)
+            try append(head, of: index, record, parent: parent, over: nil, nil, to: &draft)
         case (.save(let record, let rule), .update(let replaced, let held)):
             let entry = try entry(replaced, held)
             let (old, cursor, stored) = try decode(entry)
@@ -155,10 +155,10 @@ struct RecordEncoder {
             let parent =
                 batch.sendsParent(of: record, rule, isInsert: false)
                 ? record.parent?.recordID.recordName : try former.parent
-            try append(head, of: index, record, parent: parent, over: former, to: &draft)
+            try append(head, of: index, record, parent: parent, over: former, stored, to: &draft)
         case (.delete(let id, _), .delete(let replaced, let held)):
             let tombstone = try entry(replaced, held).tombstone(
-                by: user, now: context.now / 1000, reading.schema)
+                by: user, now: context.now / 1000, reading)
             try append(.tombstone, to: &draft) { tombstone.write(to: &$0) }
             quota?.count(0, replacing: tombstone.takenBytes)
             links.deletes.append((index, reading.hash(id.recordName)))
@@ -184,7 +184,7 @@ struct RecordEncoder {
 
     private mutating func append(
         _ head: RecordHead, of index: Int, _ record: Record, parent: String?,
-        over former: PreviousVersion?,
+        over former: PreviousVersion?, _ stored: StoredFields?,
         to draft: inout Draft
     ) throws(EngineError) {
         let bytes = former?.entry.bytes ?? []
@@ -204,13 +204,15 @@ struct RecordEncoder {
                 change.formerCascadeLinks = formerCascadeLinks.filter { !cascadeLinks.contains($0) }
             }
         }
+        let rows = try fields.indexRows(reading.indexes.of(type: head.type), over: stored)
         // What the assets take is no part of the payload, and of the quota it is.
         let assets = head.assetBytes ?? 0
         let replaced = head.replacedLength + (head.formerAssetBytes ?? 0)
         let allowed = quota.map { $0.payloadLimit(replacing: replaced) - assets } ?? .max
         let length = try append(.record, upTo: allowed, to: &draft) { writer in
             head.write(
-                name: record.recordID.recordName, parent: parent, links: change, to: &writer)
+                name: record.recordID.recordName, parent: parent, links: change,
+                indexRows: rows, to: &writer)
             fields.write(from: bytes, to: &writer)
         }
         quota?.count(length + assets, replacing: replaced)

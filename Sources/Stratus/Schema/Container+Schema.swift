@@ -1,4 +1,5 @@
 internal import StratusEngine
+internal import StratusLanguage
 
 extension Container {
     /// The type of the values of a field, as CloudKit's schema language names it, without the
@@ -7,5 +8,88 @@ extension Container {
         let schema = reading.schema
         guard let type = schema.number(type), let field = schema.number(field) else { return nil }
         return schema.kind(of: Schema.Column(type: type, field: field))?.unencrypted.name
+    }
+
+    /// The schema as text in CloudKit's schema language: what was imported last, with the types and
+    /// fields that saves have made since, and the indexes that there are.
+    public nonisolated(nonsending) func schema() async throws(StoreError) -> String {
+        try await answering { () async throws(EngineError) -> String in
+            try await read { reading throws(EngineError) in
+                try reading.schemaDocument().sorted().text
+            }
+        }
+    }
+
+    /// Makes the schema of a store of the development environment what a text says: types and fields are
+    /// made, indexes declared and built, or removed. Roles and grants are kept.
+    ///
+    /// - Returns: what was changed, a line each; empty where the schema was that already.
+    /// - Throws: ``StoreError`` with `invalidArguments`, and nothing is changed, where the text is no
+    ///   schema, with line and column; where a type or a field would go, or have another kind; and in
+    ///   the production environment.
+    @discardableResult
+    public nonisolated(nonsending) func importSchema(
+        _ text: String
+    ) async throws(StoreError) -> [String] {
+        guard environment == .development else {
+            throw StoreError(
+                .invalidArguments, "the schema of a store of production is deployed, not imported")
+        }
+        return try await setSchema(text, .development)
+    }
+
+    /// The same of either environment, from the schema of another store: types, fields, indexes and
+    /// grants are added or changed, and nothing goes.
+    ///
+    /// - Returns: as ``importSchema(_:)``.
+    /// - Throws: ``StoreError`` with `invalidArguments`, and nothing is changed, where the text is no
+    ///   schema, with line and column; and where a type, a field or a role would go or be changed.
+    @discardableResult
+    public nonisolated(nonsending) func deploySchema(
+        _ text: String
+    ) async throws(StoreError) -> [String] {
+        try await setSchema(text, .production)
+    }
+
+    /// Fails where a text is no schema that could be imported.
+    ///
+    /// - Throws: ``StoreError`` with `invalidArguments` and line and column of what is wrong first.
+    public static func validateSchema(_ text: String) throws(StoreError) {
+        _ = try schemaDocument(text)
+    }
+
+    private nonisolated(nonsending) func setSchema(
+        _ text: String, _ environment: SchemaDocument.Environment
+    ) async throws(StoreError) -> [String] {
+        let document = try Self.schemaDocument(text)
+        let changes = try await answering { () async throws(EngineError) -> [String] in
+            let change = SchemaImport(document: document, environment: environment)
+            let committed = try await engine().commit(change)
+            guard case .done(let changes as [String])? = committed.draft.results.first else {
+                throw .refused(.internalError, "the schema was not changed")
+            }
+            return changes
+        }
+        try await buildIndexes()
+        return changes
+    }
+
+    private static func schemaDocument(_ text: String) throws(StoreError) -> SchemaDocument {
+        let document: SchemaDocument
+        do throws(SchemaSyntaxError) {
+            document = try SchemaDocument(parsing: text)
+        } catch {
+            throw Self.invalidSchema("\(error)", at: error.place)
+        }
+        if let finding = document.validate().first(where: { $0.severity == .error }) {
+            throw Self.invalidSchema("\(finding)", at: finding.place)
+        }
+        return document
+    }
+
+    private static func invalidSchema(_ reason: String, at place: SchemaPlace?) -> StoreError {
+        var error = StoreError(.invalidArguments, "the schema is not valid: \(reason)")
+        error.textPlace = place.map { StoreError.TextPlace(line: $0.line, column: $0.column) }
+        return error
     }
 }

@@ -77,6 +77,13 @@ extension DatabaseView {
     func livingZones(
         _ reading: StoreReading
     ) throws(EngineError) -> [(RecordZone.ID, ZonePlace)] {
+        try livingPlaces(reading).map { place throws(EngineError) in
+            (RecordZone.ID(zoneName: try reading.zoneEntry(place).name), place)
+        }
+    }
+
+    /// The same without their names.
+    func livingPlaces(_ reading: StoreReading) throws(EngineError) -> [ZonePlace] {
         guard let database = try reading.database(scope) else { return [] }
         var places: [ZonePlace] = []
         try reading.scan(KeySpace.zones.key().appending(database).asPrefix) {
@@ -84,10 +91,6 @@ extension DatabaseView {
             if let place = try ZonePlace.decoded(value), place.isAlive { places.append(place) }
             return true
         }
-        var zones: [(RecordZone.ID, ZonePlace)] = []
-        for place in places {
-            zones.append((RecordZone.ID(zoneName: try reading.zoneEntry(place).name), place))
-        }
-        return zones
+        return places
     }
 }

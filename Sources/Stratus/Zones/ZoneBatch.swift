@@ -70,17 +70,8 @@ struct ZoneBatch: Transaction {
         case .save:
             // Saving a zone that is there changes nothing.
             if let place, place.isAlive { return nil }
-            guard id.isDefault || NameRules.isItemName(id.zoneName) else {
-                throw .refused(
-                    StoreError(
-                        .invalidArguments,
-                        "a zone name is 1 to 255 ASCII characters and does not begin with _"
-                    ).with(id))
-            }
-            return ZoneEntry(
-                number: number + 1, database: database, state: .alive,
-                capabilities: id.isDefault ? [] : .custom,
-                incarnation: reading.identity.incarnation, name: id.zoneName)
+            return try ZoneEntry(
+                newZone: id, number: number + 1, in: database, of: reading.identity)
         case .delete(_, let state):
             guard !id.isDefault else {
                 throw .refused(
@@ -91,5 +82,24 @@ struct ZoneBatch: Transaction {
             }
             throw .refused(.noZone(id, place))
         }
+    }
+}
+
+extension ZoneEntry {
+    /// A zone that is made now; fails where it cannot have that name.
+    init(
+        newZone id: RecordZone.ID, number: UInt32, in database: UInt32, of identity: StoreIdentity
+    ) throws(EngineError) {
+        guard id.isDefault || NameRules.isItemName(id.zoneName) else {
+            throw .refused(
+                StoreError(
+                    .invalidArguments,
+                    "a zone name is 1 to 255 ASCII characters and does not begin with _"
+                ).with(id))
+        }
+        self.init(
+            number: number, database: database, state: .alive,
+            capabilities: id.isDefault ? [] : .custom, incarnation: identity.incarnation,
+            name: id.zoneName)
     }
 }

@@ -7,8 +7,10 @@ package import StratusJournal
 /// Writes what is needed of a store as of one commit elsewhere: into an archive, or into the directory
 /// of another store.
 ///
-/// What is needed is what a compaction would keep at that commit. Offsets, versions and payloads stay
-/// what they are; chunks of assets keep their places. So what comes out is a store.
+/// What is needed is what a compaction would keep at that commit. Offsets, versions and payloads
+/// stay what they are; chunks of assets keep the places that they have in the last state. So what
+/// comes out is a store. Where it ends before the last state, commits must follow that say what
+/// became of chunks, deletions and marks since.
 package struct StoreCopy {
     private let state: StoreState
     private let chunks: ChunkStore
@@ -38,6 +40,8 @@ package struct StoreCopy {
         self.chunks = chunks
         self.registry = registry
         self.randomness = randomness
+        // A copy of an empty store has nothing, and says nothing of the journal.
+        let start = start.flatMap { $0.offset == .zero ? nil : $0 }
         self.start = start
         let end = min(end ?? state.fold.end, state.fold.end)
         self.end = end
@@ -109,6 +113,12 @@ package struct StoreCopy {
             throw failure ?? EngineError(error)
         }
         if let offset = try offsets.rest(before: end) { throw missing(offset) }
+        if let start, let first = copier.outputs.first, first.base > start.offset,
+            let last = manifest.segments.indices.last
+        {
+            // A recovery ended the journal there: what it lost stays in a gap.
+            manifest.segments[last].state = .compactedEnded
+        }
         manifest.segments += copier.outputs
         try copyChunks(shares, into: sink, identity) { done throws(EngineError) in
             try progress(end.bytes(since: min(from, end)) + done, total)
@@ -191,18 +201,18 @@ extension StoreCopy {
         return shares
     }
 
+    /// Those that there were at the end of the copy, where they lie by now: a collection may have
+    /// moved them since. What it reclaimed since, no state that is copied needs.
     private func forEachChunk(
         _ body: (ChunkAddress, ChunkLocation) throws(EngineError) -> Void
     ) throws(EngineError) {
-        let first = start?.offset.rawValue ?? 0
-        let reading = StoreReading(state, .blocking, at: end)
-        try reading.scan(KeySpace.chunks.range()) { key, value throws(EngineError) in
-            if value.stamp < first { return true }
-            guard let place = ChunkLocation(value) else {
-                throw reading.damaged(at: JournalOffset(rawValue: value.stamp))
-            }
-            try body(key.chunkAddress, place)
-            return true
+        let newest = StoreReading(state, .blocking)
+        let copied = newest.looking(from: end)
+        let isNewest = end == state.fold.end
+        try newest.forEachChunk(since: start?.offset ?? .zero) {
+            address, place throws(EngineError) in
+            if !isNewest, try copied.location(of: address) == nil { return }
+            try body(address, place)
         }
     }
 
@@ -263,6 +273,7 @@ extension Manifest {
             incarnation: identity.incarnation, lineage: identity.lineage,
             ancestors: identity.ancestors, environment: identity.environment, epoch: 0,
             created: identity.created, segments: base?.segments ?? [])
+        features = identity.features
     }
 }
 

@@ -14,7 +14,8 @@ package struct RecordHead: Equatable, Sendable {
         static let isMoved: UInt32 = 64
         static let hasAssets: UInt32 = 128
         static let hasExtensions: UInt32 = 256
-        static let known: UInt32 = 511
+        static let hasIndexRows: UInt32 = 512
+        static let known: UInt32 = 1023
     }
 
     package var type: UInt32
@@ -47,6 +48,8 @@ package struct RecordHead: Equatable, Sendable {
     package var assetBytes: Int?
     /// The same of the version that this one replaces.
     package var formerAssetBytes: Int?
+    /// Where the rows of declared indexes are listed that change; nil: none does.
+    package private(set) var indexRows: Range<Int>?
 
     package init(
         type: UInt32, modified: Int64, modifier: UInt32, created: Int64, creator: UInt32,
@@ -63,7 +66,8 @@ package struct RecordHead: Equatable, Sendable {
     }
 
     package func write(
-        name: String, parent: String?, links: LinkChange = LinkChange(), to writer: inout ByteWriter
+        name: String, parent: String?, links: LinkChange = LinkChange(),
+        indexRows: IndexStatement = .none, to writer: inout ByteWriter
     ) {
         var flags: UInt32 = 0
         if previous != .none { flags |= Flag.hasPrevious }
@@ -74,6 +78,7 @@ package struct RecordHead: Equatable, Sendable {
         if links.formerCascadeLinks != nil { flags |= Flag.formerCascadeLinks }
         if origin != nil { flags |= Flag.isMoved }
         if assetBytes != nil || formerAssetBytes != nil { flags |= Flag.hasAssets }
+        if !indexRows.isEmpty { flags |= Flag.hasIndexRows }
         writer.varint(flags)
         writer.varint(type)
         writer.varint(modifier)
@@ -96,6 +101,7 @@ package struct RecordHead: Equatable, Sendable {
             writer.varint(assetBytes.map { $0 + 1 } ?? 0)
             writer.varint(formerAssetBytes.map { $0 + 1 } ?? 0)
         }
+        if !indexRows.isEmpty { indexRows.write(to: &writer) }
     }
 
     /// Reads the head and leaves the cursor at the field table. Makes no texts: every save and
@@ -151,6 +157,11 @@ package struct RecordHead: Equatable, Sendable {
             origin = MoveOrigin(zone: zone, version: Version(rawValue: try cursor.varint(bytes)))
         }
         if flags & Flag.hasAssets != 0 { try readAssets(bytes, &cursor) }
+        if flags & Flag.hasIndexRows != 0 {
+            let start = cursor.position
+            try IndexStatement.skip(bytes, &cursor)
+            indexRows = start..<cursor.position
+        }
         if flags & Flag.hasExtensions != 0 { try ExtensionBlock.skip(bytes, &cursor) }
     }
 

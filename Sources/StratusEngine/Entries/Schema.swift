@@ -77,6 +77,11 @@ package final class Schema: Sendable {
         columns.number(column.hash) { $0.column == column }.map { columns[$0].kind }
     }
 
+    /// The fields of a type and their kinds, in the order in which they were fixed.
+    package func fields(of type: UInt32) -> [(field: UInt32, kind: FieldKind)] {
+        columns.elements.compactMap { $0.column.type == type ? ($0.column.field, $0.kind) : nil }
+    }
+
     /// Whether a name is that of a type: it has fields, or is the name of none.
     package func mayBeType(_ number: UInt32) -> Bool {
         columns.contains { $0.column.type == number }

@@ -20,6 +20,8 @@ package struct Tombstone: Equatable, Sendable {
     package var destination: UInt32?
     /// How many bytes the assets of the deleted version had; nil: there were none.
     package var assetBytes: Int?
+    /// The rows that the deleted version had in declared indexes.
+    package var indexRows = IndexStatement.none
 
     /// What the deleted version took, as quotas count it.
     package var takenBytes: Int { replacedLength + (assetBytes ?? 0) }
@@ -29,7 +31,8 @@ package struct Tombstone: Equatable, Sendable {
         static let hasCascadeLinks: UInt32 = 2
         static let isMoved: UInt32 = 4
         static let hadAssets: UInt32 = 8
-        static let known: UInt32 = 15
+        static let hadIndexRows: UInt32 = 16
+        static let known: UInt32 = 31
     }
 
     package func write(to writer: inout ByteWriter) {
@@ -44,12 +47,14 @@ package struct Tombstone: Equatable, Sendable {
         if !cascadeLinks.isEmpty { flags |= Flag.hasCascadeLinks }
         if destination != nil { flags |= Flag.isMoved }
         if assetBytes != nil { flags |= Flag.hadAssets }
+        if !indexRows.isEmpty { flags |= Flag.hadIndexRows }
         if flags == 0 { return }
         writer.varint(flags)
         if let parent { writer.countedText(parent) }
         if !cascadeLinks.isEmpty { CascadeLink.write(cascadeLinks, to: &writer) }
         if let destination { writer.varint(destination) }
         if let assetBytes { writer.varint(assetBytes) }
+        if !indexRows.isEmpty { indexRows.write(to: &writer) }
     }
 
     package init(type: UInt32, name: String, previous: Version, deleter: UInt32, deleted: Int64) {
@@ -81,6 +86,7 @@ package struct Tombstone: Equatable, Sendable {
             if flags & Flag.hadAssets != 0 {
                 assetBytes = try cursor.count(bytes, upTo: AssetContent.lengthLimit)
             }
+            if flags & Flag.hadIndexRows != 0 { indexRows = try IndexStatement(bytes, &cursor) }
         }
         try cursor.end(bytes)
     }

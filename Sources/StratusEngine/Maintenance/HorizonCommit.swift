@@ -2,10 +2,31 @@ internal import StratusJournal
 
 /// Makes deletions be forgotten: after it tokens from before them are refused, and their entries go
 /// with the next compaction of their segments.
-struct HorizonCommit: Transaction {
+package struct HorizonCommit: Transaction {
     let horizons: [JournalCompaction.Horizon]
 
-    func draft(
+    init(horizons: [JournalCompaction.Horizon]) { self.horizons = horizons }
+
+    /// Brings a copy to the horizons that `source` has by now, which looks from where the copy was
+    /// taken: of deletions up to there the copy has no entries. Where there are many zones, those
+    /// of some of them; nil: all of them have theirs.
+    package init?(
+        bringing copy: StoreReading, to source: StoreReading
+    ) throws(EngineError) {
+        var horizons: [JournalCompaction.Horizon] = []
+        for number in 0..<copy.zoneCount where horizons.count < JournalCompaction.forgottenLimit {
+            guard let zone = try copy.zone(number + 1), zone.isAlive else { continue }
+            // What the source wrote behind it the copy never had.
+            let through = min(try source.horizon(of: zone).offset, source.head.previous)
+            if through > (try copy.horizon(of: zone).offset) {
+                horizons.append(JournalCompaction.Horizon(zone: zone.number, through: through))
+            }
+        }
+        if horizons.isEmpty { return nil }
+        self.horizons = horizons
+    }
+
+    package func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
     ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)

@@ -301,7 +301,7 @@ package struct JournalCompaction: Sendable {
     }
 
     /// No more zones forget deletions at a time, so that the commit that says so stays small.
-    private static let forgottenLimit = 1 << 15
+    static let forgottenLimit = 1 << 15
 
     /// Finds out what is needed of each candidate.
     private func needs(of candidates: inout [Candidate]) throws(EngineError) -> Needs {

@@ -13,6 +13,7 @@ package struct StoreCheckpoint: Sendable {
     package var deadBytes: Int
     package var history: KeptHistory
     package var deletions: KeptWindow
+    package var indexes: IndexTable
 
     /// Of the state's form and of what the keyspaces hold: another one is of no use.
     package static let version: UInt32 = 1
@@ -26,6 +27,7 @@ package struct StoreCheckpoint: Sendable {
         deadBytes = state.deadBytes
         history = state.history
         deletions = state.deletions
+        indexes = state.indexes
     }
 
     /// As a manifest keeps it, with the tables that `index` has by now. Nil where these hold
@@ -40,6 +42,7 @@ package struct StoreCheckpoint: Sendable {
         writer.varint(max(0, min(deadBytes, Int(JournalOffset.limit))))
         history.write(to: &writer)
         deletions.write(to: &writer)
+        indexes.write(to: &writer)
         var names = ByteWriter()
         schema.whole.write(to: &names)
         writer.varint(names.count)
@@ -73,6 +76,7 @@ extension FoldState {
             deadBytes = try cursor.count(span, upTo: Int(JournalOffset.limit))
             history = try KeptHistory(span, &cursor)
             deletions = try KeptWindow(span, &cursor)
+            indexes = try IndexTable(span, &cursor)
             let length = try cursor.count(span, upTo: cursor.remaining(span))
             let names = try cursor.range(span, count: length)
             let schema = try SchemaAddition(span.extracting(names))

@@ -26,10 +26,10 @@ package struct IndexComparison {
             named.zoneCount != rebuilt.zoneCount || named.userCount != rebuilt.userCount
             || named.schema.whole != rebuilt.schema.whole
             || named.schema.locations != rebuilt.schema.locations
-            || named.history != rebuilt.history
+            || named.history != rebuilt.history || named.indexes != rebuilt.indexes
         for point in named.history.points.marks.suffix(Self.markLimit) + [.max] {
             try compare(
-                Rows(named.index, at: point), Rows(rebuilt.index, at: point), registry,
+                Rows(named, at: point), Rows(rebuilt, at: point), registry,
                 looseStamps: looseStamps)
         }
     }
@@ -43,8 +43,8 @@ package struct IndexComparison {
             switch (left, right) {
             case (let row?, let expected?) where row.key == expected.key:
                 var value = row.value
-                if looseStamps, registry.hasLooseStamps(row.key.keyspace) {
-                    value.stamp = expected.value.stamp
+                if looseStamps {
+                    value = registry.loosened(value, of: row.key, to: expected.value)
                 }
                 if value != expected.value { note(row.key, expected.value) }
                 (left, right) = (try named.next(), try rebuilt.next())
@@ -65,23 +65,28 @@ package struct IndexComparison {
     }
 }
 
-/// The rows of an index at a point, but for those of deletions that are forgotten by now, which may
-/// or may not be there.
+/// The rows of an index at a point, but for those that may or may not be there: of deletions that are
+/// forgotten by now, and of declared indexes that did not have all records.
 private struct Rows {
     private var cursor: IndexCursor
     private let index: OrderedIndex
-    private let isPast: Bool
+    private let indexes: IndexTable
+    private let point: UInt64
 
-    init(_ index: OrderedIndex, at point: UInt64) {
+    init(_ state: FoldState, at point: UInt64) {
+        index = state.index
+        indexes = state.indexes
         cursor = index.cursor(IndexKey.all, at: point, .blocking, hidesLapsed: true)
-        self.index = index
-        isPast = point != .max
+        self.point = point
     }
 
     mutating func next() throws(IndexError) -> (key: IndexKey, value: IndexValue)? {
         while let row = try cursor.next() {
             // The last change of a zone may have been one. Now the horizon itself comes behind it.
-            if isPast, let zone = ActivityProjection.zone(of: row.key, row.value),
+            if let number = row.key.declaredIndex, indexes.areRowsLoose(number, at: point) {
+                continue
+            }
+            if point != .max, let zone = ActivityProjection.zone(of: row.key, row.value),
                 row.value.stamp <= (try index.horizon(ofPartition: zone, .blocking))
             {
                 continue

@@ -119,8 +119,10 @@ package final class StoreFollower: Sendable {
 extension StoreFollower.State {
     /// The state that was read. A commit that is only partly there is not part of it.
     fileprivate func current(_ foundation: StoreFoundation) -> StoreState {
-        StoreState(
-            fold: reader.fold.committed, view: reader.view, head: reader.report.end,
+        var fold = reader.fold.committed
+        fold.history.begin(at: foundation.historyFloor)
+        return StoreState(
+            fold: fold, view: reader.view, head: reader.report.end,
             identity: StoreIdentity(reader.manifest), assets: foundation.assets, pin: pin)
     }
 }

@@ -18,6 +18,9 @@ package struct StoreFoundation: Sendable {
     package let rebuilds: Bool
     /// Where randomness and times come from, and how new segments are laid out.
     package var options = JournalOptions()
+    /// Of an archive, which need not have all of the past that entries say is kept: from here on it
+    /// does.
+    package var historyFloor = JournalOffset.zero
     /// What was made so.
     private var rebuilt: (position: JournalPosition, fold: StoreFold)?
 

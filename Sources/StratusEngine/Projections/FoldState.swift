@@ -6,6 +6,8 @@ package struct FoldState: Sendable {
     package var index: OrderedIndex
     package var lease: FileLease
     package var numbers = StoreNumbers()
+    /// The indexes that are declared.
+    package internal(set) var indexes = IndexTable.empty
     /// Which of the past is kept.
     package internal(set) var history = KeptHistory()
     /// Which deletions are remembered.

@@ -12,6 +12,8 @@ package struct FoldedEntry: ~Copyable {
     private var foldedTombstone: FoldedTombstone?
     /// What stands in the place of what the entry says that it replaces; nil: just that.
     private var standing: Standing?
+    /// The names whose records have other versions than the entry says of them.
+    private var outdated: Set<Hash128> = []
 
     package init(_ header: FrameHeader, at offset: JournalOffset, secret: UInt64) {
         self.header = header
@@ -34,6 +36,9 @@ package struct FoldedEntry: ~Copyable {
         foldedRecord?.standing = standing
         foldedTombstone?.standing = standing
     }
+
+    mutating func outdate(_ name: Hash128) { outdated.insert(name) }
+    func isOutdated(_ name: Hash128) -> Bool { outdated.contains(name) }
 
     package func hash(_ name: Span<UInt8>) -> Hash128 { Hash128(name, seed: secret) }
     package func hash(_ name: String) -> Hash128 { Hash128(name, seed: secret) }

@@ -7,6 +7,9 @@ package struct KeptHistory: Equatable, Sendable {
     private var window = KeptWindow(.none)
     /// What is seen from the marks: each the last offset before one, in their order.
     private var marks: [UInt64] = []
+    /// From here on everything is there that entries say is kept: an archive has less of the past
+    /// than its journal says.
+    private var beginning = JournalOffset.zero
 
     package init() {}
 
@@ -16,12 +19,15 @@ package struct KeptHistory: Equatable, Sendable {
     package var isKept: Bool { policy != .none }
 
     /// From here on every state is kept; nil where none is. Never goes back.
-    package var floor: JournalOffset? { isKept ? window.begin : nil }
+    package var floor: JournalOffset? { isKept ? max(window.begin, beginning) : nil }
 
     /// What is needed for it.
     package var points: NeededPoints {
         NeededPoints(marks: marks, floor: floor?.previous.rawValue)
     }
+
+    /// Nothing from before `offset` is there but what marks keep, whatever entries say.
+    mutating func begin(at offset: JournalOffset) { beginning = offset }
 
     mutating func set(_ entry: HistoryPolicyEntry) { window.set(entry.policy, from: entry.start) }
 

@@ -21,6 +21,8 @@ package struct KeySpace: Sendable {
         case parts
         /// Where the row is of a tombstone. A later entry would bring the others, too.
         case deletions
+        /// Where the row's first word is not 0. Others are those of a record that is there.
+        case built
         /// It is, because of a row of another keyspace or because all of its kind are.
         case elsewhere
         /// No: a later entry would bring the row, too.

@@ -5,6 +5,7 @@ package import StratusJournal
 /// defined it: `Formats/Record.md`, "Validity".
 package struct NumberCheck {
     private var numbers = StoreNumbers()
+    private var indexes = IndexTable.empty
     /// The first fault of the entry being checked.
     package private(set) var fault: StaticString?
     /// False behind an entry that could not be read, which may have defined numbers.
@@ -47,6 +48,16 @@ package struct NumberCheck {
         } catch {
             note(error)
             // What follows may use the numbers that these names were to have.
+            isReliable = false
+        }
+    }
+
+    package mutating func define(_ index: FieldIndex, at offset: JournalOffset) {
+        do throws(FormatError) {
+            indexes = try indexes.setting(index, at: offset)
+        } catch {
+            note(error)
+            // What follows may use the number that this index was to have.
             isReliable = false
         }
     }

@@ -79,15 +79,22 @@ package struct ProjectionRegistry: Sendable {
             // Unless the name was used again, the feed has a row of the same entry.
             return EntryLocation(value).isDeleted ? 0 : nil
         case .parts?: return 64
+        case .built?: return value.first != 0 ? 64 : nil
         case .elsewhere?, .nothing?, nil: return nil
         }
     }
 
-    /// Whether the stamps of a keyspace depend on which entries were kept.
-    package func hasLooseStamps(_ keyspace: UInt8) -> Bool {
-        switch keyspaces[Int(keyspace)]?.names {
-        case .deletions?, .nothing?: true
-        case .entries?, .parts?, .elsewhere?, nil: false
+    /// What a row may say as well where not all entries were kept, given what it should say.
+    package func loosened(_ value: IndexValue, of key: IndexKey, to expected: IndexValue)
+        -> IndexValue
+    {
+        switch keyspaces[Int(key.keyspace)]?.names {
+        case .built?: return expected
+        case .deletions?, .nothing?:
+            var value = value
+            value.stamp = expected.stamp
+            return value
+        case .entries?, .parts?, .elsewhere?, nil: return value
         }
     }
 

@@ -22,6 +22,9 @@ package final class Standing {
     package private(set) var parent: Hash128?
     /// Field and target of each link.
     package private(set) var cascadeLinks: [(field: UInt32, target: Hash128)] = []
+    /// Of a record.
+    package private(set) var type: UInt32 = 0
+    package private(set) var fields: StoredFields?
 
     fileprivate init() {}
 
@@ -36,6 +39,9 @@ package final class Standing {
         var cursor = ByteCursor()
         let head = try RecordHead(span, &cursor)
         assetBytes = head.assetBytes
+        type = head.type
+        // What cannot be read has no rows in indexes, and is damage where it is asked for.
+        fields = try? StoredFields(payload, at: cursor, end: payload.count, schema: nil)
         if let place = head.parent { parent = Hash128(span.extracting(place), seed: secret) }
         guard head.hasCascadeLinks else { return }
         var links: [(field: UInt32, target: Hash128)] = []
@@ -81,6 +87,26 @@ extension FoldedEntry {
             stand(try Standing(entry, secret: secret))
         } catch {
             throw JournalError(entry.damage(JournalDamage.Kind(error)))
+        }
+    }
+}
+
+extension FoldedEntry {
+    /// Finds the records of an entry of built rows that are not, or no longer, there in the version
+    /// that it names. Fails where the index cannot be read.
+    package mutating func compareBuiltRows(
+        _ payload: Span<UInt8>, with index: OrderedIndex
+    ) throws(JournalError) {
+        // That the payload has no meaning is found by the projection, too.
+        guard let rows = try? BuiltRowsEntry(payload) else { return }
+        do throws(IndexError) {
+            for record in rows.records {
+                let held = try index.value(of: .record(zone, record.name), .blocking)
+                    .map { EntryLocation($0) }
+                if held?.version != record.version { outdate(record.name) }
+            }
+        } catch {
+            throw JournalError(error)
         }
     }
 }

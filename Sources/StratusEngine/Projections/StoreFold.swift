@@ -88,9 +88,13 @@ package struct StoreFold: JournalFold, Sendable {
         }
         if registry.beginsState(header.kind) { settle() }
         var entry = FoldedEntry(header, at: offset, secret: secret)
-        if let kept, header.kind == .record || header.kind == .tombstone {
+        if let kept {
             do throws(JournalError) {
-                try entry.compare(payload, with: state.index, kept)
+                switch header.kind {
+                case .record, .tombstone: try entry.compare(payload, with: state.index, kept)
+                case .builtRows: try entry.compareBuiltRows(payload, with: state.index)
+                default: break
+                }
             } catch {
                 failure = failure ?? error
             }

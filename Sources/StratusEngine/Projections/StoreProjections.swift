@@ -7,6 +7,7 @@ extension ProjectionRegistry {
         ZoneProjection.self,
         UserProjection.self,
         SchemaProjection.self,
+        IndexProjection.self,
         MarkProjection.self,
         HistoryProjection.self,
         DeletionProjection.self,

@@ -63,6 +63,11 @@ package struct StoreReading: Sendable {
     package var identity: StoreIdentity { store.identity }
     package var assets: AssetStore? { store.assets }
     package var schema: Schema { store.fold.schema }
+    package var indexes: IndexTable { store.fold.indexes }
+    /// Whether queries of this state may use an index.
+    package func hasComplete(_ index: FieldIndex) -> Bool {
+        store.fold.indexes.isComplete(index.number, at: lookingFrom)
+    }
     package var zoneCount: UInt32 { store.fold.zoneCount }
     package var userCount: UInt32 { store.fold.userCount }
     package var lastTime: Int64 { store.fold.lastTime }
@@ -89,12 +94,12 @@ package struct StoreReading: Sendable {
         }
     }
 
-    /// Gives `body` the entries of `range` in order, until it returns false.
+    /// Gives `body` the entries of `range` in order, or backward, until it returns false.
     package func scan(
-        _ range: Range<IndexKey>,
+        _ range: Range<IndexKey>, _ direction: IndexDirection = .forward,
         _ body: (IndexKey, IndexValue) throws(EngineError) -> Bool
     ) throws(EngineError) {
-        var cursor = store.fold.index.cursor(range, at: lookingFrom, mode)
+        var cursor = store.fold.index.cursor(range, at: lookingFrom, mode, direction)
         while true {
             let next: (key: IndexKey, value: IndexValue)?
             do throws(IndexError) {
@@ -254,6 +259,8 @@ package struct StoreIdentity: Sendable {
     package var environment: Manifest.Environment
     /// In microseconds since 1970.
     package var created: Int64
+    /// Of the format. Copies keep those that this code does not know.
+    package var features: FeatureSet
 
     package init(_ manifest: Manifest) {
         storeID = manifest.storeID
@@ -264,6 +271,7 @@ package struct StoreIdentity: Sendable {
         ancestors = manifest.ancestors
         environment = manifest.environment
         created = manifest.created
+        features = manifest.features
     }
 
     /// The version of what the journal has at `offset`: it has the incarnation of the store that

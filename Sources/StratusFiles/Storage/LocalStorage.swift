@@ -161,6 +161,18 @@ package final class LocalStorage: Storage {
         return false
     }
 
+    /// Whether the entry of that name is a file, and no directory, link or pipe.
+    package func isFile(_ name: String) throws(StorageError) -> Bool {
+        do {
+            return try directory.call(file: name) { system, descriptor throws(SystemError) in
+                try system.status(of: name, in: descriptor).kind == .file
+            }
+        } catch {
+            if error.kind == .notFound { return false }
+            throw error
+        }
+    }
+
     /// What a crash may leave of a `put`; nothing refers to it.
     package static let temporarySuffix = ".new"
 
@@ -198,7 +210,8 @@ package final class LocalStorage: Storage {
         try above.sync()
     }
 
-    private static func parent(of path: String) -> String {
+    /// The directory in which the entry at `path` lies.
+    package static func parent(of path: String) -> String {
         var parts = path.split(separator: "/", omittingEmptySubsequences: true)
         if !parts.isEmpty { parts.removeLast() }
         let joined = parts.joined(separator: "/")

@@ -41,6 +41,7 @@ enum CallTable {
         "zones/modify": entry(ModifyZones.self),
         "records/modify": entry(ModifyRecords.self),
         "records/lookup": entry(LookUpRecords.self),
+        "records/query": entry(QueryRecords.self),
         "records/move": entry(MoveRecords.self),
         "changes/database": entry(DatabaseChangesCall.self),
         "changes/zone": entry(ZoneChangesCall.self),
@@ -51,6 +52,10 @@ enum CallTable {
         "users/discover": entry(DiscoverUsers.self),
         "users/lookup": entry(LookUpUsers.self),
         "users/lookup/id": entry(LookUpUsers.self),
+        "schema/export": entry(ExportSchema.self),
+        "schema/import": entry(ImportSchema.self),
+        "schema/validate": entry(ValidateSchema.self),
+        "schema/deploy": entry(DeploySchema.self),
         "store/info": entry(StoreInfo.self),
         "store/verify": entry(StoreVerify.self),
         "store/checkpoint": entry(StoreCheckpointCall.self),
@@ -58,14 +63,14 @@ enum CallTable {
 
     /// The calls of Web Services, and those beyond it, that this build does not have.
     static let announced: Set<String> = [
-        "records/query", "records/changes", "records/resolve", "records/accept",
+        "records/changes", "records/resolve", "records/accept",
         "zones/changes", "assets/rereference",
         "subscriptions/list", "subscriptions/lookup", "subscriptions/modify",
         "notifications/changes", "notifications/read", "badge/set",
         "users/list", "users/lookup/contacts", "users/lookup/email", "users/lookup/phone",
         "tokens/create", "tokens/register",
         "operations/list", "operations/fetch", "operations/cancel",
-        "schema/export", "schema/import", "schema/validate", "schema/deploy", "schema/reset",
+        "schema/reset",
         "store/compact", "store/backup", "store/restore",
     ]
 }

@@ -12,7 +12,7 @@ private struct TokenInput: JSONReadable {
 }
 
 /// The most items of a page.
-private struct PageLimit: JSONReadable {
+struct PageLimit: JSONReadable {
     let value: Int
 
     init(_ json: JSONValue) throws(Mismatch) {

@@ -150,7 +150,7 @@ struct Base64: JSONReadable {
 }
 
 /// A number, which may be text; what is not finite is.
-private struct RealNumber: JSONReadable {
+struct RealNumber: JSONReadable {
     let value: Double
 
     init(_ json: JSONValue) throws(Mismatch) {
@@ -188,7 +188,7 @@ extension Date {
     }
 }
 
-private struct LocationInput: JSONBody {
+struct LocationInput: JSONBody {
     enum Key: String {
         case latitude, longitude, altitude, horizontalAccuracy, verticalAccuracy, course, speed
         case timestamp, exact
@@ -247,7 +247,7 @@ struct ReferenceInput: JSONBody {
     }
 
     /// No zone has an empty name: stands for that of the record.
-    private static let ownZone = RecordZone.ID(zoneName: "")
+    static let ownZone = RecordZone.ID(zoneName: "")
 
     let reference: Reference
 

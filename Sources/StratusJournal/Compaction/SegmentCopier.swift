@@ -108,11 +108,15 @@ package struct SegmentCopier {
     /// Copies all that lies between two places, at which no commit is open; `start` is nil at the
     /// beginning of the journal, and the head that was given is the end. Returns the end.
     ///
-    /// - Throws: ``JournalError/historyChanged`` where the journal does not have the chain that
-    ///   `start` says, as far as it still knows.
+    /// Behind each end that a recovery stated another file begins: the offsets of what was lost
+    /// stay in a gap.
+    ///
+    /// - Throws: ``JournalError/historyChanged`` where `start` lies in a gap, or the journal does
+    ///   not have the chain that it says, as far as it still knows.
     package mutating func copy(
         from start: Place?, _ decide: Decide
     ) throws(JournalError) -> Place {
+        if let start { try check(start) }
         let first = start?.offset ?? .zero
         let inputs = view.segments.map(\.listed).filter {
             $0.base < head && ($0.state == .active || $0.end > first)
@@ -120,18 +124,36 @@ package struct SegmentCopier {
         self.start = start
         lastTime = start?.lastTime ?? 0
         chain = start?.chain ?? inputs.first?.chainBefore ?? 0
-        if !inputs.isEmpty, head > first {
-            begin(at: start?.offset ?? inputs[0].base, nextOrdinal: 0)
-            for segment in inputs {
-                try copy(segment, decide)
-                // What is open at an end that a recovery stated was given up.
-                if segment.isEnded { undecided = [] }
+        for segment in inputs where head > first {
+            if output == nil {
+                // The chain passes by what holds nothing.
+                if segment.isEmpty { continue }
+                begin(at: max(first, segment.base), nextOrdinal: 0)
             }
-            undecided = []
-            output?.nextOrdinal = 0
-            try end(at: head, isEnded: false)
+            try copy(segment, decide)
+            if segment.isEnded, segment.end <= head { try endAll(at: segment.end, isEnded: true) }
         }
+        try endAll(at: head, isEnded: false)
         return Place(offset: head, chain: chain, lastTime: lastTime)
+    }
+
+    /// What is open there was given up.
+    private mutating func endAll(
+        at offset: JournalOffset, isEnded: Bool
+    ) throws(JournalError) {
+        undecided = []
+        output?.nextOrdinal = 0
+        try end(at: offset, isEnded: isEnded)
+    }
+
+    /// That the journal has been at `start`. Amid a segment its groups tell, unless these are gone.
+    private func check(_ start: Place) throws(JournalError) {
+        guard let segment = view.segment(at: start.offset.previous)?.listed else {
+            throw .historyChanged
+        }
+        let next = view.segments.first { $0.base == start.offset }?.listed
+        let chain = segment.end == start.offset ? segment.chainAtEnd : next?.chainBefore
+        guard chain == nil || chain == start.chain else { throw .historyChanged }
     }
 
     private mutating func keepUndecided() {

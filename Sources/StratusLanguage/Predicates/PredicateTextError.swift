@@ -37,7 +37,7 @@ package struct UnsupportedPredicate: Error, Hashable, Sendable {
     /// Where it stands in its text, in UTF-8 bytes; nil of a predicate that was not parsed.
     package var place: Range<Int>?
 
-    init(_ message: String, at place: Range<Int>?) {
+    package init(_ message: String, at place: Range<Int>?) {
         self.message = message
         self.place = place
     }

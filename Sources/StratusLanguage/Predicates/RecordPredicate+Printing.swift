@@ -91,7 +91,7 @@ private struct PredicatePrinter {
         switch value {
         case .string(let text): quoted(text)
         case .int64(let number): "\(number)"
-        case .double(let number): number.isFinite ? "\(number)" : "CAST('\(number)', 'double')"
+        case .double(let number): number.isFinite ? "\(number)" : "CAST(\(part(number)), 'double')"
         case .date(let seconds): "CAST(\(part(seconds)), 'NSDate')"
         case .bytes(let bytes): "CAST('\(Hex.encode(bytes))', 'NSData')"
         case .location(let point):
@@ -105,7 +105,7 @@ private struct PredicatePrinter {
     }
 
     private static func part(_ number: Double) -> String {
-        number.isFinite ? "\(number)" : "'\(number)'"
+        number.isNaN ? "'nan'" : number.isFinite ? "\(number)" : "'\(number)'"
     }
 
     private static func parts(_ target: ReferenceTarget) -> String {

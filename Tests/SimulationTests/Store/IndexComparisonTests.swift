@@ -34,6 +34,10 @@ struct IndexComparisonTests {
         }
         try await save("gone", in: other, to: database)
         try await save("bare", to: database, isBare: true)
+        try await container.addIndex(on: "number", of: "Note", .queryable)
+        let schema = try await container.schema()
+        try await container.importSchema(
+            schema.replacing("DEFINE SCHEMA", with: "DEFINE SCHEMA CREATE ROLE Reader;"))
         try await save("replaced", to: database)
         try await save("removed", to: database, isBare: true)
         try await database.deleteRecord(withID: Record.ID(recordName: "deleted", zoneID: zone))
@@ -92,6 +96,7 @@ struct IndexComparisonTests {
         var deadBytes: UInt64
         var history: KeptHistory
         var deletions: KeptWindow
+        var indexes: IndexTable
         var names: [UInt8]
         var locations: [(number: UInt64, offset: UInt64)] = []
         var index: OrderedIndex
@@ -118,6 +123,7 @@ struct IndexComparisonTests {
             deadBytes = try cursor.varint(state)
             history = try KeptHistory(state, &cursor)
             deletions = try KeptWindow(state, &cursor)
+            indexes = try IndexTable(state, &cursor)
             let length = try cursor.count(state, upTo: state.count)
             names = state.array(in: try cursor.range(state, count: length))
             for _ in 0..<(try cursor.varint(state)) {
@@ -135,6 +141,7 @@ struct IndexComparisonTests {
             for number in [version, zoneCount, userCount, deadBytes] { writer.varint(number) }
             history.write(to: &writer)
             deletions.write(to: &writer)
+            indexes.write(to: &writer)
             writer.varint(names.count)
             writer.append(names)
             writer.varint(locations.count)
@@ -258,7 +265,7 @@ struct IndexComparisonTests {
                 parts.names[parts.names.count - 1] = 3
             },
             { $0.locations[0].offset -= 1 }, { $0.locations[1].number += 1 },
-            { $0.history = KeptHistory() },
+            { $0.history = KeptHistory() }, { $0.indexes = .empty },
         ]
         for (number, change) in changes.enumerated() {
             let found = try findings(nil, change)

@@ -8,6 +8,8 @@ struct StoreAnswers: Equatable {
         var byType: [[Record]] = []
         /// Names and tags, in the feed's order.
         var feed: [String] = []
+        /// Of each of the queries the names.
+        var found: [[String]] = []
     }
 
     struct Database: Equatable {
@@ -80,6 +82,10 @@ extension StoreAnswers {
                 }
                 if left.records != right.records { return "\(user), \(zone): records" }
                 if left.byType != right.byType { return "\(user), \(zone): by type" }
+                if left.found != right.found {
+                    let place = zip(left.found, right.found).prefix { $0 == $1 }.count
+                    return "\(user), \(zone): query \(place)"
+                }
                 if left.feed != right.feed {
                     return "\(user), \(zone): feed \(left.feed.count), \(right.feed.count)"
                 }
@@ -127,6 +133,9 @@ extension StoreAnswers.Database {
             answers.records = try database.pages(of: zone.zoneID)
             for type in StoreAnswers.types {
                 answers.byType.append(try database.pages(of: zone.zoneID, type: type))
+            }
+            answers.found = try StoreQuery.all.map { query throws(StoreError) in
+                try query.names(database, zone.zoneID)
             }
             if !zone.zoneID.isDefault { answers.feed = try database.feed(of: zone.zoneID) }
             zones[zone.zoneID.zoneName] = answers
@@ -188,4 +197,71 @@ extension DatabaseSnapshot {
 extension Record {
     /// What is told of it in a feed.
     var nameAndTag: String { "\(recordID.recordName)@\(recordChangeTag ?? "")" }
+}
+
+/// A query, and the same as a filter.
+struct StoreQuery: Sendable {
+    var type: String
+    var text: String
+    var sorted: (key: String, ascending: Bool)?
+    var isFound: @Sendable (Record) -> Bool
+
+    static let all = [
+        StoreQuery(type: "T0", text: "number >= 0 AND number < 4611686018427387904") {
+            0..<(1 << 62) ~= $0.integer
+        },
+        StoreQuery(type: "T1", text: "number < 0", sorted: ("number", false)) { $0.integer < 0 },
+        StoreQuery(type: "T2", text: "TRUEPREDICATE", sorted: ("number", true)) { _ in true },
+        StoreQuery(type: "T0", text: "text IN {'', 'xxx', 'xxxxx', 'XXXXXXXX'}") {
+            [0, 3, 5, 8].contains($0.textLength)
+        },
+        StoreQuery(type: "T1", text: "text BEGINSWITH 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'") {
+            $0.textLength >= 30
+        },
+        StoreQuery(type: "T2", text: "text > 'x' AND text <= 'xxxx'", sorted: ("number", true)) {
+            2...4 ~= $0.textLength
+        },
+        StoreQuery(type: "T0", text: "target = CAST({'r3'}, 'CKReference')") {
+            $0["target"]?.referenceValue?.recordID.recordName == "r3"
+        },
+    ]
+
+    init(
+        type: String, text: String, sorted: (key: String, ascending: Bool)? = nil,
+        isFound: @escaping @Sendable (Record) -> Bool
+    ) {
+        self.type = type
+        self.text = text
+        self.sorted = sorted
+        self.isFound = isFound
+    }
+
+    /// Page by page.
+    fileprivate func names(
+        _ database: DatabaseSnapshot, _ zone: RecordZone.ID
+    ) throws(StoreError) -> [String] {
+        let query = Query(
+            recordType: type, predicate: try Query.Predicate(text),
+            sortDescriptors: sorted.map { [.init(key: $0.key, ascending: $0.ascending)] } ?? [])
+        var found: [Record] = []
+        var cursor: QueryPage.Cursor?
+        repeat {
+            let page = try database.records(
+                matching: query, inZoneWith: zone, resultsLimit: 53, from: cursor)
+            found += page.records
+            cursor = page.cursor
+        } while cursor != nil
+        if let sorted {
+            let isSorted = zip(found, found.dropFirst()).allSatisfy {
+                sorted.ascending ? $0.integer <= $1.integer : $0.integer >= $1.integer
+            }
+            if !isSorted { return ["out of order"] }
+        }
+        return found.map(\.recordID.recordName).sorted()
+    }
+}
+
+extension Record {
+    fileprivate var integer: Int64 { self["number"]?.int64Value ?? 0 }
+    fileprivate var textLength: Int { self["text"]?.stringValue?.utf8.count ?? 0 }
 }

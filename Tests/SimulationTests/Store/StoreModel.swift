@@ -99,7 +99,11 @@ extension StoreModel.Zone {
         return StoreAnswers.Zone(
             records: sorted,
             byType: StoreAnswers.types.map { type in sorted.filter { $0.recordType == type } },
-            feed: feed(since: 0).filter { !$0.hasPrefix("-") })
+            feed: feed(since: 0).filter { !$0.hasPrefix("-") },
+            found: StoreQuery.all.map { query in
+                sorted.filter { $0.recordType == query.type && query.isFound($0) }
+                    .map(\.recordID.recordName)
+            })
     }
 
     fileprivate func feed(since sequence: Int, floor: Int = 0) -> [String] {

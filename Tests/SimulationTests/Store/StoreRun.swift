@@ -27,6 +27,8 @@ struct StoreRun {
         var archives = 0
         var basesRefused = 0
         var restores = 0
+        var indexesAdded = 0
+        var indexesRemoved = 0
 
         static func + (left: Tally, right: Tally) -> Tally {
             Tally(
@@ -47,7 +49,9 @@ struct StoreRun {
                 forgotten: left.forgotten + right.forgotten,
                 archives: left.archives + right.archives,
                 basesRefused: left.basesRefused + right.basesRefused,
-                restores: left.restores + right.restores)
+                restores: left.restores + right.restores,
+                indexesAdded: left.indexesAdded + right.indexesAdded,
+                indexesRemoved: left.indexesRemoved + right.indexesRemoved)
         }
     }
 
@@ -134,6 +138,8 @@ struct StoreRun {
         case ..<986: try await removeMark()
         case ..<989: if model.mayForget { try await setDeletionPolicy() }
         case ..<992: try await backUp()
+        case ..<995: try await addIndex()
+        case ..<996: try await removeIndex()
         default: if generator.oneIn(4) { try await reopen() }
         }
     }
@@ -282,6 +288,32 @@ extension StoreRun {
                 sequence: page.moreComing ? last ?? 0 : model.sequence,
                 floor: page.moreComing ? model.sequence : 0))
         if tokens.count > 40 { tokens.remove(at: generator.below(20)) }
+    }
+}
+
+// Indexes. Queries find the same with them and without.
+extension StoreRun {
+    private mutating func addIndex() async throws {
+        let field = ["number", "text", "target"][generator.below(3)]
+        let option: RecordIndex.Option =
+            field == "target" || generator.oneIn(2) ? .queryable : .sortable
+        do throws(StoreError) {
+            let index = try await container.addIndex(
+                on: field, of: StoreAnswers.types[generator.below(3)], option)
+            if index.state != .complete { problems.append("an index is \(index.state)") }
+            tally.indexesAdded += 1
+        } catch {
+            // No record was saved with the field yet.
+            guard error.code == .invalidArguments else { throw error }
+        }
+    }
+
+    private mutating func removeIndex() async throws {
+        guard let index = try await container.indexes().randomElement(using: &generator) else {
+            return
+        }
+        try await container.removeIndex(index)
+        tally.indexesRemoved += 1
     }
 }
 

@@ -47,6 +47,7 @@ struct StoreRunTests {
         // Of a few runs not each has everything.
         if Self.seeds >= 10 {
             #expect(tally.forgotten > Self.seeds / 4)
+            #expect(tally.indexesAdded > Self.seeds)
             #expect(tally.restores > Self.seeds / 4)
             #expect(tally.pastStates > 10 * Self.seeds && tally.pastRefusals > Self.seeds)
         }
@@ -75,6 +76,7 @@ extension StoreRun.Tally {
                 ["past states refused", "\(pastRefusals)"],
                 ["archives", "\(archives)"], ["archives refused as bases", "\(basesRefused)"],
                 ["restores", "\(restores)"],
+                ["indexes added", "\(indexesAdded)"], ["indexes removed", "\(indexesRemoved)"],
                 ["tokens refused since deletions are forgotten", "\(forgotten)"],
             ])
     }

@@ -13,14 +13,16 @@ extension Command {
             replaced. In a directory it gets a name that says store and offset.
 
             With --since the archive holds what changed since another one, its base, and needs it \
-            to be read: leave both in one directory. 'stratus backups' looks into archives, \
-            'stratus restore' brings back what they hold.
+            to be read: both have to lie in one directory. With --or-full it is a full one, with a \
+            warning, where the base is missing, damaged, of another store or another copy of it, or \
+            older than what STORE has forgotten. 'stratus backups' looks into archives, 'stratus \
+            restore' brings back what they hold.
             """,
         arguments: [.store],
         options: [
             Option(
                 "since", taking: .init("ARCHIVE", .path), "only what changed since that archive"),
-            Option("or-full", "a full archive where the one of --since cannot be gone on from"),
+            Option("or-full", "a full archive where that of --since cannot be used"),
             Option("history", "also each earlier state that the store keeps"),
             Option("no-hash", "do not compute content hashes, by which a restore is proved"),
         ],
@@ -41,8 +43,8 @@ extension Command {
             every byte of it and of those that it goes on from, and all that they mean. merge \
             ARCHIVE -o FILE: writes what it and those that it goes on from hold as one full \
             archive. forget DIR: deletes the archives that no --keep option keeps, of each store \
-            on its own; what a kept one goes on from is kept, too. The store is not needed for any \
-            of this.
+            on its own; what a kept one goes on from is kept, too, and nothing is deleted while an \
+            archive in DIR cannot be opened. The store is not needed for any of this.
             """,
         arguments: [
             Argument(

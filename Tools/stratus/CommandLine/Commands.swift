@@ -5,7 +5,7 @@ extension CommandTable {
         summary: "looks into Stratus stores, fills, compares and backs them up",
         commands: [
             .importDirectory, .exportDirectory, .exec, .follow, .info, .users,
-            .zones, .records, .show,
+            .zones, .records, .show, .query,
             .log, .changes, .history, .blame, .mark, .retention,
             .backup, .backups, .restore, .revert, .copy,
             .verify,

@@ -35,6 +35,10 @@ extension Command {
                 "profile", taking: .init("NAME", .oneOf(["unlimited", "cloudKit"])),
                 "the limits that hold (default: unlimited)"),
             Option(
+                "queries", taking: .init("WHICH", .oneOf(["service", "extended"])),
+                "the predicates of queries: those of CloudKit's service, or also OR, LIKE, nil and "
+                    + "the like (default: service with the profile cloudKit, else extended)"),
+            Option(
                 "environment", taking: .init("NAME", .oneOf(["development", "production"])),
                 "whether a save may bring types and fields: of a store that --create makes "
                     + "(default: development); another one must be of it"),

@@ -46,6 +46,7 @@ package final class Output: Sendable {
         var gathered: [UInt8] = []
         /// What is to be erased before anything else appears on the terminal.
         var showsProgress = false
+        var hasBytes = false
     }
 
     private static let gatheringLimit = 65_536
@@ -115,9 +116,13 @@ extension Output {
     package func bytes(_ bytes: [UInt8]) throws {
         try state.withLock { state in
             try send(&state)
+            state.hasBytes = true
             guard try write(bytes, .results) else { throw Closed() }
         }
     }
+
+    /// Whether any such bytes may have been written, behind which nothing else can begin.
+    package var hasBytes: Bool { state.withLock { $0.hasBytes } }
 
     /// Sends off what has gathered, which may be read from now on.
     package func flush() throws {

@@ -1,9 +1,13 @@
 /// The command about the text of schemas.
 extension Command {
     static let schema = Command(
-        "schema", "check, format or compare the text of a CloudKit schema",
+        "schema", "show or change the schema of a store; check, format or compare its text",
         details: """
-            validate FILE: whether the text is a schema that CloudKit takes, in the language that \
+            show STORE: the schema as text, with the indexes that there are. import STORE FILE: makes \
+            the schema of a store of the development environment what FILE says, declares and builds \
+            the indexes that it asks for, and removes others; where a type or a field would go nothing \
+            is changed. deploy STORE FILE: the same of either environment, and only adds. validate \
+            FILE: whether the text is a schema that CloudKit takes, in the language that \
             cktool exports; each finding with line and column. format FILE: the same schema in one \
             form, so that equal schemas are equal texts. diff FILE NEW: what an import of NEW over \
             FILE would change, and what of it would lose data or be refused. What CloudKit cannot \
@@ -12,14 +16,19 @@ extension Command {
             """,
         arguments: [
             Argument(
-                "WHAT", "validate, format or diff", .oneOf(["validate", "format", "diff"])),
-            Argument("FILE", "the text of a schema", .path),
-            Argument("NEW", "for diff, the schema that would be imported", .path, isOptional: true),
+                "WHAT", "what to do",
+                .oneOf(["show", "import", "deploy", "validate", "format", "diff"])),
+            Argument("FILE", "the text of a schema; with show, import and deploy the store", .path),
+            Argument("NEW", "the schema that is, or would be, imported", .path, isOptional: true),
         ],
         options: [
             Option("production", "with diff: in the production environment, which only adds")
         ],
         examples: [
+            Example("stratus schema show ./store", "Writes the schema of a store."),
+            Example(
+                "stratus schema import ./store schema.ckdb",
+                "Makes it what a file says, and builds its indexes."),
             Example("stratus schema validate schema.ckdb", "Checks a schema."),
             Example("stratus schema format schema.ckdb", "Writes it in one form."),
             Example(

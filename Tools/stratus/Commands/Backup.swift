@@ -13,13 +13,24 @@ enum Backup {
         guard let path = invocation.value("since") else {
             return try await write(container, since: nil, to: target, invocation, output, progress)
         }
-        let base = try await Archive.opened(path)
         do {
+            let base = try await Archive.opened(path)
             return try await write(container, since: base, to: target, invocation, output, progress)
-        } catch let error as StoreError {
-            guard invocation.has("or-full"), error.isOfBase else { throw error }
-            output.warning("backup.full", "\(error.reason); the archive is full")
+        } catch {
+            // Behind the first bytes of an archive no other one can begin.
+            guard invocation.has("or-full"), isOfBase(error), !output.hasBytes else { throw error }
+            let reason = ToolError(describing: error)
+            output.warning("backup.full", "\(reason.message); the archive is full", file: path)
             return try await write(container, since: nil, to: target, invocation, output, progress)
+        }
+    }
+
+    /// Whether it is the archive of `--since` that is missing or cannot be gone on from.
+    private static func isOfBase(_ error: any Error) -> Bool {
+        switch error {
+        case let error as StoreError: error.needsFullBackup
+        case let error as ToolError: error.id == ToolError.noArchive
+        default: false
         }
     }
 
@@ -314,7 +325,7 @@ extension Archive {
             return try await open(at: path)
         } catch {
             guard error.code == .badContainer else { throw error }
-            throw ToolError(.noStore, id: "backup.none", "there is no archive \(path)")
+            throw ToolError(.noStore, id: ToolError.noArchive, "there is no archive \(path)")
         }
     }
 
@@ -360,9 +371,6 @@ extension RestoreReport {
     }
 }
 
-extension StoreError {
-    /// Whether it is about the archive that another one was to go on from.
-    fileprivate var isOfBase: Bool {
-        cause == .changeToken(.compacted) || code == .invalidArguments
-    }
+extension ToolError {
+    fileprivate static let noArchive = "backup.none"
 }

@@ -20,11 +20,14 @@ package enum Exec {
     ) async throws -> ExitCode {
         let jobs = try jobs(invocation)
         let randomness = invocation.number("seed").map { Randomness.seeded(with: $0) }
-        let container = try await open(invocation, randomness: randomness, isAlone: jobs == nil)
+        let clock = try invocation.value("now").map(Self.clock) ?? Clock.system
+        let container = try await open(
+            invocation, clock, randomness: randomness, isAlone: jobs == nil)
         let grants = Set([.maintenance, .userRecordNames] + files(invocation))
-        let gateway = Gateway(container: container, grants: grants) {
-            randomness.map { UUID(randomness: $0) } ?? UUID()
-        }
+        let gateway = Gateway(
+            container: container, grants: grants,
+            now: { Date(timeIntervalSince1970: Double(clock.now()) / 1_000_000) },
+            makeIdentifier: { randomness.map { UUID(randomness: $0) } ?? UUID() })
         let server = RequestServer(
             gateway: gateway, output: output, refreshes: invocation.has("read-only"), read: read)
         do {
@@ -63,10 +66,10 @@ package enum Exec {
     }
 
     private static func open(
-        _ invocation: Invocation, randomness: Randomness?, isAlone: Bool
+        _ invocation: Invocation, _ clock: Clock, randomness: Randomness?, isAlone: Bool
     ) async throws -> Container {
         let path = invocation.argument("STORE")
-        let profile: Profile = invocation.value("profile") == "cloudKit" ? .cloudKit : .unlimited
+        let profile = profile(invocation)
         if invocation.has("read-only") {
             guard !invocation.has("create") else {
                 throw ToolError.usage("contradiction", "--read-only makes no store")
@@ -75,7 +78,7 @@ package enum Exec {
         }
         var options = JournalOptions()
         if let randomness { options.randomness = randomness }
-        if let text = invocation.value("now") { options.clock = try clock(standingAt: text) }
+        options.clock = clock
         let durability = invocation.durability
         // With an interval the engine needs its own thread, which syncs when the interval ends.
         let isStepped = isAlone && durability != .interval(milliseconds: 1000)
@@ -90,6 +93,15 @@ package enum Exec {
         } catch {
             throw StoreError(translating: error)
         }
+    }
+
+    private static func profile(_ invocation: Invocation) -> Profile {
+        var profile: Profile = invocation.value("profile") == "cloudKit" ? .cloudKit : .unlimited
+        let queries = invocation.value("queries")
+        if let predicates = queries.flatMap(Profile.Predicates.init(rawValue:)) {
+            profile.predicates = predicates
+        }
+        return profile
     }
 
     private static func clock(standingAt text: String) throws -> Clock {

@@ -1,3 +1,4 @@
+import Stratus
 import StratusFiles
 import StratusGateway
 import StratusLanguage
@@ -8,8 +9,18 @@ enum SchemaText {
         let path = invocation.argument("FILE")
         let other = invocation.optionalArgument("NEW")
         let what = invocation.argument("WHAT")
-        guard (other != nil) == (what == "diff") else {
-            throw ToolError.usage("schema", "diff takes two files, validate and format take one")
+        guard (other != nil) == ["diff", "import", "deploy"].contains(what) else {
+            throw ToolError.usage(
+                "schema",
+                "diff takes two files, import and deploy a store and a file, the others one thing")
+        }
+        if what == "show" {
+            let container = try await Container.openReadOnly(at: path)
+            try output.verbatim(try await container.schema())
+            return .ok
+        }
+        if let other, what != "diff" {
+            return try await change(path, other, isDeployed: what == "deploy", output)
         }
         let schema = try document(path)
         if let other { return try compare(schema, document(other), invocation, output) }
@@ -18,6 +29,22 @@ enum SchemaText {
             return .ok
         }
         return try validate(schema, path, output)
+    }
+
+    private static func change(
+        _ store: String, _ path: String, isDeployed: Bool, _ output: Output
+    ) async throws -> ExitCode {
+        let text = String(decoding: try text(path), as: UTF8.self)
+        let container = try await Container.open(at: store)
+        let changes = try await container.closing {
+            isDeployed
+                ? try await container.deploySchema(text) : try await container.importSchema(text)
+        }
+        try output.header(schema: "stratus.schema/1")
+        for change in changes {
+            try output.result("change", ["change": .string(change)], text: change)
+        }
+        return .ok
     }
 
     private static func validate(

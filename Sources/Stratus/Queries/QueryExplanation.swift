@@ -1,0 +1,85 @@
+internal import StratusEngine
+internal import StratusIndex
+internal import StratusLanguage
+
+/// How a query finds its records. Beyond CloudKit.
+public struct QueryExplanation: Sendable, Hashable {
+    /// An index that a query could use if it were declared.
+    public struct MissingIndex: Sendable, Hashable {
+        /// The field.
+        public var field: String
+        /// What the index would serve.
+        public var option: RecordIndex.Option
+    }
+
+    /// The index that is read; nil: all records of the type are looked at.
+    public var index: RecordIndex?
+    /// Whether the records come in the order that was asked for, so that a page ends the search.
+    public var isInOrder: Bool
+    /// Indexes that are not there, and that might serve the query better.
+    public var missing: [MissingIndex]
+}
+
+extension Database {
+    /// How ``records(matching:inZoneWith:desiredKeys:resultsLimit:from:skippingDamaged:)`` would find
+    /// its records now.
+    ///
+    /// - Throws: as that does.
+    public nonisolated(nonsending) func explanation(
+        of query: Query, inZoneWith zoneID: RecordZone.ID? = nil
+    ) async throws(StoreError) -> QueryExplanation {
+        let profile = container.limits?.profile
+        return try await read { view throws(EngineError) in
+            let plan = try QueryPlan(query, in: zoneID, of: view, profile)
+            return try plan.explanation(in: view.queriedZones(zoneID), view.reading)
+        }
+    }
+}
+
+extension DatabaseSnapshot {
+    /// How a query of this state finds its records: as of ``Database``.
+    public func explanation(
+        of query: Query, inZoneWith zoneID: RecordZone.ID? = nil
+    ) throws(StoreError) -> QueryExplanation {
+        try answer { view throws(EngineError) in
+            let plan = try QueryPlan(query, in: zoneID, of: view, snapshot.profile)
+            return try plan.explanation(in: view.queriedZones(zoneID), view.reading)
+        }
+    }
+}
+
+extension QueryPlan {
+    fileprivate func explanation(
+        in zones: [ZonePlace], _ reading: StoreReading
+    ) throws(EngineError) -> QueryExplanation {
+        let path = try path(in: zones, isDistinct: false, reading)
+        let index = path.index.flatMap { RecordIndex($0, reading.schema) }
+        var missing: [QueryExplanation.MissingIndex] = []
+        for wanted in wantedIndexes(reading) where !missing.contains(wanted) {
+            missing.append(wanted)
+        }
+        return QueryExplanation(
+            index: index, isInOrder: isSorted ? path.order != nil : path.isInStoreOrder,
+            missing: missing)
+    }
+
+    /// Those that serve a part of the predicate or the order, and are not complete.
+    private func wantedIndexes(_ reading: StoreReading) -> [QueryExplanation.MissingIndex] {
+        guard let type else { return [] }
+        let schema = reading.schema
+        let complete = reading.indexes.of(type: type).filter {
+            reading.hasComplete($0)
+        }
+        return wantedFields.compactMap { name, options in
+            guard let field = schema.number(name),
+                let kind = schema.kind(of: Schema.Column(type: type, field: field))
+            else { return nil }
+            for option in options {
+                guard let form = option.form(kind) else { continue }
+                let isThere = complete.contains { $0.field == field && $0.form == form }
+                return isThere ? nil : QueryExplanation.MissingIndex(field: name, option: option)
+            }
+            return nil
+        }
+    }
+}

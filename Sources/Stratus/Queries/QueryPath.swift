@@ -1,0 +1,273 @@
+internal import StratusBytes
+internal import StratusEngine
+internal import StratusIndex
+internal import StratusLanguage
+
+/// Where a query looks for records that may satisfy its predicate, which judges each of them.
+struct QueryPath: Sendable {
+    /// Values of an index, both ends included; nil: to the end.
+    struct Values: Hashable, Sendable {
+        var low: IndexedValue?
+        var high: IndexedValue?
+
+        /// Those that are in both.
+        func intersection(_ other: Values) -> Values {
+            Values(
+                low: [low, other.low].compactMap(\.self).max(),
+                high: [high, other.high].compactMap(\.self).min())
+        }
+    }
+
+    /// Nil: all records of the type.
+    private(set) var index: FieldIndex?
+    /// The rows of the index that are looked at; empty: all.
+    private var values: [Values] = []
+    /// Whether a record may have several of the rows.
+    private(set) var mayRepeat = false
+    /// In which direction the rows are in the order of the query; nil: in none, but perhaps in the
+    /// store's own.
+    private(set) var order: IndexDirection?
+
+    /// All records of the type.
+    static let scan = QueryPath(index: nil)
+
+    /// Whether records come in the store's own order.
+    var isInStoreOrder: Bool {
+        order == nil && (index == nil || values.count == 1 && values[0].low == values[0].high)
+    }
+
+    /// Of the keys that are walked through in a zone.
+    func ranges(_ zone: UInt32, type: UInt32) -> [Range<IndexKey>] {
+        guard let index else { return [KeySpace.types.key(zone: zone).appending(type).asPrefix] }
+        let prefix = IndexKey.declared(zone, index.number)
+        if values.isEmpty { return [prefix.asPrefix] }
+        return values.map { values in
+            let low = values.low.map { IndexKey.declared(zone, index.number, $0) } ?? prefix
+            let high = values.high.map { IndexKey.declared(zone, index.number, $0) } ?? prefix
+            return low < high.afterPrefix ? low..<high.afterPrefix : low..<low
+        }
+    }
+
+    /// The same from a value on.
+    mutating func begin(at value: IndexedValue) {
+        values = [order == .backward ? Values(high: value) : Values(low: value)]
+    }
+}
+
+// Finding the cheapest.
+extension QueryPath {
+    /// So many rows are counted to compare paths.
+    private static let countLimit = 4096
+    /// In so many zones.
+    private static let zoneLimit = 16
+    /// So many values of one comparison are looked up one by one.
+    private static let valueLimit = 1000
+
+    /// - Parameters:
+    ///   - sorting: the field by which records are sorted first, where its values have an order.
+    ///   - isDistinct: whether no record may come twice.
+    init(
+        _ predicate: RecordPredicate, of type: UInt32, in zones: [ZonePlace],
+        sorting: (field: UInt32, ascending: Bool)?, isDistinct: Bool, _ reading: StoreReading
+    ) throws(EngineError) {
+        self = .scan
+        let indexes = reading.indexes.of(type: type).filter {
+            reading.hasComplete($0)
+        }
+        if indexes.isEmpty { return }
+        var least = Self.countLimit
+        let paths = predicate.conjuncts.flatMap { $0.paths(indexes, reading.schema) }
+        for path in Self.merged(paths) where !isDistinct || !path.mayRepeat {
+            let count = try path.count(upTo: least + 1, in: zones, type, reading)
+            if count < least || index == nil {
+                self = path
+                least = min(least, count)
+            }
+        }
+        // What is found in order need not be read to its end.
+        if let sorting, least >= Self.countLimit,
+            let sorted = indexes.first(where: {
+                $0.field == sorting.field && $0.form.hasOrder
+                    && reading.schema.kind(of: Schema.Column(type: type, field: $0.field))?.isList
+                        == false
+            })
+        {
+            self = QueryPath(
+                index: sorted, order: sorting.ascending ? .forward : .backward)
+        }
+    }
+
+    fileprivate init(_ index: FieldIndex, _ values: [Values], isList: Bool) {
+        let values = values.count > 1 ? Array(Set(values)) : values
+        self.init(index: index, values: values, mayRepeat: isList && values.count > 1)
+    }
+
+    /// The same with one path in place of several that are a range of one index each.
+    private static func merged(_ paths: [QueryPath]) -> [QueryPath] {
+        var merged: [QueryPath] = []
+        for path in paths {
+            let same = merged.firstIndex {
+                $0.index == path.index && path.isRange && $0.isRange
+            }
+            if let same {
+                merged[same].values = [merged[same].values[0].intersection(path.values[0])]
+            } else {
+                merged.append(path)
+            }
+        }
+        return merged
+    }
+
+    /// Whether all records between two values are meant, each of which has one.
+    private var isRange: Bool { index?.form.hasOrder == true && values.count == 1 }
+
+    /// How many rows it has, as far as they are counted.
+    private func count(
+        upTo limit: Int, in zones: [ZonePlace], _ type: UInt32, _ reading: StoreReading
+    ) throws(EngineError) -> Int {
+        var count = 0
+        for zone in zones.prefix(Self.zoneLimit) {
+            for range in ranges(zone.number, type: type) where count < limit {
+                try reading.scan(range) { _, _ in
+                    count += 1
+                    return count < limit
+                }
+            }
+        }
+        return count
+    }
+}
+
+extension RecordPredicate {
+    /// The parts that must all hold.
+    var conjuncts: [RecordPredicate] {
+        if case .and(let parts) = form { parts } else { [self] }
+    }
+
+    /// What an index on its field would have to serve; nil where none helps.
+    var wantedOptions: [RecordIndex.Option]? {
+        switch form {
+        case .isNil: [.sortable]
+        case .comparison(let comparison):
+            switch comparison.test {
+            case .relation(.equal, _), .isIn, .contains: [.queryable, .sortable]
+            case .relation(.notEqual, _): nil
+            case .relation, .between, .text(.beginsWith, _): [.sortable]
+            case .text: nil
+            }
+        case .constant, .and, .or, .not, .search, .distance: nil
+        }
+    }
+
+    /// The rows of indexes among which all records lie that satisfy the predicate.
+    fileprivate func paths(_ indexes: [FieldIndex], _ schema: Schema) -> [QueryPath] {
+        let name: String
+        switch form {
+        case .isNil(let field): name = field
+        case .comparison(let comparison): name = comparison.field
+        default: return []
+        }
+        guard let field = schema.number(name) else { return [] }
+        return indexes.compactMap { index in
+            guard index.field == field,
+                let kind = schema.kind(of: Schema.Column(type: index.type, field: field)),
+                let values = values(index.form, kind), values.count <= QueryPath.valueCountLimit
+            else { return nil }
+            return QueryPath(index, values, isList: kind.isList)
+        }
+    }
+
+    private func values(_ form: FieldIndex.Form, _ kind: FieldKind) -> [QueryPath.Values]? {
+        switch self.form {
+        case .isNil:
+            return form.hasOrder && !kind.isList
+                ? [QueryPath.Values(low: .missing(form), high: .missing(form))] : nil
+        case .comparison(let comparison): return comparison.values(form, kind)
+        default: return nil
+        }
+    }
+}
+
+extension QueryPath {
+    fileprivate static var valueCountLimit: Int { valueLimit }
+}
+
+extension FieldComparison {
+    /// The values in an index of fields of that kind that the test can be satisfied by; nil where the
+    /// index does not tell.
+    fileprivate func values(
+        _ form: FieldIndex.Form, _ kind: FieldKind
+    ) -> [QueryPath.Values]? {
+        // Marks that do not count are in no index.
+        if options.contains(.diacriticInsensitive) || quantifier == .all { return nil }
+        if kind.isList != (quantifier == .any), !isMembership { return nil }
+        switch test {
+        case .relation(.equal, let value): return Self.equal([value], form, kind)
+        case .isIn(let values): return Self.equal(values, form, kind)
+        case .contains(let value): return kind.isList ? Self.equal([value], form, kind) : nil
+        case .relation(let relation, let value):
+            guard let value = ordered(value, form, kind) else { return nil }
+            switch relation {
+            case .less, .lessOrEqual: return [.init(low: .first(form), high: value)]
+            // Behind all values nothing comes.
+            case .greater, .greaterOrEqual: return [.init(low: value)]
+            case .equal, .notEqual: return nil
+            }
+        case .between(let low, let high):
+            guard let low = ordered(low, form, kind), let high = ordered(high, form, kind) else {
+                return nil
+            }
+            return [.init(low: low, high: high)]
+        case .text(.beginsWith, let text):
+            guard form == .prefix, kind.element == .string else { return nil }
+            return [.init(low: .prefix(of: text), high: .lastPrefix(of: text))]
+        case .text: return nil
+        }
+    }
+
+    private var isMembership: Bool { if case .contains = test { true } else { false } }
+
+    private static func equal(
+        _ values: [PredicateValue], _ form: FieldIndex.Form, _ kind: FieldKind
+    ) -> [QueryPath.Values]? {
+        var found: [QueryPath.Values] = []
+        for value in values {
+            guard let value = indexed(value, form, kind) else { return nil }
+            found.append(.init(low: value, high: value))
+        }
+        return found
+    }
+
+    /// A bound; where case counts, the index has another order.
+    private func ordered(
+        _ value: PredicateValue, _ form: FieldIndex.Form, _ kind: FieldKind
+    ) -> IndexedValue? {
+        guard form.hasOrder, !kind.isList, !options.contains(.normalized) else { return nil }
+        return Self.indexed(value, form, kind)
+    }
+
+    /// What an index has of a value that equals a constant; nil where none of its kind does.
+    private static func indexed(
+        _ value: PredicateValue, _ form: FieldIndex.Form, _ kind: FieldKind
+    ) -> IndexedValue? {
+        switch (kind.element, value) {
+        case (.string, .string(let text)):
+            return form == .prefix ? .prefix(of: text) : .hash(folding: text)
+        case (.reference, .reference(let target)): return .hash(target: target.recordName)
+        case (.bytes, .bytes(let bytes)): return .hash(bytes: bytes)
+        case (.int64, .int64), (.double, .double), (.date, .date):
+            return number(value, form)
+        case (.int64, .double(let number)):
+            return Int64(exactly: number).flatMap { Self.number(.int64($0), form) }
+        case (.double, .int64(let number)):
+            return Double(exactly: number).flatMap { Self.number(.double($0), form) }
+        default: return nil
+        }
+    }
+
+    private static func number(
+        _ value: PredicateValue, _ form: FieldIndex.Form
+    ) -> IndexedValue? {
+        SortKey.bits(of: value).map { form == .number ? IndexedValue(number: $0) : .hash(bits: $0) }
+    }
+}

@@ -1,0 +1,297 @@
+internal import FoundationEssentials
+internal import StratusBytes
+internal import StratusEngine
+internal import StratusJournal
+internal import StratusLanguage
+
+/// A query that was checked, ready to judge records.
+struct QueryPlan: Sendable {
+    let recordType: String
+    /// The number of the type; nil where no record of it was ever saved.
+    let type: UInt32?
+    /// Of the query, its zone and its caller: what a cursor is good for.
+    let identity: UInt64
+    /// Whether the records come in an order other than the store's own.
+    var isSorted: Bool { !sorting.isEmpty }
+
+    private let predicate: RecordPredicate
+    private let evaluator: PredicateEvaluator
+    private let sorting: [Sorting]
+    private let searchableFields: [String]
+
+    private struct Sorting: Sendable {
+        var field: String
+        var ascending: Bool
+        /// Where the places are sorted by their distance from a point.
+        var circle: GreatCircle?
+    }
+
+    /// Fails as ``Database/records(matching:inZoneWith:desiredKeys:resultsLimit:from:skippingDamaged:)``
+    /// says.
+    init(
+        _ query: Query, in zone: RecordZone.ID?, of view: DatabaseView, _ profile: Profile?
+    ) throws(EngineError) {
+        let reading = try view.reading
+        let schema = reading.schema
+        guard !query.recordType.isEmpty else {
+            throw .refused(.invalidArguments, "a query needs a record type")
+        }
+        guard query.recordType != Record.userRecordType else {
+            throw .refused(.invalidArguments, "records of the type Users cannot be queried")
+        }
+        recordType = query.recordType
+        type = schema.number(query.recordType)
+        if reading.identity.environment == .production, type.map(schema.mayBeType) != true {
+            throw .refused(.unknownItem, "Did not find record type: \(query.recordType)")
+        }
+        let fields = QueryFields(schema, type)
+        let tree = query.predicate.tree
+        predicate = tree
+        do throws(UnsupportedPredicate) {
+            evaluator = try PredicateEvaluator(tree)
+            if profile?.predicates == .service,
+                let form = tree.firstUnsupportedByCloudKit(types: fields.type)
+            {
+                throw form
+            }
+            for (field, place) in tree.fields { try fields.checkQueryable(field, place) }
+            if let error = tree.typeErrors(types: fields.type).first { throw error }
+        } catch {
+            throw .refused(StoreError(error))
+        }
+        guard query.sortDescriptors.count <= Query.sortDescriptorLimit else {
+            throw .refused(
+                .invalidArguments,
+                "expected at most \(Query.sortDescriptorLimit) sort descriptors, found "
+                    + "\(query.sortDescriptors.count)")
+        }
+        var sorting: [Sorting] = []
+        for descriptor in query.sortDescriptors {
+            sorting.append(try Self.sorting(descriptor, fields))
+        }
+        self.sorting = sorting
+        searchableFields = fields.searchable
+        identity = Self.identity(query, zone, view)
+    }
+
+    private static func sorting(
+        _ descriptor: Query.SortDescriptor, _ fields: QueryFields
+    ) throws(EngineError) -> Sorting {
+        guard let field = SystemField.canonicalName(descriptor.key),
+            fields.isSortable(field, byDistance: descriptor.relativeLocation != nil)
+        else {
+            throw .refused(
+                .invalidArguments, "Field '\(descriptor.key)' is not marked sortable")
+        }
+        var sorting = Sorting(field: field, ascending: descriptor.ascending)
+        if let location = descriptor.relativeLocation {
+            sorting.circle = GreatCircle(from: GeographicPoint(location))
+            guard sorting.circle != nil else {
+                throw .refused(
+                    .invalidArguments,
+                    "expected a place on the earth to sort by, found \(location.latitude) "
+                        + "\(location.longitude)")
+            }
+        }
+        return sorting
+    }
+
+    private static func identity(
+        _ query: Query, _ zone: RecordZone.ID?, _ view: DatabaseView
+    ) -> UInt64 {
+        var writer = ByteWriter()
+        writer.countedText(query.recordType)
+        writer.countedText(query.predicate.description)
+        writer.varint(query.sortDescriptors.count)
+        for descriptor in query.sortDescriptors {
+            writer.countedText(descriptor.key)
+            writer.uint8(descriptor.ascending ? 1 : 0)
+            writer.uint8(descriptor.relativeLocation == nil ? 0 : 1)
+            if let location = descriptor.relativeLocation {
+                writer.double(location.latitude)
+                writer.double(location.longitude)
+            }
+        }
+        writer.countedText(zone?.zoneName ?? "")
+        writer.uint8(view.scope == .public ? 0 : 1)
+        if let user = view.user { writer.hash(user.bits) }
+        return Checksum.xxh3(writer.bytes.span)
+    }
+
+    /// The cheapest path to what it asks for.
+    ///
+    /// - Parameter isDistinct: whether no record may come twice.
+    func path(
+        in zones: [ZonePlace], isDistinct: Bool, _ reading: StoreReading
+    ) throws(EngineError) -> QueryPath {
+        guard let type else { return .scan }
+        var sorted: (field: UInt32, ascending: Bool)?
+        if let first = sorting.first, first.circle == nil,
+            let field = reading.schema.number(first.field)
+        {
+            sorted = (field, first.ascending)
+        }
+        return try QueryPath(
+            predicate, of: type, in: zones, sorting: sorted, isDistinct: isDistinct, reading)
+    }
+
+    /// The fields that indexes would serve, each with the options of which one would do.
+    var wantedFields: [(name: String, options: [RecordIndex.Option])] {
+        let parts = predicate.conjuncts.compactMap { part in
+            part.wantedOptions.flatMap { options in part.fields.first.map { ($0.name, options) } }
+        }
+        guard let first = sorting.first, first.circle == nil else { return parts }
+        return parts + [(first.field, [.sortable])]
+    }
+
+    /// Fails where a field cannot be added up.
+    func checkSummable(_ field: String, _ reading: StoreReading) throws(EngineError) {
+        guard SystemField.canonicalName(field) == field, SystemField(rawValue: field) == nil else {
+            throw .refused(.invalidArguments, "'\(field)' is not the name of a record's own field")
+        }
+        do throws(UnsupportedPredicate) {
+            try QueryFields(reading.schema, type).checkQueryable(field, nil)
+        } catch {
+            throw .refused(StoreError(error))
+        }
+    }
+
+    /// The key by which a record is sorted, where it satisfies the predicate.
+    func key(of record: Record) -> SortKey? {
+        let record = QueryRecord(record: record, searchableFields: searchableFields)
+        guard record.record.recordType == recordType, evaluator.matches(record) else { return nil }
+        var key = SortKey()
+        for sorting in sorting {
+            var value = record.value(ofField: sorting.field)
+            if let circle = sorting.circle {
+                if case .location(let point)? = value {
+                    value = circle.kilometres(to: point).map { .double($0) }
+                } else {
+                    value = nil
+                }
+            }
+            key.append(value, ascending: sorting.ascending)
+        }
+        return key
+    }
+}
+
+/// What the schema says of the fields of a type.
+private struct QueryFields {
+    private let schema: Schema
+    private let recordType: UInt32?
+
+    init(_ schema: Schema, _ recordType: UInt32?) {
+        self.schema = schema
+        self.recordType = recordType
+    }
+
+    private func kind(_ field: String) -> FieldKind? {
+        guard let recordType, let number = schema.number(field) else { return nil }
+        return schema.kind(of: Schema.Column(type: recordType, field: number))
+    }
+
+    /// The type of a field's values; nil where it is not known.
+    func type(_ field: String) -> FieldType? {
+        if let system = SystemField(rawValue: field) { return FieldType(system.type) }
+        return kind(field).flatMap { kind in
+            kind.element.flatMap { ValueType($0) }.map { FieldType($0, isList: kind.isList) }
+        }
+    }
+
+    func checkQueryable(_ field: String, _ place: Range<Int>?) throws(UnsupportedPredicate) {
+        guard SystemField.canonicalName(field) != nil else {
+            throw UnsupportedPredicate("'\(field)' is not the name of a field", at: place)
+        }
+        guard kind(field)?.isEncrypted == true else { return }
+        throw UnsupportedPredicate(
+            "Field '\(field)' is encrypted and cannot be queried", at: place)
+    }
+
+    func isSortable(_ field: String, byDistance: Bool) -> Bool {
+        guard kind(field)?.isEncrypted != true else { return false }
+        guard let type = type(field) else { return true }
+        if type.isList { return false }
+        switch type.element {
+        case .string, .int64, .double, .date: return !byDistance
+        case .reference: return !byDistance && SystemField(rawValue: field) != nil
+        case .location: return byDistance
+        case .bytes, .asset: return false
+        }
+    }
+
+    /// The fields that a search of all fields looks into: strings and lists of strings.
+    var searchable: [String] {
+        guard let recordType else { return [] }
+        return schema.fields(of: recordType).compactMap { field, kind in
+            kind.element == .string && !kind.isEncrypted ? schema.name(field) : nil
+        }
+    }
+}
+
+extension ValueType {
+    fileprivate init(_ kind: ValueKind) {
+        self =
+            switch kind {
+            case .string: .string
+            case .int64: .int64
+            case .double: .double
+            case .date: .date
+            case .bytes: .bytes
+            case .location: .location
+            case .reference: .reference
+            case .asset: .asset
+            }
+    }
+}
+
+extension SystemField {
+    fileprivate var type: ValueType {
+        switch self {
+        case .creationDate, .modificationDate: .date
+        case .recordID, .creatorUserRecordID, .lastModifiedUserRecordID, .parent, .share:
+            .reference
+        }
+    }
+}
+
+extension StoreError {
+    init(_ error: UnsupportedPredicate) {
+        let place = error.place.map { " (at byte \($0.lowerBound) of the predicate)" } ?? ""
+        self.init(.invalidArguments, error.message + place)
+    }
+}
+
+/// A record as predicates see it.
+private struct QueryRecord: PredicateRecord {
+    let record: Record
+    let searchableFields: [String]
+
+    func value(ofField name: String) -> PredicateValue? {
+        guard name.utf8.first == UInt8(ascii: "_") else {
+            return record[name].map { PredicateValue($0) }
+        }
+        switch SystemField(rawValue: name) {
+        case .recordID: return reference(record.recordID)
+        case .creationDate: return date(record.system?.created)
+        case .modificationDate: return date(record.system?.modified)
+        case .creatorUserRecordID: return record.creatorUserRecordID.map(user)
+        case .lastModifiedUserRecordID: return record.lastModifiedUserRecordID.map(user)
+        case .parent: return record.parent.map { reference($0.recordID) }
+        case .share, nil: return nil
+        }
+    }
+
+    private func reference(_ id: Record.ID) -> PredicateValue { .reference(ReferenceTarget(id)) }
+
+    /// A user's record lies in no zone that a caller would name.
+    private func user(_ id: Record.ID) -> PredicateValue {
+        .reference(ReferenceTarget(recordName: id.recordName))
+    }
+
+    private func date(_ milliseconds: Int64?) -> PredicateValue? {
+        milliseconds.map {
+            .date(Date(milliseconds: $0).timeIntervalSinceReferenceDate)
+        }
+    }
+}

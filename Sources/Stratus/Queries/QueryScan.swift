@@ -1,0 +1,150 @@
+internal import StratusBytes
+internal import StratusEngine
+internal import StratusIndex
+internal import StratusJournal
+internal import StratusLanguage
+
+/// How many records are judged in one step.
+enum QueryStep {
+    /// On the caller's own thread.
+    static let short = 128
+    /// On a thread for such work.
+    static let long = 2048
+}
+
+/// A walk along a path, zone after zone, a few records at a time: a value between two steps, so that
+/// a step that must wait for the disk is repeated on a thread that may.
+struct QueryScan: Sendable {
+    let path: QueryPath
+    private let type: UInt32?
+    /// By their numbers.
+    private let zones: [ZonePlace]
+    /// The zone that is walked through.
+    private var place = 0
+    /// What is left of its ranges of keys, and whether they were found out.
+    private var ranges: [Range<IndexKey>]?
+    private(set) var skipped: SkippedDamage
+    /// Of the last row that was met, in the order of the path.
+    private(set) var lastValue: IndexedValue?
+
+    /// A record that is to be judged.
+    struct Candidate: Sendable {
+        var record: Record
+        var zone: UInt32
+        /// The hash of its name.
+        var name: Hash128
+        /// Of its entry, in bytes.
+        var length: Int
+    }
+
+    /// - Parameter start: where to begin, on a path in the store's own order: behind that record.
+    init(
+        _ path: QueryPath, of type: UInt32?, in zones: [ZonePlace],
+        behind start: QueryPosition? = nil, skippingDamaged: Bool = false
+    ) {
+        self.path = path
+        self.type = type
+        self.zones = zones
+        skipped = SkippedDamage(isAllowed: skippingDamaged)
+        guard let start, let type, path.isInStoreOrder else { return }
+        place = zones.firstIndex { $0.number >= start.zone } ?? zones.count
+        guard place < zones.count, zones[place].number == start.zone else { return }
+        // Of one value all keys have the same length, and the name stands at their end.
+        ranges = path.ranges(start.zone, type: type).map { range in
+            let first = range.lowerBound.appending(start.name)
+            return first < range.upperBound ? first.afterPrefix..<range.upperBound : range
+        }
+    }
+
+    /// The next records, at most `count`, of those that `mayHold` says of, by zone and hash of the name;
+    /// nil at the end.
+    mutating func next(
+        _ count: Int, of view: DatabaseView, where mayHold: (UInt32, Hash128) -> Bool
+    ) throws(EngineError) -> [Candidate]? {
+        guard let type, place < zones.count else { return nil }
+        let reading = try view.reading
+        let zone = zones[place]
+        var ranges = ranges ?? path.ranges(zone.number, type: type)
+        var found: [(name: Hash128, place: EntryLocation)] = []
+        var length = 0
+        var rowCount = 0
+        var lastKey: IndexKey?
+        while let range = ranges.first {
+            var rest: IndexKey?
+            try reading.scan(range, path.order ?? .forward) { key, value throws(EngineError) in
+                guard rowCount < count, length < Page.lengthLimit else {
+                    rest = key
+                    return false
+                }
+                rowCount += 1
+                lastKey = key
+                // Of a type: a record of another one may have taken the name.
+                if path.index == nil, EntryLocation(value).isDeleted { return true }
+                guard let name = key.namedRecord, mayHold(zone.number, name) else { return true }
+                let record = try reading.value(.record(zone.number, name))
+                if let place = record.map({ EntryLocation($0) }), !place.isDeleted {
+                    found.append((name, place))
+                    length += place.frameLength
+                }
+                return true
+            }
+            guard let rest else {
+                ranges.removeFirst()
+                continue
+            }
+            ranges[0] =
+                path.order == .backward
+                ? range.lowerBound..<rest.behind : rest..<range.upperBound
+            break
+        }
+        let candidates = try candidates(found, in: zone, reading)
+        if path.index != nil { lastValue = lastKey?.indexedValue ?? lastValue }
+        self.ranges = ranges
+        if ranges.isEmpty { endZone() }
+        return candidates
+    }
+
+    private mutating func candidates(
+        _ found: [(name: Hash128, place: EntryLocation)], in zone: ZonePlace,
+        _ reading: StoreReading
+    ) throws(EngineError) -> [Candidate] {
+        if found.isEmpty { return [] }
+        var names: [JournalOffset: Hash128] = [:]
+        for (name, place) in found { names[place.offset] = name }
+        var users = UserNames(reading)
+        var skipped = skipped
+        let id = RecordZone.ID(zoneName: try reading.zoneEntry(zone).name)
+        let candidates = try reading.readable(found.map(\.place), &skipped) {
+            place, entry throws(EngineError) in
+            Candidate(
+                record: try reading.record(entry, in: id, &users), zone: zone.number,
+                name: names[place.offset] ?? Hash128(high: 0, low: 0), length: place.frameLength)
+        }
+        self.skipped = skipped
+        return candidates
+    }
+
+    /// No more of the zone is looked at.
+    mutating func endZone() {
+        place += 1
+        ranges = nil
+        lastValue = nil
+    }
+}
+
+extension IndexKey {
+    /// The first key behind this one of its own length.
+    fileprivate var behind: IndexKey { afterPrefix }
+}
+
+extension DatabaseView {
+    /// The zones that a query looks into, by their numbers: one or, where none is named, all of a
+    /// private database and the default zone of the public one.
+    func queriedZones(_ id: RecordZone.ID?) throws(EngineError) -> [ZonePlace] {
+        let reading = try reading
+        if let id = id ?? (scope == .public ? .default : nil) {
+            return try usedZone(id, reading).map { [$0] } ?? []
+        }
+        return try livingPlaces(reading).sorted { $0.number < $1.number }
+    }
+}

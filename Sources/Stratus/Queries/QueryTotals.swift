@@ -1,0 +1,78 @@
+internal import StratusEngine
+internal import StratusLanguage
+
+/// What can be said of all records that a query finds. Beyond CloudKit.
+public struct QueryTotals: Sendable, Equatable {
+    /// How many there are.
+    public internal(set) var count = 0
+    /// How many of them have a value in the field, which is no list.
+    public internal(set) var valueCount = 0
+    /// The sum of the numbers in the field: an integer where all are and it is not too large. Nil
+    /// where there are none.
+    public internal(set) var sum: RecordValue?
+    /// The first value in the order of sorting; nil where there is none that has an order.
+    public internal(set) var minimum: RecordValue?
+    /// The last value in the order of sorting; nil where there is none that has an order.
+    public internal(set) var maximum: RecordValue?
+}
+
+/// Adds up what a query finds.
+struct QuerySum: QueryWork {
+    private let plan: QueryPlan
+    private let field: String?
+    private var scan: QueryScan
+    private var found = QueryTotals()
+    /// Of the integers, which are too few to overflow it, and of the other numbers.
+    private var integers: Int128?
+    private var reals: Double?
+    private var least: SortKey?
+    private var greatest: SortKey?
+
+    init(
+        _ query: Query, of field: String?, in zone: RecordZone.ID?, of view: DatabaseView,
+        _ profile: Profile?
+    ) throws(EngineError) {
+        plan = try QueryPlan(query, in: zone, of: view, profile)
+        self.field = field
+        if let field { try plan.checkSummable(field, view.reading) }
+        let zones = try view.queriedZones(zone)
+        let path = try plan.path(in: zones, isDistinct: true, view.reading)
+        scan = QueryScan(path, of: plan.type, in: zones)
+    }
+
+    mutating func step(_ count: Int, of view: DatabaseView) throws(EngineError) -> Bool {
+        let all = try scan.next(count, of: view) { _, _ in true }
+        guard let candidates = all else { return false }
+        for candidate in candidates where plan.key(of: candidate.record) != nil {
+            found.count += 1
+            if let field, let value = candidate.record[field] { add(value) }
+        }
+        return true
+    }
+
+    private mutating func add(_ value: RecordValue) {
+        if case .list = value { return }
+        found.valueCount += 1
+        switch value {
+        case .int64(let number): integers = (integers ?? 0) + Int128(number)
+        case .double(let number): reals = (reals ?? 0) + number
+        default: break
+        }
+        var key = SortKey()
+        key.append(PredicateValue(value))
+        guard key.beginsWithValue else { return }
+        if least.map({ key < $0 }) ?? true { (least, found.minimum) = (key, value) }
+        if greatest.map({ $0 < key }) ?? true { (greatest, found.maximum) = (key, value) }
+    }
+
+    /// What was found so far.
+    var totals: QueryTotals {
+        var totals = found
+        if let reals {
+            totals.sum = .double(reals + Double(integers ?? 0))
+        } else if let integers {
+            totals.sum = Int64(exactly: integers).map { .int64($0) } ?? .double(Double(integers))
+        }
+        return totals
+    }
+}

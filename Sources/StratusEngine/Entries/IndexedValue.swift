@@ -1,0 +1,223 @@
+internal import StratusAssets
+package import StratusBytes
+internal import StratusIndex
+package import StratusLanguage
+
+/// What an index has of a value: 8, 9 or 22 bytes, as its form says, in the order of the values.
+/// `Formats/Index.md`, "Declared indexes".
+package struct IndexedValue: Hashable, Sendable {
+    /// The bytes, the first in the highest place; zeros behind them.
+    private var first: UInt64 = 0
+    private var second: UInt64 = 0
+    private var third: UInt64 = 0
+    package private(set) var count = 0
+
+    package static let lengthLimit = 22
+
+    private mutating func append(_ byte: UInt8) {
+        let word = UInt64(byte) << UInt64(56 - count % 8 * 8)
+        switch count / 8 {
+        case 0: first |= word
+        case 1: second |= word
+        default: third |= word
+        }
+        count += 1
+    }
+
+    private init() {}
+
+    init(hash: UInt64) {
+        first = hash
+        count = 8
+    }
+
+    /// That there is no value that has an order: before all that have.
+    package static func missing(_ form: FieldIndex.Form) -> IndexedValue {
+        var value = IndexedValue()
+        value.count = form.length
+        return value
+    }
+
+    /// Of a number in order: as ``SortKey`` has it.
+    package init(number bits: UInt64) {
+        first = 1 << 56 | bits >> 8
+        second = bits << 56
+        count = 9
+    }
+
+    /// Of the beginning of a folded text.
+    package init(folded text: some Sequence<UInt8>) {
+        append(1)
+        for unit in text {
+            guard count < Self.lengthLimit else { break }
+            append(unit)
+        }
+        count = Self.lengthLimit
+    }
+
+    /// As an entry has it; it has at most ``lengthLimit`` bytes.
+    package init(_ bytes: Span<UInt8>) {
+        for place in bytes.indices { append(bytes[place]) }
+    }
+
+    package func write(to writer: inout ByteWriter) {
+        for place in 0..<count { writer.uint8(byte(at: place)) }
+    }
+
+    private func byte(at place: Int) -> UInt8 {
+        let word = place < 8 ? first : place < 16 ? second : third
+        return UInt8(truncatingIfNeeded: word >> UInt64(56 - place % 8 * 8))
+    }
+
+    /// The key with the value behind it.
+    func appended(to key: IndexKey) -> IndexKey {
+        switch count {
+        case 8: return key.appending(first)
+        case 9: return key.appending(first).appending(byte(at: 8))
+        default:
+            var key = key
+            for place in 0..<count { key = key.appending(byte(at: place)) }
+            return key
+        }
+    }
+}
+
+extension IndexedValue: Comparable {
+    package static func < (left: IndexedValue, right: IndexedValue) -> Bool {
+        (left.first, left.second, left.third) < (right.first, right.second, right.third)
+    }
+}
+
+extension FieldIndex.Form {
+    /// Of the values of all its rows, in bytes.
+    package var length: Int {
+        switch self {
+        case .hash: 8
+        case .number: 9
+        case .prefix: 22
+        }
+    }
+
+    /// Whether it has a row for a record without a value too, so that all can be sorted by it.
+    package var hasOrder: Bool { self == .number || self == .prefix }
+
+    /// Whether it can be an index of fields of that kind.
+    package func fits(_ kind: FieldKind) -> Bool {
+        if kind.isEncrypted { return false }
+        switch (self, kind.element) {
+        case (.hash, .string), (.hash, .reference): return true
+        case (.hash, .bytes), (.number, .int64), (.number, .double), (.number, .date),
+            (.prefix, .string):
+            return !kind.isList
+        case (.hash, .int64), (.hash, .double), (.hash, .date): return kind.isList
+        default: return false
+        }
+    }
+
+    /// What the rows have of a field's value, of whatever kind, each once and in order; nil: there is
+    /// none.
+    package func values(
+        of field: (kind: FieldKind, range: Range<Int>)?, in bytes: Span<UInt8>
+    ) throws(FormatError) -> [IndexedValue] {
+        guard let field, fits(field.kind), let element = field.kind.element else {
+            return hasOrder ? [.missing(self)] : []
+        }
+        var values: [IndexedValue] = []
+        try ValueFormat.forEachElement(bytes, in: field.range, field.kind) {
+            place throws(FormatError) in
+            try add(element, bytes, place, to: &values)
+        }
+        return values.count < 2 ? values : Set(values).sorted()
+    }
+
+    private func add(
+        _ kind: ValueKind, _ bytes: Span<UInt8>, _ range: Range<Int>,
+        to values: inout [IndexedValue]
+    ) throws(FormatError) {
+        switch kind {
+        case .string:
+            guard let text = bytes.text(in: range) else { throw .text }
+            values.append(self == .prefix ? .prefix(of: text) : .hash(folding: text))
+        case .int64:
+            let part = bytes.extracting(0..<range.upperBound)
+            var cursor = ByteCursor(at: range.lowerBound)
+            values.append(value(.int64(try cursor.signedVarint(part))))
+        case .double, .date:
+            guard range.count == 8 else { throw .value("length") }
+            let bits = bytes.uint64(at: range.lowerBound)
+            values.append(value(.double(Double(bitPattern: bits))))
+        case .reference:
+            let (_, name) = try ReferenceFields.read(bytes, in: range)
+            values.append(IndexedValue(hash: Checksum.xxh3(bytes, in: name)))
+        case .bytes: values.append(IndexedValue(hash: Checksum.xxh3(bytes, in: range)))
+        case .location, .asset: return
+        }
+    }
+
+    /// Of a number: in order or, in a list, as a hash.
+    private func value(_ number: PredicateValue) -> IndexedValue {
+        guard let bits = SortKey.bits(of: number) else { return .missing(self) }
+        return self == .number ? IndexedValue(number: bits) : IndexedValue(hash: bits)
+    }
+}
+
+// What a value that a predicate names has in an index.
+extension IndexedValue {
+    package static func hash(folding text: String) -> IndexedValue {
+        IndexedValue(hash: Checksum.xxh3(text.folded(.case)))
+    }
+
+    /// Of the target of a reference.
+    package static func hash(target name: String) -> IndexedValue {
+        IndexedValue(hash: Checksum.xxh3(name))
+    }
+
+    /// The last value of texts that begin so.
+    package static func lastPrefix(of text: String) -> IndexedValue {
+        var value = IndexedValue()
+        value.append(1)
+        for unit in text.folded(.case).utf8 where value.count < lengthLimit { value.append(unit) }
+        while value.count < lengthLimit { value.append(0xff) }
+        return value
+    }
+
+    /// The first value of a form that has an order.
+    package static func first(_ form: FieldIndex.Form) -> IndexedValue {
+        form == .number ? IndexedValue(number: 0) : prefix(of: "")
+    }
+
+    /// What the first part of a sort key says of a value that an index with an order has.
+    package init(_ key: SortKey, _ form: FieldIndex.Form, ascending: Bool) {
+        self = .missing(form)
+        var part = IndexedValue()
+        var isEscaped = false
+        for byte in key.bytes {
+            guard part.count < form.length else { break }
+            let unit = ascending ? byte : ~byte
+            if form == .prefix, part.count > 0 {
+                // A zero stands before 0xff, or ends the text.
+                if isEscaped {
+                    if unit != 0xff { break }
+                    isEscaped = false
+                    continue
+                }
+                isEscaped = unit == 0
+            }
+            part.append(unit)
+            if part.first == 0 { return }
+        }
+        part.count = form.length
+        self = part
+    }
+
+    package static func prefix(of text: String) -> IndexedValue {
+        IndexedValue(folded: FoldedScalars(text, .case).lazy.flatMap { UTF8.encode($0) ?? .init() })
+    }
+
+    package static func hash(bytes: [UInt8]) -> IndexedValue {
+        IndexedValue(hash: Checksum.xxh3(bytes.span))
+    }
+
+    /// Of an element of a list of numbers or dates.
+    package static func hash(bits: UInt64) -> IndexedValue { IndexedValue(hash: bits) }
+}

@@ -1,0 +1,138 @@
+import FoundationEssentials
+import Stratus
+import StratusFiles
+import Support
+
+// Stores with declared indexes.
+extension SampleMaker {
+    private static let other = RecordZone.ID(zoneName: "other")
+    private static let gone = RecordZone.ID(zoneName: "gone")
+
+    private static func id(_ name: String, in zone: RecordZone.ID = zone) -> Record.ID {
+        Record.ID(recordName: name, zoneID: zone)
+    }
+
+    private func boat(
+        _ name: String, in zone: RecordZone.ID = zone, _ fields: [String: RecordValue]
+    ) -> Record {
+        record(name, type: "Boat", in: zone, fields)
+    }
+
+    /// Fields of every kind that an index can have.
+    private var fullFields: [String: RecordValue] {
+        [
+            "title": "Oslo", "berths": 4, "length": 9.5,
+            "launched": .date(Date(timeIntervalSinceReferenceDate: 788_918_400.5)),
+            "tags": ["Red", "red"], "sizes": [.double(.nan)], "counts": [300, 300],
+            "home": .reference(Reference(recordID: Self.id("harbour"))),
+            "mark": .bytes(Data([0, 1, 0x7f])),
+        ]
+    }
+
+    /// Records from before the indexes and from behind them, in several zones; changes of what is
+    /// indexed and of what is not, deletions and a move; an index dropped, and declared again.
+    static func declaredIndexes() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 80)
+        let container = try maker.open()
+        let database = container.privateDatabase(for: "alice")
+        for id in [zone, other, gone] { try await database.save(RecordZone(zoneID: id)) }
+        try await maker.saveBoats(database)
+        let options: [(field: String, option: RecordIndex.Option)] = [
+            ("title", .queryable), ("title", .sortable), ("berths", .queryable),
+            ("length", .sortable), ("launched", .sortable), ("tags", .queryable),
+            ("sizes", .queryable), ("counts", .queryable), ("home", .queryable),
+            ("mark", .queryable),
+        ]
+        for (field, option) in options {
+            try await container.addIndex(on: field, of: "Boat", option)
+        }
+        try await maker.changeBoats(database)
+        // Of the form of numbers, it serves both options.
+        guard
+            let length = try await container.indexes().first(where: { $0.field == "length" })
+        else { return [:] }
+        try await container.removeIndex(length)
+        try await maker.update("built", database) { $0["length"] = 12.25 }
+        try await database.deleteRecord(withID: id("bare"))
+        try await container.addIndex(on: "length", of: "Boat", .sortable)
+        try await maker.update("built", database) { $0["length"] = -0.5 }
+        let mark = try await container.addIndex(on: "mark", of: "Boat", .queryable)
+        try await container.removeIndex(mark)
+        try await container.close()
+        return maker.files
+    }
+
+    private func update(
+        _ name: String, _ database: Database, _ change: (inout Record) -> Void
+    ) async throws {
+        var record = try await database.record(for: Self.id(name))
+        change(&record)
+        try await database.save(record)
+    }
+
+    private func saveBoats(_ database: Database) async throws {
+        try await database.save(record("harbour", type: "Harbour", ["title": "Bergen"]))
+        try await database.save(boat("built", fullFields))
+        for zone in [Self.other, Self.gone] {
+            try await database.save(boat("built", in: zone, ["title": "Straße", "berths": -1]))
+        }
+        try await database.save(boat("bare", ["note": "without a field of an index"]))
+        try await database.save(boat("deleted", ["title": "Løgstør, Østergade 12", "tags": []]))
+        try await database.save(boat("moved", fullFields))
+    }
+
+    private func changeBoats(_ database: Database) async throws {
+        // Nothing that an index knows of has changed.
+        try await update("built", database) { $0["note"] = "no rows change" }
+        try await update("built", database) { $0["title"] = "OSLO" }
+        try await update("built", database) { boat in
+            boat["title"] = "Bodø"
+            boat["berths"] = nil
+            boat["tags"] = []
+            boat["mark"] = nil
+        }
+        try await update("bare", database) { $0["berths"] = .int64(.min) }
+        try await database.deleteRecord(withID: Self.id("deleted"))
+        try await database.save(boat("new", fullFields))
+        try await database.deleteRecord(withID: Self.id("new"))
+        try await database.save(boat("new", ["title": "", "length": .double(.nan)]))
+        try await database.moveRecords([Self.id("moved")], to: Self.other)
+        // The name with another type, which has no index.
+        try await database.save(record("deleted", type: "Harbour", ["title": "Oslo"]))
+        _ = try await database.modifyRecords(
+            saving: (0..<3).map { boat("batch-\($0)", ["berths": .int64(Int64($0))]) },
+            deleting: [Self.id("harbour")])
+        try await database.deleteRecordZone(withID: Self.gone)
+    }
+
+    /// Indexes on records of which compactions have left the last versions, and those at a mark: rows
+    /// are taken from the fields where the version is missing that an entry speaks of.
+    static func compactedIndexes() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 81)
+        let container = try maker.open()
+        let database = container.privateDatabase(for: "alice")
+        try await maker.fill(database, saves: 12, length: 600)
+        try await maker.replaceAll(database, text: "first ")
+        try await container.addIndex(on: "number", of: "Note", .queryable)
+        try await container.addIndex(on: "text", of: "Note", .queryable)
+        try await container.mark("built")
+        try await container.addIndex(on: "text", of: "Note", .sortable)
+        try await maker.replaceAll(database, text: "second ")
+        try await database.deleteRecord(withID: id("note-3"))
+        try await database.deleteRecord(withID: id("note-4"))
+        try await database.save(maker.record("note-4", type: "Task", ["number": 4]))
+        try await maker.update("note-8", database) { $0["number"] = -8 }
+        try await maker.replaceAll(database, text: "third ")
+        try await container.maintenance.compact()
+        try await maker.update("note-9", database) { $0["text"] = "late" }
+        let dropped = try await container.addIndex(on: "number", of: "Task", .queryable)
+        try await container.removeIndex(dropped)
+        try await maker.replaceAll(database, text: "fourth ")
+        try await database.deleteRecord(withID: id("note-10"))
+        try await container.maintenance.compact()
+        try await maker.replaceAll(database, text: "fifth ")
+        try await container.close()
+        try maker.forgetCheckpoint()
+        return maker.files
+    }
+}

@@ -1,0 +1,48 @@
+import Stratus
+import StratusGateway
+import Testing
+
+/// The schema as text, through the gateway.
+@Suite struct SchemaCallTests {
+    private static let schema = #"DEFINE SCHEMA RECORD TYPE Note (title STRING QUERYABLE);"#
+
+    @Test func `a schema is imported, exported and validated`() async throws {
+        let gateway = try await TestGateway(grants: [.maintenance])
+        let valid = try await gateway.call("schema/validate", #"{"schema":"\#(Self.schema)"}"#)
+        #expect(valid.status == 200)
+        let changed = try await gateway.call("schema/import", #"{"schema":"\#(Self.schema)"}"#)
+        #expect(changed.body["changes"][0].text == "add record type 'Note'")
+        let text = try await gateway.call("schema/export").body["schema"].text
+        #expect(text?.contains("title STRING QUERYABLE") == true)
+        #expect(try await gateway.container.indexes().map(\.field) == ["title"])
+        let again = try await gateway.call("schema/deploy", #"{"schema":"\#(Self.schema)"}"#)
+        #expect(again.status == 200 && again.body["changes"][0].text == nil)
+    }
+
+    @Test func `what is no schema is refused with line and column`() async throws {
+        let gateway = try await TestGateway(grants: [.maintenance])
+        for call in ["schema/validate", "schema/import", "schema/deploy"] {
+            let answer = try await gateway.call(
+                call, #"{"schema":"DEFINE SCHEMA\n RECORD TYPE Note (title TEXT);"}"#)
+            #expect(answer.status == 400 && answer.body["ckErrorCode"].number == 12)
+            #expect(answer.body["line"].number == 2 && answer.body["column"].number == 26)
+        }
+    }
+
+    @Test func `only the host's grant lets a schema be changed, and production takes no import`()
+        async throws
+    {
+        let stranger = try await TestGateway()
+        for call in ["schema/import", "schema/deploy"] {
+            let answer = try await stranger.call(call, #"{"schema":"\#(Self.schema)"}"#)
+            #expect(answer.code == "ACCESS_DENIED")
+        }
+        #expect(try await stranger.call("schema/export").status == 200)
+        let gateway = try await TestGateway(
+            Container.inMemory(environment: .production), grants: [.maintenance])
+        let refused = try await gateway.call("schema/import", #"{"schema":"\#(Self.schema)"}"#)
+        #expect(refused.body["ckErrorCode"].number == 12)
+        let taken = try await gateway.call("schema/deploy", #"{"schema":"\#(Self.schema)"}"#)
+        #expect(taken.status == 200)
+    }
+}

@@ -1,0 +1,274 @@
+import FoundationEssentials
+import Stratus
+import Support
+import Testing
+
+/// Indexes on fields: which queries use them, and that they have what is saved.
+@Suite struct RecordIndexTests {
+    private static let other = RecordZone.ID(zoneName: "other")
+
+    private static func query(
+        _ text: String, sort: (key: String, ascending: Bool)? = nil
+    ) throws -> Query {
+        Query(
+            recordType: "Note", predicate: try Query.Predicate(text),
+            sortDescriptors: sort.map { [.init(key: $0.key, ascending: $0.ascending)] } ?? [])
+    }
+
+    private static func names(_ query: Query, in database: Database) async throws -> [String] {
+        try await database.allRecords(matching: query).map(\.recordID.recordName).sorted()
+    }
+
+    @Test func `an index is used by what it can answer, and by nothing else`() async throws {
+        let (container, database) = try await makeDatabase()
+        try await database.saveAll(
+            (0..<10).map { number in
+                note(
+                    "r\(number)",
+                    [
+                        "text": .string("T\(number)"), "number": .int64(Int64(number)),
+                        "size": .double(Double(number)), "tags": ["a", .string("\(number)")],
+                        "data": .bytes(Data([UInt8(number)])),
+                        "link": .reference(Reference(recordID: noteID("r0"))),
+                    ])
+            })
+        let target = Reference(recordID: noteID("r0"))
+        let cases: [(field: String, option: RecordIndex.Option, used: [String], not: [String])] = [
+            (
+                "text", .queryable,
+                ["text = 't3'", "text IN {'t1', 'T2'}", "text = 'T3' AND number > 1"],
+                ["text != 'T3'", "text > 'T3'", "text = 'T3' OR number = 1", "text =[d] 'T3'"]
+            ),
+            (
+                "text", .sortable,
+                [
+                    "text BEGINSWITH 'T'", "text >= 't3'", "text BETWEEN {'T1', 'T3'}",
+                    "text BEGINSWITH[c] 't'", "text = nil",
+                ],
+                ["text ENDSWITH '3'", "text <[n] 'T3'", "NOT text > 'T3'"]
+            ),
+            (
+                "number", .queryable,
+                ["number = 3", "number IN {1, 2.0}", "number > 3", "number BETWEEN {3, 1}"],
+                ["number != 3", "number > 2.5", "number IN {1, 2.5}"]
+            ),
+            ("size", .sortable, ["size = 3", "size < 2.5"], ["size = nil OR size > 1"]),
+            (
+                "tags", .queryable, ["tags CONTAINS 'A'", "ANY tags IN {'1', '2'}", "'3' IN tags"],
+                ["ALL tags = 'a'", "ANY tags BEGINSWITH '1'"]
+            ),
+        ]
+        for (field, option, used, not) in cases {
+            var expected: [String: [String]] = [:]
+            for text in used + not {
+                let query = try Self.query(text)
+                expected[text] = try await Self.names(query, in: database)
+                let before = try await database.explanation(of: query, inZoneWith: notes)
+                #expect(before.index == nil)
+            }
+            let index = try await container.addIndex(on: field, of: "Note", option)
+            #expect(index.state == .complete && index.field == field)
+            #expect(index.options.contains(option))
+            for text in used + not {
+                let query = try Self.query(text)
+                let found = try await database.explanation(of: query, inZoneWith: notes)
+                #expect(found.index == (used.contains(text) ? index : nil), "\(text)")
+                #expect(try await Self.names(query, in: database) == expected[text], "\(text)")
+            }
+            try await container.removeIndex(index)
+            let query = try Self.query(used[0])
+            #expect(try await database.explanation(of: query).index == nil)
+            #expect(try await Self.names(query, in: database) == expected[used[0]])
+        }
+        try await container.addIndex(on: "data", of: "Note", .queryable)
+        try await container.addIndex(on: "link", of: "Note", .queryable)
+        let data = Query(
+            recordType: "Note", predicate: try .init("data = %@", Data([3])))
+        let link = Query(recordType: "Note", predicate: try .init("link = %@", target))
+        #expect(try await database.explanation(of: data).index?.field == "data")
+        #expect(try await database.explanation(of: link).index?.field == "link")
+        #expect(try await Self.names(data, in: database) == ["r3"])
+        #expect(try await Self.names(link, in: database).count == 10)
+    }
+
+    @Test func `an explanation names the indexes that would help`() async throws {
+        let (container, database) = try await makeDatabase()
+        try await database.save(note("a", ["text": "A", "number": 1]))
+        let query = try Self.query(
+            "text BEGINSWITH 'a' AND number = 1 AND text ENDSWITH 'x'", sort: ("text", true))
+        let missing = try await database.explanation(of: query).missing
+        #expect(missing.map(\.field) == ["text", "number"])
+        #expect(missing.map(\.option) == [.sortable, .queryable])
+        try await container.addIndex(on: "text", of: "Note", .sortable)
+        #expect(try await database.explanation(of: query).missing.map(\.field) == ["number"])
+    }
+
+    @Test func `an index is declared once, and only on what it can have`() async throws {
+        let (container, database) = try await makeDatabase()
+        var record = note("a", ["text": "A", "place": .location(.init(latitude: 1, longitude: 1))])
+        record["data"] = .bytes(Data())
+        record["tags"] = ["a"]
+        record.encryptedValues["secret"] = "s"
+        try await database.save(record)
+        let first = try await container.addIndex(on: "text", of: "Note", .queryable)
+        #expect(try await container.addIndex(on: "text", of: "Note", .queryable) == first)
+        let second = try await container.addIndex(on: "text", of: "Note", .sortable)
+        #expect(try await container.indexes() == [first, second])
+        for (field, option) in [
+            ("place", RecordIndex.Option.queryable), ("data", .sortable), ("tags", .sortable),
+            ("secret", .queryable), ("nothing", .queryable),
+        ] {
+            let error = await failure {
+                try await container.addIndex(on: field, of: "Note", option)
+            }
+            #expect(error.code == .invalidArguments, "\(field)")
+        }
+        try await container.removeIndex(first)
+        let gone = await failure { try await container.removeIndex(first) }
+        #expect(gone.code == .unknownItem)
+        #expect(try await container.indexes() == [second])
+        let again = try await container.addIndex(on: "text", of: "Note", .queryable)
+        #expect(again != first)
+    }
+
+    @Test(arguments: [true, false])
+    func `a page of an order is read from its index, ties and missing values too`(
+        ascending: Bool
+    ) async throws {
+        let (container, database) = try await makeDatabase()
+        try await database.save(RecordZone(zoneID: Self.other))
+        var random = SeededGenerator(seed: 7)
+        let long = String(repeating: "Long", count: 10)
+        for zone in [notes, Self.other] {
+            for start in stride(from: 0, to: 1200, by: 200) {
+                try await database.saveAll(
+                    (start..<start + 200).map { number in
+                        var record = note("r\(number)", in: zone)
+                        if !random.oneIn(10) {
+                            record["text"] = .string(
+                                random.oneIn(2)
+                                    ? long + "\(random.below(30))" : "\(random.below(300))\u{0}")
+                        }
+                        if !random.oneIn(10) { record["number"] = .int64(Int64(random.below(40))) }
+                        return record
+                    })
+            }
+        }
+        for key in ["text", "number"] {
+            let query = Query(
+                recordType: "Note",
+                sortDescriptors: [
+                    .init(key: key, ascending: ascending),
+                    .init(key: key == "text" ? "number" : "text", ascending: true),
+                ])
+            for zone in [notes, nil] {
+                let expected = try await database.allRecords(matching: query, in: zone)
+                    .map(\.recordID)
+                #expect(expected.count == (zone == nil ? 2400 : 1200))
+                let index = try await container.addIndex(on: key, of: "Note", .sortable)
+                let found = try await database.explanation(of: query, inZoneWith: zone)
+                #expect(found.index == index && found.isInOrder)
+                for limit in [70, 1000] {
+                    let records = try await database.allRecords(
+                        matching: query, in: zone, resultsLimit: limit)
+                    #expect(records.map(\.recordID) == expected, "\(key), \(limit)")
+                }
+                try await container.removeIndex(index)
+            }
+        }
+    }
+
+    @Test func `what is saved, moved and deleted while an index is built is in it as it is`()
+        async throws
+    {
+        let (container, database) = try await makeDatabase()
+        try await database.save(RecordZone(zoneID: Self.other))
+        for start in stride(from: 0, to: 2000, by: 200) {
+            try await database.saveAll(
+                (start..<start + 200).map { note("r\($0)", ["number": .int64(Int64($0 % 50))]) })
+        }
+        async let changes: Void = {
+            for number in 0..<400 {
+                let id = noteID("r\(number * 5)")
+                switch number % 4 {
+                case 0: try await database.deleteRecord(withID: id)
+                case 1:
+                    _ = try await database.moveRecords([id], to: Self.other)
+                case 2:
+                    var record = try await database.record(for: id)
+                    record["number"] = .int64(Int64(number % 7))
+                    try await database.save(record)
+                default:
+                    var record = try await database.record(for: id)
+                    record["text"] = "x"
+                    try await database.save(record)
+                }
+            }
+        }()
+        let index = try await container.addIndex(on: "number", of: "Note", .queryable)
+        try await changes
+        for zone in [notes, Self.other] {
+            let all = try await database.allRecords(in: zone, type: "Note")
+            for value in 0..<50 {
+                let query = try Self.query("number = \(value)")
+                #expect(try await database.explanation(of: query).index == index)
+                let found = try await database.allRecords(matching: query, in: zone)
+                let expected = all.filter { $0["number"] == .int64(Int64(value)) }
+                #expect(Set(found.map(\.recordID)) == Set(expected.map(\.recordID)), "\(value)")
+                let count = try await database.totals(matching: query, inZoneWith: zone).count
+                #expect(count == expected.count)
+            }
+        }
+    }
+
+    @Test func `an index that a death left unfinished is used once it is built`() async throws {
+        let store = DiskStore()
+        let container = try store.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        for start in stride(from: 0, to: 1000, by: 200) {
+            try await database.saveAll(
+                (start..<start + 200).map { note("r\($0)", ["number": .int64(Int64($0 % 50))]) })
+        }
+        let task = Task { try await container.addIndex(on: "number", of: "Note", .queryable) }
+        while try await container.indexes().isEmpty { await Task.yield() }
+        task.cancel()
+        store.disk.killProcesses()
+        _ = await task.result
+        let second = try store.open()
+        let reopened = second.privateDatabase(for: "alice")
+        let index = try #require(try await second.indexes().first)
+        let query = try Self.query("number = 7")
+        var record = try await reopened.record(for: noteID("r7"))
+        record["number"] = 8
+        try await reopened.save(record)
+        #expect(try await reopened.allRecords(matching: query).count == 19)
+        try await second.buildIndexes()
+        let built = try #require(try await second.indexes().first)
+        #expect(built.state == .complete && built.field == index.field)
+        #expect(try await reopened.explanation(of: query).index == built)
+        #expect(try await reopened.allRecords(matching: query).count == 19)
+        try await second.close()
+        let reader = try store.openReadOnly().privateDatabase(for: "alice")
+        #expect(try await reader.explanation(of: query).index == built)
+        #expect(try await reader.allRecords(matching: query).count == 19)
+    }
+
+    @Test func `a state from before an index is asked without it`() async throws {
+        let (container, database) = try await makeDatabase()
+        try await database.saveAll((0..<20).map { note("r\($0)", ["number": .int64(Int64($0))]) })
+        let snapshot = container.snapshot()
+        try await container.addIndex(on: "number", of: "Note", .queryable)
+        try await database.deleteRecord(withID: noteID("r3"))
+        let query = try Self.query("number = 3")
+        #expect(try await database.allRecords(matching: query).isEmpty)
+        let past = try snapshot.privateDatabase(for: "alice").records(
+            matching: query, inZoneWith: notes)
+        #expect(past.records.map(\.recordID.recordName) == ["r3"])
+        let later = container.snapshot()
+        try await database.save(note("r3", ["number": 3]))
+        #expect(
+            try later.privateDatabase(for: "alice").records(matching: query, inZoneWith: notes)
+                .records.isEmpty)
+    }
+}

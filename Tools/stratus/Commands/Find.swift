@@ -1,0 +1,145 @@
+import FoundationEssentials
+import Stratus
+import StratusGateway
+
+/// Finds records by the values of their fields.
+enum Find {
+    private static let pageLimit = 1000
+
+    static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let query = try invocation.query()
+        let fields = try invocation.fields()
+        let limit = try invocation.limit()
+        let zone = invocation.value("zone").map { RecordZone.ID(zoneName: $0) }
+        let container = try await invocation.openStore()
+        let database = try await invocation.readDatabase(of: container)
+        if invocation.has("explain") {
+            try write(database.explanation(of: query, inZoneWith: zone), to: output)
+            return .ok
+        }
+        if invocation.has("count") || invocation.has("total") {
+            try invocation.refuseListing()
+            let totals = try database.totals(
+                of: invocation.value("total"), matching: query, inZoneWith: zone)
+            try write(totals, of: invocation.value("total"), to: output)
+            return .ok
+        }
+        var left = limit ?? .max
+        var cursor: QueryPage.Cursor?
+        var hasSkipped = false
+        let columns = ["record", "type", "tag"] + (zone == nil ? ["zone"] : []) + (fields ?? [])
+        try output.header(
+            schema: "stratus.query/1",
+            columns: columns.map { Output.escaped($0) }.joined(separator: "  "))
+        while left > 0 {
+            let page = try database.records(
+                matching: query, inZoneWith: zone, desiredKeys: fields,
+                resultsLimit: min(left, pageLimit), from: cursor,
+                skippingDamaged: invocation.has("skip-damaged"))
+            output.skipped(page.skipped)
+            hasSkipped = hasSkipped || !page.skipped.isEmpty
+            for record in page.records {
+                try output.result(
+                    "record", record.json,
+                    text: text(of: record, withZone: zone == nil, fields ?? []))
+            }
+            left -= page.records.count
+            cursor = page.cursor
+            if cursor == nil { break }
+        }
+        return hasSkipped ? .partial : .ok
+    }
+
+    private static func text(
+        of record: Record, withZone: Bool, _ fields: [String]
+    ) -> String {
+        var columns = [record.recordID.recordName, record.recordType, record.recordChangeTag ?? ""]
+        if withZone { columns.append(record.recordID.zoneID.zoneName) }
+        columns += fields.map { record[$0]?.text ?? "-" }
+        return columns.map { Output.escaped($0) }.joined(separator: "  ")
+    }
+
+    private static func write(_ explanation: QueryExplanation, to output: Output) throws {
+        let index = explanation.index.map { index in
+            let options = index.options.map(\.rawValue).sorted().joined(separator: " ")
+            return "\(index.recordType).\(index.field) \(options)"
+        }
+        let missing = explanation.missing.map { "\($0.field) \($0.option.rawValue)" }
+        var object: JSONObject = ["isInOrder": .boolean(explanation.isInOrder)]
+        object.append("index", index.map { .string($0) })
+        object.append("missing", .array(missing.map { .string($0) }))
+        try output.object("explanation", object)
+        try Show.write(
+            [
+                ("reads", index.map { "index \($0)" } ?? "all records of the type"),
+                ("in the order asked for", explanation.isInOrder ? "yes" : "no"),
+                ("would help", missing.isEmpty ? "nothing" : missing.joined(separator: ", ")),
+            ], to: output)
+    }
+
+    private static func write(
+        _ totals: QueryTotals, of field: String?, to output: Output
+    ) throws {
+        guard let field else {
+            return try output.result(
+                "count", ["count": .integer(totals.count)], text: String(totals.count))
+        }
+        var object: JSONObject = [
+            "field": .string(field), "count": .integer(totals.count),
+            "valueCount": .integer(totals.valueCount),
+        ]
+        object.append("sum", totals.sum?.json)
+        object.append("minimum", totals.minimum?.json)
+        object.append("maximum", totals.maximum?.json)
+        try output.object("totals", object)
+        try Show.write(
+            [
+                ("records", String(totals.count)), ("values", String(totals.valueCount)),
+                ("sum", totals.sum?.text ?? "none"), ("minimum", totals.minimum?.text ?? "none"),
+                ("maximum", totals.maximum?.text ?? "none"),
+            ], to: output)
+    }
+}
+
+extension Invocation {
+    /// The query that TYPE, PREDICATE and `--sort` are.
+    fileprivate func query() throws -> Query {
+        let predicate = try optionalArgument("PREDICATE").map {
+            try Query.Predicate($0, arguments: [])
+        }
+        return Query(
+            recordType: argument("TYPE"), predicate: predicate ?? .all,
+            sortDescriptors: try allValues("sort").map(sortDescriptor))
+    }
+
+    private func sortDescriptor(_ text: String) throws -> Query.SortDescriptor {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+        let orders = ["asc": true, "desc": false]
+        let ascending = parts.count == 1 ? true : orders[parts[1]]
+        guard parts.count <= 2, let ascending, !parts[0].isEmpty else {
+            throw ToolError.usage(
+                "bad-value", "--sort takes FIELD, FIELD:asc or FIELD:desc, not '\(text)'")
+        }
+        return Query.SortDescriptor(key: parts[0], ascending: ascending)
+    }
+
+    /// The fields that `--fields` names; nil: all.
+    fileprivate func fields() throws -> [String]? {
+        guard let text = value("fields") else { return nil }
+        let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        guard names.allSatisfy({ !$0.isEmpty }) else {
+            throw ToolError.usage(
+                "bad-value", "--fields takes names with a comma between two, not '\(text)'")
+        }
+        return names
+    }
+
+    /// Fails where an option is about single records, none of which `--count` and `--total` write.
+    fileprivate func refuseListing() throws {
+        for option in ["sort", "fields", "limit", "skip-damaged"] where has(option) {
+            throw ToolError.usage(
+                "contradiction",
+                "--count and --total are about all records: --\(option) does not go with them")
+        }
+    }
+}
