@@ -95,7 +95,8 @@ public final class Container: Sendable {
         if case .writing(let engine) = access { engine.abandon() }
     }
 
-    /// Opens the store in the directory `path`.
+    /// Opens the store in the directory `path`. Indexes of which a death left a part are built on
+    /// beside whatever follows.
     ///
     /// - Parameters:
     ///   - creating: makes the store where there is none.
@@ -129,7 +130,7 @@ public final class Container: Sendable {
     ) async throws(StoreError) -> Container {
         try await answering { () async throws(EngineError) -> Container in
             let threads = IOThreads(count: threadCount)
-            return try await threads.run {
+            let container = try await threads.run {
                 let storage = try LocalStorage(at: path, .writing(creating: creating), on: system)
                 return try Container(
                     writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
@@ -137,6 +138,8 @@ public final class Container: Sendable {
                     environment: environment, deduplication: deduplication,
                     options: JournalOptions(), driver: .thread)
             }
+            container.resumeIndexes()
+            return container
         }
     }
 

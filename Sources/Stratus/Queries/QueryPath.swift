@@ -60,6 +60,8 @@ extension QueryPath {
     private static let countLimit = 4096
     /// In so many zones.
     private static let zoneLimit = 16
+    /// Of so many parts of a predicate.
+    private static let partLimit = 32
     /// So many values of one comparison are looked up one by one.
     private static let valueLimit = 1000
 
@@ -76,7 +78,9 @@ extension QueryPath {
         }
         if indexes.isEmpty { return }
         var least = Self.countLimit
-        let paths = predicate.conjuncts.flatMap { $0.paths(indexes, reading.schema) }
+        let paths = predicate.conjuncts.prefix(Self.partLimit).flatMap {
+            $0.paths(indexes, reading.schema)
+        }
         for path in Self.merged(paths) where !isDistinct || !path.mayRepeat {
             let count = try path.count(upTo: least + 1, in: zones, type, reading)
             if count < least || index == nil {
@@ -88,8 +92,8 @@ extension QueryPath {
         if let sorting, least >= Self.countLimit,
             let sorted = indexes.first(where: {
                 $0.field == sorting.field && $0.form.hasOrder
-                    && reading.schema.kind(of: Schema.Column(type: type, field: $0.field))?.isList
-                        == false
+                    && reading.schema.kind(of: Schema.Column(type: type, field: $0.field))
+                        .map($0.form.fits) == true
             })
         {
             self = QueryPath(
@@ -171,7 +175,8 @@ extension RecordPredicate {
         return indexes.compactMap { index in
             guard index.field == field,
                 let kind = schema.kind(of: Schema.Column(type: index.type, field: field)),
-                let values = values(index.form, kind), values.count <= QueryPath.valueCountLimit
+                index.form.fits(kind), let values = values(index.form, kind),
+                values.count <= QueryPath.valueCountLimit
             else { return nil }
             return QueryPath(index, values, isList: kind.isList)
         }
@@ -204,7 +209,10 @@ extension FieldComparison {
         switch test {
         case .relation(.equal, let value): return Self.equal([value], form, kind)
         case .isIn(let values): return Self.equal(values, form, kind)
-        case .contains(let value): return kind.isList ? Self.equal([value], form, kind) : nil
+        case .contains(let value):
+            // Of an element it asks for a part.
+            guard kind.isList, quantifier == nil else { return nil }
+            return Self.equal([value], form, kind)
         case .relation(let relation, let value):
             guard let value = ordered(value, form, kind) else { return nil }
             switch relation {

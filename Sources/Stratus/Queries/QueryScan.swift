@@ -61,11 +61,26 @@ struct QueryScan: Sendable {
     mutating func next(
         _ count: Int, of view: DatabaseView, where mayHold: (UInt32, Hash128) -> Bool
     ) throws(EngineError) -> [Candidate]? {
-        guard let type, place < zones.count else { return nil }
         let reading = try view.reading
-        let zone = zones[place]
+        // Many zones may have none of the type.
+        for _ in 0..<Self.emptyZoneLimit {
+            guard let type, place < zones.count else { return nil }
+            let found = try next(count, of: type, in: zones[place], reading, where: mayHold)
+            if !found.isEmpty { return found }
+        }
+        return []
+    }
+
+    /// So many zones in which nothing is found are passed in one step.
+    private static let emptyZoneLimit = 64
+
+    private mutating func next(
+        _ count: Int, of type: UInt32, in zone: ZonePlace, _ reading: StoreReading,
+        where mayHold: (UInt32, Hash128) -> Bool
+    ) throws(EngineError) -> [Candidate] {
         var ranges = ranges ?? path.ranges(zone.number, type: type)
         var found: [(name: Hash128, place: EntryLocation)] = []
+        var names: Set<Hash128> = []
         var length = 0
         var rowCount = 0
         var lastKey: IndexKey?
@@ -81,6 +96,8 @@ struct QueryScan: Sendable {
                 // Of a type: a record of another one may have taken the name.
                 if path.index == nil, EntryLocation(value).isDeleted { return true }
                 guard let name = key.namedRecord, mayHold(zone.number, name) else { return true }
+                // Read once, though it has several of the rows.
+                if path.mayRepeat, !names.insert(name).inserted { return true }
                 let record = try reading.value(.record(zone.number, name))
                 if let place = record.map({ EntryLocation($0) }), !place.isDeleted {
                     found.append((name, place))

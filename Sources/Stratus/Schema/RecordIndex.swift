@@ -59,8 +59,8 @@ extension Container {
     ///
     /// - Returns: the index, complete.
     /// - Throws: ``StoreError`` with `invalidArguments` where the field has no values that such an index
-    ///   can have, `operationCancelled` where the task was; the index is then built by the next call, and
-    ///   until then no query uses it.
+    ///   can have, `operationCancelled` where the task was; the index is then built by the next call or
+    ///   the next opening, and until then no query uses it.
     @discardableResult
     public nonisolated(nonsending) func addIndex(
         on field: String, of recordType: String, _ option: RecordIndex.Option
@@ -86,12 +86,27 @@ extension Container {
     }
 
     /// Builds what is missing of the indexes that are declared, as after a crash.
+    ///
+    /// - Throws: ``StoreError`` of the first index that cannot be built, after all others are.
     public nonisolated(nonsending) func buildIndexes() async throws(StoreError) {
         try await answering { () async throws(EngineError) in
+            var failure: EngineError?
             for index in reading.indexes.all where index.state == .building {
-                try await build(index)
+                do throws(EngineError) {
+                    try await build(index)
+                } catch {
+                    // One that was removed meanwhile need not be built.
+                    if reading.indexes.isKept(index.number) { failure = failure ?? error }
+                }
             }
+            if let failure { throw failure }
         }
+    }
+
+    /// Builds on what a death left unfinished, as a task of its own, which ends with the container.
+    func resumeIndexes() {
+        guard reading.indexes.all.contains(where: { $0.state == .building }) else { return }
+        Task.detached(priority: .background) { [self] in try? await buildIndexes() }
     }
 
     private func described(_ number: UInt32) throws(EngineError) -> RecordIndex {

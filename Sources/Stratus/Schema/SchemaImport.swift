@@ -44,6 +44,11 @@ struct SchemaImport: Transaction {
         try numbers.write(to: &draft)
         try Self.setIndexes(wanted, reading, &draft)
         let entry = SchemaTextEntry(text: text)
+        guard entry.text.utf8.count <= SchemaTextEntry.limit else {
+            throw .refused(
+                .limitExceeded,
+                "the schema takes more than \(SchemaTextEntry.limit) bytes as text")
+        }
         try draft.buffer.add(.schema, limit: context.payloadLimit) { entry.write(to: &$0) }
         return draft
     }
@@ -224,7 +229,12 @@ extension SchemaDocument {
                         Grant([.read], to: "_world"),
                     ]))
         }
-        if types[place].fields.contains(where: { $0.name.text == field }) { return }
-        types[place].fields.append(Field(SchemaName(field), kind))
+        guard let known = types[place].fields.firstIndex(where: { $0.name.text == field }) else {
+            types[place].fields.append(Field(SchemaName(field), kind))
+            return
+        }
+        if types[place].fields[known].type.element == .number {
+            types[place].fields[known].type = kind
+        }
     }
 }

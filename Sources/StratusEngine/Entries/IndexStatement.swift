@@ -22,13 +22,21 @@ package struct IndexStatement: Equatable, Sendable {
 
     package init() {}
 
-    /// What changes where an index had the values `old` of a record and has `new`.
+    /// What changes where an index had the values `old` of a record and has `new`: both in order, each
+    /// value once.
     package mutating func add(_ index: FieldIndex, old: [IndexedValue], new: [IndexedValue]) {
-        for value in old where !new.contains(value) {
-            rows.append(Row(index: index.number, value: value, isRemoved: true))
-        }
-        for value in new where !old.contains(value) {
-            rows.append(Row(index: index.number, value: value))
+        var (left, right) = (0, 0)
+        while left < old.count || right < new.count {
+            if left < old.count, right < new.count, old[left] == new[right] {
+                left += 1
+                right += 1
+            } else if right == new.count || left < old.count && old[left] < new[right] {
+                rows.append(Row(index: index.number, value: old[left], isRemoved: true))
+                left += 1
+            } else {
+                rows.append(Row(index: index.number, value: new[right]))
+                right += 1
+            }
         }
     }
 

@@ -9,6 +9,7 @@ indirect enum Condition {
     case isIn(String, [RecordValue])
     case hasPrefix(String, String)
     case listContains(String, RecordValue)
+    case listContainsAny(String, [RecordValue])
     case near(String, Location, kilometres: Double)
     case isMissing(String)
     case and(Condition, Condition)
@@ -44,6 +45,9 @@ extension Condition {
         case .listContains(let field, let value):
             arguments += [.string(field), value]
             return "%K CONTAINS %@"
+        case .listContainsAny(let field, let values):
+            arguments.append(.list(values))
+            return "ANY \(field) IN %@"
         case .near(let field, let center, let kilometres):
             arguments += [.location(center), .double(kilometres)]
             return "distanceToLocation:fromLocation:(\(field), %@) < %@"
@@ -75,6 +79,8 @@ extension Condition {
         case .hasPrefix(let field, let text): return FieldKey<String>(field).hasPrefix(text)
         case .listContains(let field, let value):
             return FieldKey<[RecordValue]>(field).contains(value)
+        case .listContainsAny(let field, let values):
+            return FieldKey<[RecordValue]>(field).containsAny(of: values)
         case .near(let field, let center, let kilometres):
             return FieldKey<Location>(field).isWithin(kilometres: kilometres, of: center)
         case .isMissing(let field): return FieldKey<RecordValue>(field).isMissing
@@ -108,6 +114,10 @@ extension Condition {
             return record[field]?.stringValue.map { $0.utf8.starts(with: text.utf8) }
         case .listContains(let field, let value):
             return record[field]?.listValue.map { $0.contains { $0.order(to: value) == 0 } }
+        case .listContainsAny(let field, let values):
+            return record[field]?.listValue.map { list in
+                list.contains { element in values.contains { element.order(to: $0) == 0 } }
+            }
         case .near(let field, let center, let kilometres):
             return record[field]?.locationValue.map { $0.kilometres(to: center) < kilometres }
         case .isMissing(let field): return record[field] == nil
@@ -259,6 +269,9 @@ struct QueryGenerator {
         if random.oneIn(8) { return .isMissing(Self.fields[random.below(Self.fields.count)]) }
         if random.oneIn(8) { return .hasPrefix("text", text()) }
         if random.oneIn(8) { return .listContains("tags", .string(text())) }
+        if random.oneIn(8) {
+            return .listContainsAny("tags", (0..<3).map { _ in .string(text()) })
+        }
         if random.oneIn(8) {
             return .near(
                 "place", location(), kilometres: [0.001, 20, 500, 30_000][random.below(4)])

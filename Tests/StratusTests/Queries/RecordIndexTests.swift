@@ -55,7 +55,7 @@ import Testing
             ("size", .sortable, ["size = 3", "size < 2.5"], ["size = nil OR size > 1"]),
             (
                 "tags", .queryable, ["tags CONTAINS 'A'", "ANY tags IN {'1', '2'}", "'3' IN tags"],
-                ["ALL tags = 'a'", "ANY tags BEGINSWITH '1'"]
+                ["ALL tags = 'a'", "ANY tags BEGINSWITH '1'", "ANY tags CONTAINS 'a'"]
             ),
         ]
         for (field, option, used, not) in cases {
@@ -254,6 +254,32 @@ import Testing
         #expect(try await reader.allRecords(matching: query).count == 19)
     }
 
+    @Test func `an opening builds on what was left unfinished`() async throws {
+        let path = FileManager.default.temporaryDirectory.path + "/" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let container = try await Container.open(at: path, creating: true, durability: .none)
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.saveAll(
+            (0..<2000).map { note("r\($0)", ["number": .int64(Int64($0 % 50))]) })
+        let task = Task { try await container.addIndex(on: "number", of: "Note", .queryable) }
+        while try await container.indexes().isEmpty { await Task.yield() }
+        task.cancel()
+        _ = await task.result
+        try await container.close()
+        let second = try await Container.open(at: path)
+        var index = try #require(try await second.indexes().first)
+        while index.state != .complete {
+            try await Task.sleep(for: .milliseconds(5))
+            index = try #require(try await second.indexes().first)
+        }
+        let query = try Self.query("number = 7")
+        let reopened = second.privateDatabase(for: "alice")
+        #expect(try await reopened.explanation(of: query).index == index)
+        #expect(try await reopened.allRecords(matching: query).count == 40)
+        try await second.close()
+    }
+
     @Test func `a state from before an index is asked without it`() async throws {
         let (container, database) = try await makeDatabase()
         try await database.saveAll((0..<20).map { note("r\($0)", ["number": .int64(Int64($0))]) })
@@ -270,5 +296,33 @@ import Testing
         #expect(
             try later.privateDatabase(for: "alice").records(matching: query, inZoneWith: notes)
                 .records.isEmpty)
+    }
+    @Test func `an index of a number is not asked of a field that a save made a text`() async throws
+    {
+        let (container, database) = try await makeDatabase()
+        try await container.importSchema(
+            "DEFINE SCHEMA RECORD TYPE Note (size NUMBER QUERYABLE SORTABLE);")
+        try await database.saveAll((0..<20).map { note("r\($0)", ["size": .string("s\($0)")]) })
+        for text in ["size = 's3'", "size > 's3'", "size BEGINSWITH 's1'"] {
+            let query = try Self.query(text, sort: ("size", false))
+            #expect(try await database.explanation(of: query).index == nil)
+            #expect(try await !database.allRecords(matching: query).isEmpty)
+        }
+        #expect(try await container.schema().contains("size STRING"))
+    }
+
+    @Test func `a long list in an index is saved in linear time`() async throws {
+        let (container, database) = try await makeDatabase()
+        func list(_ range: Range<Int>) -> RecordValue {
+            .list(range.map { .int64(Int64($0)) })
+        }
+        var record = try await database.save(note("a", ["numbers": list(0..<40_000)]))
+        try await container.addIndex(on: "numbers", of: "Note", .queryable)
+        record["numbers"] = list(1..<40_001)
+        try await database.save(record)
+        for (number, count) in [(0, 0), (1, 1), (40_000, 1)] {
+            let query = try Self.query("numbers CONTAINS \(number)")
+            #expect(try await database.allRecords(matching: query).count == count)
+        }
     }
 }
