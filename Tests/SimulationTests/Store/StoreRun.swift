@@ -342,8 +342,16 @@ extension StoreRun {
             default: .everything
             }
         if new == policy { return }
-        policyStart = old.floor ?? container.snapshot().offset
+        let before = container.snapshot().offset
+        policyStart = old.floor ?? before
         try await container.setHistoryPolicy(new)
+        // A thread of the store's own may have ended a group in between.
+        if old.floor == nil, new == .everything, let floor = try await container.history().floor {
+            if !(before...container.snapshot().offset).contains(floor) {
+                problems.append("a policy set at \(before) begins at \(floor)")
+            }
+            policyStart = floor
+        }
         policy = new
         tally.policies += 1
     }
