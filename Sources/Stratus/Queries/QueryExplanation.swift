@@ -67,9 +67,7 @@ extension QueryPlan {
     private func wantedIndexes(_ reading: StoreReading) -> [QueryExplanation.MissingIndex] {
         guard let type else { return [] }
         let schema = reading.schema
-        let complete = reading.indexes.of(type: type).filter {
-            reading.hasComplete($0)
-        }
+        let complete = reading.completeIndexes(of: type)
         return wantedFields.compactMap { name, options in
             guard let field = schema.number(name),
                 let kind = schema.kind(of: Schema.Column(type: type, field: field))

@@ -63,7 +63,7 @@ extension QueryPath {
     /// Of so many parts of a predicate.
     private static let partLimit = 32
     /// So many values of one comparison are looked up one by one.
-    private static let valueLimit = 1000
+    fileprivate static let valueLimit = 1000
 
     /// - Parameters:
     ///   - sorting: the field by which records are sorted first, where its values have an order.
@@ -73,9 +73,7 @@ extension QueryPath {
         sorting: (field: UInt32, ascending: Bool)?, isDistinct: Bool, _ reading: StoreReading
     ) throws(EngineError) {
         self = .scan
-        let indexes = reading.indexes.of(type: type).filter {
-            reading.hasComplete($0)
-        }
+        let indexes = reading.completeIndexes(of: type)
         if indexes.isEmpty { return }
         var least = Self.countLimit
         let paths = predicate.conjuncts.prefix(Self.partLimit).flatMap {
@@ -176,7 +174,7 @@ extension RecordPredicate {
             guard index.field == field,
                 let kind = schema.kind(of: Schema.Column(type: index.type, field: field)),
                 index.form.fits(kind), let values = values(index.form, kind),
-                values.count <= QueryPath.valueCountLimit
+                values.count <= QueryPath.valueLimit
             else { return nil }
             return QueryPath(index, values, isList: kind.isList)
         }
@@ -191,10 +189,6 @@ extension RecordPredicate {
         default: return nil
         }
     }
-}
-
-extension QueryPath {
-    fileprivate static var valueCountLimit: Int { valueLimit }
 }
 
 extension FieldComparison {
@@ -259,23 +253,14 @@ extension FieldComparison {
         _ value: PredicateValue, _ form: FieldIndex.Form, _ kind: FieldKind
     ) -> IndexedValue? {
         switch (kind.element, value) {
-        case (.string, .string(let text)):
-            return form == .prefix ? .prefix(of: text) : .hash(folding: text)
-        case (.reference, .reference(let target)): return .hash(target: target.recordName)
-        case (.bytes, .bytes(let bytes)): return .hash(bytes: bytes)
-        case (.int64, .int64), (.double, .double), (.date, .date):
-            return number(value, form)
+        case (.string, .string), (.reference, .reference), (.bytes, .bytes), (.int64, .int64),
+            (.double, .double), (.date, .date):
+            return form.value(of: value)
         case (.int64, .double(let number)):
-            return Int64(exactly: number).flatMap { Self.number(.int64($0), form) }
+            return Int64(exactly: number).flatMap { form.value(of: .int64($0)) }
         case (.double, .int64(let number)):
-            return Double(exactly: number).flatMap { Self.number(.double($0), form) }
+            return Double(exactly: number).flatMap { form.value(of: .double($0)) }
         default: return nil
         }
-    }
-
-    private static func number(
-        _ value: PredicateValue, _ form: FieldIndex.Form
-    ) -> IndexedValue? {
-        SortKey.bits(of: value).map { form == .number ? IndexedValue(number: $0) : .hash(bits: $0) }
     }
 }

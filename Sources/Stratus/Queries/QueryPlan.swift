@@ -195,7 +195,8 @@ private struct QueryFields {
     func type(_ field: String) -> FieldType? {
         if let system = SystemField(rawValue: field) { return FieldType(system.type) }
         return kind(field).flatMap { kind in
-            kind.element.flatMap { ValueType($0) }.map { FieldType($0, isList: kind.isList) }
+            kind.element.flatMap { ValueType(rawValue: FieldKind($0).name) }
+                .map { FieldType($0, isList: kind.isList) }
         }
     }
 
@@ -226,22 +227,6 @@ private struct QueryFields {
         return schema.fields(of: recordType).compactMap { field, kind in
             kind.element == .string && !kind.isEncrypted ? schema.name(field) : nil
         }
-    }
-}
-
-extension ValueType {
-    fileprivate init(_ kind: ValueKind) {
-        self =
-            switch kind {
-            case .string: .string
-            case .int64: .int64
-            case .double: .double
-            case .date: .date
-            case .bytes: .bytes
-            case .location: .location
-            case .reference: .reference
-            case .asset: .asset
-            }
     }
 }
 

@@ -79,7 +79,7 @@ struct QueryScan: Sendable {
         where mayHold: (UInt32, Hash128) -> Bool
     ) throws(EngineError) -> [Candidate] {
         var ranges = ranges ?? path.ranges(zone.number, type: type)
-        var found: [(name: Hash128, place: EntryLocation)] = []
+        var found: [EntryLocation] = []
         var names: Set<Hash128> = []
         var length = 0
         var rowCount = 0
@@ -100,7 +100,7 @@ struct QueryScan: Sendable {
                 if path.mayRepeat, !names.insert(name).inserted { return true }
                 let record = try reading.value(.record(zone.number, name))
                 if let place = record.map({ EntryLocation($0) }), !place.isDeleted {
-                    found.append((name, place))
+                    found.append(place)
                     length += place.frameLength
                 }
                 return true
@@ -111,7 +111,7 @@ struct QueryScan: Sendable {
             }
             ranges[0] =
                 path.order == .backward
-                ? range.lowerBound..<rest.behind : rest..<range.upperBound
+                ? range.lowerBound..<rest.afterPrefix : rest..<range.upperBound
             break
         }
         let candidates = try candidates(found, in: zone, reading)
@@ -122,20 +122,18 @@ struct QueryScan: Sendable {
     }
 
     private mutating func candidates(
-        _ found: [(name: Hash128, place: EntryLocation)], in zone: ZonePlace,
-        _ reading: StoreReading
+        _ found: [EntryLocation], in zone: ZonePlace, _ reading: StoreReading
     ) throws(EngineError) -> [Candidate] {
         if found.isEmpty { return [] }
-        var names: [JournalOffset: Hash128] = [:]
-        for (name, place) in found { names[place.offset] = name }
         var users = UserNames(reading)
         var skipped = skipped
         let id = RecordZone.ID(zoneName: try reading.zoneEntry(zone).name)
-        let candidates = try reading.readable(found.map(\.place), &skipped) {
+        let candidates = try reading.readable(found, &skipped) {
             place, entry throws(EngineError) in
-            Candidate(
-                record: try reading.record(entry, in: id, &users), zone: zone.number,
-                name: names[place.offset] ?? Hash128(high: 0, low: 0), length: place.frameLength)
+            let record = try reading.record(entry, in: id, &users)
+            return Candidate(
+                record: record, zone: zone.number,
+                name: reading.hash(record.recordID.recordName), length: place.frameLength)
         }
         self.skipped = skipped
         return candidates
@@ -147,11 +145,6 @@ struct QueryScan: Sendable {
         ranges = nil
         lastValue = nil
     }
-}
-
-extension IndexKey {
-    /// The first key behind this one of its own length.
-    fileprivate var behind: IndexKey { afterPrefix }
 }
 
 extension DatabaseView {

@@ -135,18 +135,9 @@ extension FieldKind {
 
 extension SchemaDocument.FieldType {
     fileprivate init?(_ kind: FieldKind) {
-        guard let element = kind.element else { return nil }
-        let name: SchemaDocument.Element =
-            switch element {
-            case .string: .string
-            case .int64: .int64
-            case .double: .double
-            case .date: .timestamp
-            case .bytes: .bytes
-            case .location: .location
-            case .reference: .reference
-            case .asset: .asset
-            }
+        guard let element = kind.element,
+            let name = SchemaDocument.Element(rawValue: FieldKind(element).name)
+        else { return nil }
         self.init(name, isList: kind.isList, isEncrypted: kind.isEncrypted)
     }
 }

@@ -52,8 +52,7 @@ package struct BuiltRowsEntry: Equatable, Sendable {
         records = []
         records.reserveCapacity(count)
         for _ in 0..<count {
-            let high = try cursor.uint64(bytes)
-            let name = Hash128(high: high, low: try cursor.uint64(bytes))
+            let name = try cursor.hash(bytes)
             let version = Version(rawValue: try cursor.varint(bytes))
             guard version != .none else { throw .value("version") }
             let valueCount = try cursor.count(bytes, upTo: cursor.remaining(bytes) / 9)

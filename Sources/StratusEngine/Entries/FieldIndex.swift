@@ -87,8 +87,6 @@ package final class IndexTable: Sendable {
     /// The indexes of a type that saves keep.
     package func of(type: UInt32) -> [FieldIndex] { byType.isEmpty ? [] : byType[type] ?? [] }
 
-    package var isEmpty: Bool { byType.isEmpty }
-
     /// Whether saves keep the index of that number.
     package func isKept(_ number: UInt32) -> Bool {
         number < all.count && all[Int(number)].state != .dropped

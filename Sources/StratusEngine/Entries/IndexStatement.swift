@@ -1,7 +1,7 @@
 package import StratusBytes
 
-/// What an entry adds to declared indexes and takes away from them, so that nobody has to read the
-/// version before: `Formats/Record.md`, "Index rows".
+/// The rows that an entry adds to declared indexes and removes from them, so that the fold need not
+/// read the version before: `Formats/Record.md`, "Index rows".
 package struct IndexStatement: Equatable, Sendable {
     package struct Row: Hashable, Sendable {
         package var index: UInt32
@@ -69,7 +69,7 @@ package struct IndexStatement: Equatable, Sendable {
     }
 
     /// Gives `body` each row.
-    package static func forEach(
+    private static func forEach(
         _ bytes: Span<UInt8>, _ cursor: inout ByteCursor, _ body: (Row) -> Void
     ) throws(FormatError) {
         let count = try cursor.count(bytes, upTo: cursor.remaining(bytes) / 10)

@@ -26,7 +26,7 @@ package struct IndexedValue: Hashable, Sendable {
 
     private init() {}
 
-    init(hash: UInt64) {
+    fileprivate init(hash: UInt64) {
         first = hash
         count = 8
     }
@@ -137,15 +137,15 @@ extension FieldIndex.Form {
         switch kind {
         case .string:
             guard let text = bytes.text(in: range) else { throw .text }
-            values.append(self == .prefix ? .prefix(of: text) : .hash(folding: text))
+            values.append(value(of: .string(text)) ?? .missing(self))
         case .int64:
             let part = bytes.extracting(0..<range.upperBound)
             var cursor = ByteCursor(at: range.lowerBound)
-            values.append(value(.int64(try cursor.signedVarint(part))))
+            values.append(value(of: .int64(try cursor.signedVarint(part))) ?? .missing(self))
         case .double, .date:
             guard range.count == 8 else { throw .value("length") }
             let bits = bytes.uint64(at: range.lowerBound)
-            values.append(value(.double(Double(bitPattern: bits))))
+            values.append(value(of: .double(Double(bitPattern: bits))) ?? .missing(self))
         case .reference:
             let (_, name) = try ReferenceFields.read(bytes, in: range)
             values.append(IndexedValue(hash: Checksum.xxh3(bytes, in: name)))
@@ -154,24 +154,26 @@ extension FieldIndex.Form {
         }
     }
 
-    /// Of a number: in order or, in a list, as a hash.
-    private func value(_ number: PredicateValue) -> IndexedValue {
-        guard let bits = SortKey.bits(of: number) else { return .missing(self) }
-        return self == .number ? IndexedValue(number: bits) : IndexedValue(hash: bits)
+    /// What a row has of a value that the index fits; nil of one that is not a number. Numbers stand in
+    /// order or, those of a list, as a hash.
+    package func value(of value: PredicateValue) -> IndexedValue? {
+        switch value {
+        case .string(let text):
+            self == .prefix
+                ? .prefix(of: text) : IndexedValue(hash: Checksum.xxh3(text.folded(.case)))
+        case .int64, .double, .date:
+            SortKey.bits(of: value).map {
+                self == .number ? IndexedValue(number: $0) : IndexedValue(hash: $0)
+            }
+        case .reference(let target): IndexedValue(hash: Checksum.xxh3(target.recordName))
+        case .bytes(let bytes): IndexedValue(hash: Checksum.xxh3(bytes.span))
+        case .location, .asset, .list: nil
+        }
     }
 }
 
 // What a value that a predicate names has in an index.
 extension IndexedValue {
-    package static func hash(folding text: String) -> IndexedValue {
-        IndexedValue(hash: Checksum.xxh3(text.folded(.case)))
-    }
-
-    /// Of the target of a reference.
-    package static func hash(target name: String) -> IndexedValue {
-        IndexedValue(hash: Checksum.xxh3(name))
-    }
-
     /// The last value of texts that begin so.
     package static func lastPrefix(of text: String) -> IndexedValue {
         var value = IndexedValue()
@@ -213,11 +215,4 @@ extension IndexedValue {
     package static func prefix(of text: String) -> IndexedValue {
         IndexedValue(folded: FoldedScalars(text, .case).lazy.flatMap { UTF8.encode($0) ?? .init() })
     }
-
-    package static func hash(bytes: [UInt8]) -> IndexedValue {
-        IndexedValue(hash: Checksum.xxh3(bytes.span))
-    }
-
-    /// Of an element of a list of numbers or dates.
-    package static func hash(bits: UInt64) -> IndexedValue { IndexedValue(hash: bits) }
 }

@@ -82,10 +82,10 @@ private struct Rows {
 
     mutating func next() throws(IndexError) -> (key: IndexKey, value: IndexValue)? {
         while let row = try cursor.next() {
-            // The last change of a zone may have been one. Now the horizon itself comes behind it.
             if let number = row.key.declaredIndex, indexes.areRowsLoose(number, at: point) {
                 continue
             }
+            // The last change of a zone may have been one. Now the horizon itself comes behind it.
             if point != .max, let zone = ActivityProjection.zone(of: row.key, row.value),
                 row.value.stamp <= (try index.horizon(ofPartition: zone, .blocking))
             {

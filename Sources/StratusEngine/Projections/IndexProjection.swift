@@ -100,10 +100,9 @@ struct IndexProjection: Projection {
             }
         } else if let place = record.head.indexRows {
             var cursor = ByteCursor(at: place.lowerBound)
-            let name = record.name
-            var rows: [IndexStatement.Row] = []
-            try IndexStatement.forEach(payload, &cursor) { rows.append($0) }
-            for row in rows { apply(row, name, entry, &state) }
+            for row in try IndexStatement(payload, &cursor).rows {
+                apply(row, record.name, entry, &state)
+            }
         }
     }
 

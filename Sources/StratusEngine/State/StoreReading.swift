@@ -64,9 +64,9 @@ package struct StoreReading: Sendable {
     package var assets: AssetStore? { store.assets }
     package var schema: Schema { store.fold.schema }
     package var indexes: IndexTable { store.fold.indexes }
-    /// Whether queries of this state may use an index.
-    package func hasComplete(_ index: FieldIndex) -> Bool {
-        store.fold.indexes.isComplete(index.number, at: lookingFrom)
+    /// The indexes of a type that queries of this state may use.
+    package func completeIndexes(of type: UInt32) -> [FieldIndex] {
+        indexes.of(type: type).filter { indexes.isComplete($0.number, at: lookingFrom) }
     }
     package var zoneCount: UInt32 { store.fold.zoneCount }
     package var userCount: UInt32 { store.fold.userCount }
