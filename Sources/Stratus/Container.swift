@@ -291,8 +291,7 @@ public final class Container: Sendable {
     public func publicDatabase(asHost user: String, device: String? = nil) -> Database {
         Database(
             container: self, scope: .public,
-            principal: user.isEmpty ? .unnamed : .host(userID(user)), userName: user,
-            device: device)
+            principal: host(user), userName: user, device: device)
     }
 
     /// The database that belongs to `user`, on one of the user's devices. The names are those of
@@ -369,6 +368,9 @@ public final class Container: Sendable {
     func userID(_ name: String) -> UserID {
         UserID(name, seed: identity.userSeed)
     }
+
+    /// The host itself, under the name of a user.
+    func host(_ user: String) -> Principal { user.isEmpty ? .unnamed : .host(userID(user)) }
 
     /// The caller that a host names; nil is anonymous.
     func principal(_ user: String?) -> Principal {

@@ -170,6 +170,20 @@ public struct Database: Sendable {
         return caller
     }
 
+    /// Fails where the account of the caller cannot be used: the call as a whole.
+    nonisolated(nonsending) func checkAccount() async throws(EngineError) {
+        let (principal, scope) = (principal, scope)
+        // On this hot path nothing is allocated where the host said nothing of any user.
+        do throws(EngineError) {
+            guard try container.reading.hasIdentities() else { return }
+        } catch {
+            guard error.wouldBlock else { throw error }
+        }
+        try await container.read { reading throws(EngineError) in
+            try reading.checkAccount(of: principal, in: scope)
+        }
+    }
+
     func batch(
         _ items: [RecordBatch.Item], in zoneID: RecordZone.ID, isAtomic: Bool, isRestore: Bool,
         _ operation: OperationRequest?, _ assets: SealedAssets?

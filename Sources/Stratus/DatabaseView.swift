@@ -6,7 +6,7 @@ internal import StratusEngine
 struct DatabaseView: Sendable {
     private let state: StoreReading
     let scope: DatabaseScope
-    private let principal: Principal
+    let principal: Principal
     /// Which of the caller's devices asks; nil: the one without a name.
     let device: String?
 
@@ -24,12 +24,18 @@ struct DatabaseView: Sendable {
     var reading: StoreReading {
         get throws(EngineError) {
             try Permission.check(.read, by: principal, in: scope)
+            if let refusal = try state.accountRefusal(of: principal, in: scope, isWrite: false) {
+                throw .refused(refusal)
+            }
             return state
         }
     }
 
     /// The same, for a thread that may wait for the disk.
     var waiting: DatabaseView { DatabaseView(state.waiting, scope, principal, device) }
+
+    /// Whether its zones are others'.
+    var isShared: Bool { if case .shared = scope { true } else { false } }
 
     /// Nil where the caller is anonymous.
     var user: UserID? { principal.user }
@@ -63,11 +69,14 @@ struct DatabaseView: Sendable {
         _ id: Record.ID, _ reading: StoreReading
     ) throws(EngineError) -> Record {
         guard let zone = try usedZone(id.zoneID, reading) else { return try unsaved(id, reading) }
-        let value = try reading.value(.record(zone.number, reading.hash(id.recordName)))
-        guard let place = value.map({ EntryLocation($0) }), !place.isDeleted else {
-            return try unsaved(id, reading)
-        }
-        return try reading.record(place, as: id)
+        let name = reading.hash(id.recordName)
+        let value = try reading.value(.record(zone.number, name))
+        guard let place = value.map({ EntryLocation($0) }), !place.isDeleted,
+            try sharedZone(zone, reading)?.mayRead(name, self, reading) ?? true
+        else { return try unsaved(id, reading) }
+        let record = try reading.record(place, as: id)
+        try PublicReader(self, reading)?.check(record)
+        return try reading.shown(record, to: user, in: scope)
     }
 
     /// The living zone `id` of this database. The default zone is there before anything was saved
@@ -77,13 +86,56 @@ struct DatabaseView: Sendable {
     ) throws(EngineError) -> ZonePlace? {
         try check(id)
         var place: ZonePlace?
-        if let database = try reading.database(scope) {
+        if let database = try reading.database(of: id, in: scope) {
             let value = try reading.value(.zone(database, reading.hash(id.zoneName)))
             place = try ZonePlace.decoded(value)
+        }
+        if case .shared(let user) = scope {
+            guard let place, place.isAlive, try reading.sharedZone(place, for: user) != nil else {
+                throw .refused(.zoneNotFound(id))
+            }
+            return place
         }
         if let place, place.isAlive { return place }
         if id.isDefault { return nil }
         throw .refused(.noZone(id, place))
+    }
+
+    /// What the caller sees of another user's zone; nil where the zone is the caller's own or that of
+    /// all.
+    func sharedZone(
+        _ zone: ZonePlace, _ reading: StoreReading
+    ) throws(EngineError) -> SharedZone? {
+        guard case .shared(let user) = scope else { return nil }
+        guard let shared = try reading.sharedZone(zone, for: user) else {
+            throw .refused(.zoneNotFound(try sharedID(of: zone, reading)))
+        }
+        return shared
+    }
+
+    /// The identity of a zone as this database names it.
+    func sharedID(
+        of zone: ZonePlace, _ reading: StoreReading
+    ) throws(EngineError) -> RecordZone.ID {
+        let name = try reading.zoneEntry(zone).name
+        guard case .shared = scope else { return RecordZone.ID(zoneName: name) }
+        guard let owner = try reading.user(zone.database) else {
+            throw reading.damaged(at: zone.offset)
+        }
+        return RecordZone.ID(zoneName: name, ownerName: owner.recordName)
+    }
+
+    /// What is asked of a whole zone or database is the owner's to ask.
+    func checkOwner() throws(EngineError) {
+        guard case .shared = scope else { return }
+        throw .refused(
+            .badDatabase, "in the shared database this is not to be had: its zones have owners")
+    }
+
+    /// What says something of all records is for those to ask who may read all of them.
+    func checkReadsAll() throws(EngineError) {
+        try checkOwner()
+        if try PublicReader(self, reading) != nil { throw .refused(.mayNotRead) }
     }
 
     /// The living zone `id` of this database, in which something was saved where it is the default.
@@ -94,8 +146,9 @@ struct DatabaseView: Sendable {
         return place
     }
 
-    /// A private database holds its owner's zones only.
+    /// A private database holds its owner's zones only, a shared one those of others.
     func check(_ id: RecordZone.ID) throws(EngineError) {
+        if case .shared = scope { return }
         guard id.ownerName == RecordZone.ID.currentUser || id.ownerName == user?.recordName
         else {
             throw .refused(

@@ -8,7 +8,7 @@ internal import StratusEngine
 /// A snapshot is an offset. Held long it costs no memory; what it needs is kept until it is
 /// released.
 public final class Snapshot: Sendable {
-    private let container: Container
+    let container: Container
     private let point: JournalOffset
     /// Where the next commit begins, or the journal ended.
     let end: JournalOffset
@@ -43,6 +43,22 @@ public final class Snapshot: Sendable {
     public func privateDatabase(for user: String) -> DatabaseSnapshot {
         DatabaseSnapshot(
             self, .private(owner: container.userID(user)), container.principal(user))
+    }
+
+    /// The public database, read by the program that opened the container.
+    package func publicDatabase(asHost user: String) -> DatabaseSnapshot {
+        DatabaseSnapshot(self, .public, container.host(user))
+    }
+
+    /// The private one for the program that opened the container, whatever the state of the user's account.
+    package func privateDatabase(asHost user: String) -> DatabaseSnapshot {
+        DatabaseSnapshot(
+            self, .private(owner: container.userID(user)), container.host(user))
+    }
+
+    /// What others share with `user`, likewise.
+    package func sharedDatabase(asHost user: String) -> DatabaseSnapshot {
+        DatabaseSnapshot(self, .shared(user: container.userID(user)), container.host(user))
     }
 
     /// The state that it looks into: of a container that was opened for reading always the same.

@@ -73,7 +73,7 @@ package final class Engine: Sendable {
         let published = PublishedState(
             StoreState(
                 fold: opened.fold.state, view: writer.view, head: writer.head,
-                identity: identity, assets: foundation.assets))
+                identity: identity, assets: foundation.assets, cache: StateCache()))
         self.published = published
         payloadLimit = writer.payloadLimit
         partLimit = writer.groupLimit

@@ -97,6 +97,7 @@ package struct IndexCursor: Sendable {
             dropped = (partition, stamp)
         }
         guard let stamp = dropped?.stamp else { return true }
-        return entry.value.stamp >= stamp
+        // A horizon that was set with a drop goes in merges with what was dropped.
+        return entry.key.isHorizon ? entry.value.stamp > stamp : entry.value.stamp >= stamp
     }
 }

@@ -54,10 +54,61 @@ import Testing
         }
     }
 
+    /// Of the one zone, with the next number.
+    private static func share(
+        state: UInt8 = 1, permission: UInt8 = 1, _ rest: [UInt8] = []
+    ) -> Malformation {
+        var share = Malformation("share", entry: 49) {
+            $0.append([2, 0, state, permission])
+            $0.zeros(16)
+            $0.countedText("later")
+            $0.countedText("note-0")
+            $0.append(rest)
+        }
+        share.zone = 1
+        return share
+    }
+
+    /// Invited, of a share with the number of the zone.
+    private static func participant(
+        role: UInt8 = 3, permission: UInt8 = 2, status: UInt8 = 1, lookupKind: UInt8 = 0,
+        _ rest: [UInt8] = []
+    ) -> Malformation {
+        var participant = Malformation("participant", entry: 51) {
+            $0.append([1])
+            $0.zeros(16)
+            $0.append([0, role, permission, status, 0, 0, lookupKind])
+            $0.countedText(lookupKind == 0 ? "" : "later")
+            $0.append(rest)
+        }
+        participant.zone = 1
+        return participant
+    }
+
+    /// With one address.
+    private static func identity(
+        status: UInt8 = 1, flags: UInt8 = 0, addressKind: UInt8 = 1, _ rest: [UInt8] = []
+    ) -> Malformation {
+        Malformation("identity", entry: 52) {
+            $0.append([1, status, flags, 0, 0, 1, addressKind])
+            $0.countedText("a@b.example")
+            $0.append([0, 0])
+            $0.append(rest)
+        }
+    }
+
+    private static func roles(_ rest: [UInt8]) -> Malformation {
+        Malformation("roles", entry: 53) {
+            $0.append([1, 1])
+            $0.countedText("Later")
+            $0.append(rest)
+        }
+    }
+
     private static let mustBeKnown: [(entry: Malformation, what: String)] = [
-        (Malformation("record") { $0.flags = 1024 }, "flags"),
+        (Malformation("record") { $0.flags = 8192 }, "flags"),
         (Malformation("record") { $0.extensions = extensions(6) }, "extension"),
-        (tombstone(flags: 32), "flags"),
+        (tombstone(flags: 64), "flags"),
         (zone(capabilities: 16), "capabilities"),
         (zone(extensions(0)), "extension"),
         (user(extensions(8)), "extension"),
@@ -69,6 +120,13 @@ import Testing
         ),
         (Malformation("deletion policy", entry: 45) { $0.uint8(4) }, "policy"),
         (index(state: 4, form: 1), "state"), (index(state: 1, form: 4), "form"),
+        (share(state: 3), "state"), (share(permission: 4), "permission"),
+        (share(extensions(2)), "extension"), (participant(role: 5), "role"),
+        (participant(permission: 4), "permission"), (participant(status: 4), "status"),
+        (participant(lookupKind: 4), "lookup kind"),
+        (participant(extensions(0)), "extension"), (identity(status: 5), "account status"),
+        (identity(flags: 2), "flags"), (identity(addressKind: 3), "address kind"),
+        (identity(extensions(4)), "extension"), (roles(extensions(2)), "extension"),
     ]
 
     @Test(arguments: mustBeKnown.indices)
@@ -92,7 +150,8 @@ import Testing
 
     private static let mayBeIgnored = [
         Malformation("record") { $0.extensions = extensions(7) },
-        zone(extensions(1)), user(extensions(3)),
+        zone(extensions(1)), user(extensions(3)), share(extensions(1)),
+        participant(extensions(5)), identity(extensions(7)), roles(extensions(1)),
     ]
 
     @Test(arguments: mayBeIgnored.indices)

@@ -21,6 +21,8 @@ struct RawRecord: Sendable {
     var flags: UInt64 = 0
     /// A list of index rows; nil: none.
     var indexRows: [UInt8]?
+    /// What the flags 1024, 2048 and 4096 add, which stand in ``flags``.
+    var shares: [UInt8] = []
     /// A block of extensions; nil: none.
     var extensions: [UInt8]?
     var fields: [Field] = []
@@ -51,6 +53,7 @@ struct RawRecord: Sendable {
             writer.varint(600)
         }
         if let indexRows { writer.append(indexRows) }
+        writer.append(shares)
         if let extensions { writer.append(extensions) }
         writer.varint(fields.count)
         for field in fields {

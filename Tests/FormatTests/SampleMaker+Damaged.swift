@@ -18,6 +18,7 @@ extension SampleMaker {
             samples["damaged/preamble-" + name] = files
         }
         for (name, files) in try await damagedLinks() { samples["damaged/" + name] = files }
+        for (name, files) in try await damagedShares() { samples["damaged/" + name] = files }
         for (name, files) in try await damagedAssets() { samples["damaged/" + name] = files }
         for (name, files) in try await damagedCompacted() {
             samples["damaged/compacted-" + name] = files
@@ -193,8 +194,8 @@ extension SampleMaker {
             (
                 "payload-newer-flags",
                 try await changed { image, frame in
-                    // A varint of two bytes, the second one in the place of the type: 1024.
-                    image.overwrite(image.payload(ofFrame: frame), with: [0x80, 0x08])
+                    // A varint of two bytes, the second one in the place of the type: 8192.
+                    image.overwrite(image.payload(ofFrame: frame), with: [0x80, 0x40])
                     image.seal(frame)
                 }
             ),

@@ -21,7 +21,8 @@ extension SampleMaker {
             ("checkpoint", { try await checkpoint().files }),
             ("compacted", { try await compacted().files }), ("history", history),
             ("forgotten", forgotten), ("indexes", declaredIndexes),
-            ("indexes-compacted", compactedIndexes),
+            ("indexes-compacted", compactedIndexes), ("shares", shares),
+            ("shares-compacted", compactedShares),
             ("assets", { try await assets().files }), ("assets-collected", collectedAssets),
         ]
         var stores: [String: StoreFiles] = [:]

@@ -79,8 +79,9 @@ struct StoreDump {
             lines.append("zone \(zone.zoneID.zoneName) capabilities \(zone.capabilities.rawValue)")
             let records = try await Self.records(of: zone.zoneID, in: database)
             for record in records { await add(record) }
-            hash.add(zone.zoneID, records)
-            systemHash.add(zone.zoneID, records)
+            let counted = records.filter { $0.recordType != Record.shareType }
+            hash.add(zone.zoneID, counted)
+            systemHash.add(zone.zoneID, counted)
             if zone.capabilities.contains(.fetchChanges) {
                 try await addFeed(of: zone.zoneID, in: database)
             }

@@ -21,11 +21,10 @@ import Testing
     private static func fault(of bytes: [UInt8]) -> String? {
         if bytes.count < 2 { return "length" }
         if bytes[0] != 1 { return "format" }
-        let scope = bytes[1] & 0x7f
-        if scope != 1, scope != 2 { return "scope" }
+        if !TokenFields.scopes.contains(bytes[1] & 0x7f) { return "scope" }
         if bytes.count != TokenFields.length(bytes[1]) { return "length" }
         if TokenFields.sealed(Array(bytes.dropLast(4))) != bytes { return "checksum" }
-        return bytes[1] >= 0x80 && TokenFields(bytes).fetchFloor == 0 ? "fetchFloor" : nil
+        return bytes[1] < 0x80 ? nil : TokenFields(bytes).fault
     }
 
     @Test(arguments: ["valid/tokens", "damaged/tokens"])
@@ -44,10 +43,8 @@ import Testing
         }
     }
 
-    @Test func `a token of any bit flipped is refused`() throws {
-        let whole = TokenFields(
-            scope: 1, database: 2, zone: 3, position: 4, fetchFloor: 5, fetchHead: 6
-        ).encoded
+    @Test(arguments: SampleMaker.validTokens)
+    func `a token of any bit flipped is refused`(whole: [UInt8]) throws {
         _ = try ChangeToken(data: Data(whole))
         for bit in 0..<whole.count * 8 {
             var flipped = whole

@@ -82,8 +82,36 @@ import Testing
             "an index of a type without a name": "type number",
             "an index of a field without a name": "type number",
             "built rows in an unknown zone": "zone number",
+            "a share whose number leaves one out": "share number",
+            "a new share with the number of a zone": "share number",
+            "a share that began before, and is not known": "share number",
+            "a share of an unknown zone": "zone number",
+            "members that leave an unknown share": "zone number",
+            "members that enter an unknown share": "zone number",
+            "a participant of an unknown share": "zone number",
+            "a record in an unknown share": "zone number",
+            "a tombstone of a record in an unknown share": "zone number",
+            "members of an unknown type": "type number",
+            "a participant that is no known user": "user number",
+            "roles of an unknown user": "user number",
         ]
-        let all = HostilePayloadTests.ofFields + HostilePayloadTests.ofStore
+        // An opening does not check the type of members and the user of a participant.
+        var members = Malformation("members of an unknown type", entry: 50) {
+            $0.append([0, 1, 1])
+            $0.countedText("note-0")
+            $0.append([9, 200, 4, 88])
+        }
+        members.zone = 1
+        var participant = Malformation("a participant that is no known user", entry: 51) {
+            $0.append([1])
+            $0.zeros(16)
+            $0.append([7, 3, 2, 1, 0, 0, 0, 0])
+        }
+        participant.zone = 1
+        let roles = Malformation("roles of an unknown user", entry: 53) { $0.append([2, 0]) }
+        let all =
+            HostilePayloadTests.ofFields + HostilePayloadTests.ofStore
+            + ShareEntryTests.refusedByFold + [members, participant, roles]
         return all.filter { $0.version == nil }.map { ($0, words[$0.name] ?? "content") }
     }()
 

@@ -69,6 +69,22 @@ func assets(of database: Database, _ zone: RecordZone.ID, _ path: String) async 
     print(image.size ?? 0, try await image.data(in: 0..<16).count)  // reads what it needs of it
 }
 
+func sharing(of container: Container, _ album: Record) async throws {
+    let owner = container.privateDatabase(for: "alice")
+    let bob = UserIdentity.LookupInfo(userRecordID: container.userRecordID(for: "bob"))
+    var share = Share(rootRecord: album)
+    try share.addParticipant(.init(bob, permission: .readWrite))
+    // A root and its share are saved in one call; what lies below the root is shared with it.
+    let saved = try await owner.modifyRecords(saving: [album, share.record])
+    guard let record = try saved.saveResults[share.recordID]?.get(),
+        let link = Share(record)?.shortGUID
+    else { return }
+    let accepted = try await container.acceptShare(link, as: "bob")
+    let database = container.sharedDatabase(for: "bob")
+    let changes = try await database.recordZoneChanges(inZoneWith: accepted.zoneID)
+    print(changes.modifications.count)  // the album, all below it, its share, nothing else
+}
+
 func backups(of container: Container, _ zone: RecordZone.ID, _ folder: String) async throws {
     let archive = try await container.backup(to: folder)  // or `since:` an earlier one
     try await archive.restore(to: folder + "/restored")  // a store, proved before it gets its name

@@ -88,7 +88,9 @@ struct BeyondTests {
         #expect(unread.body["reason"].text?.hasPrefix("body.zones[0].atToken ") == true)
     }
 
-    @Test func `users are discovered by their names, not by addresses`() async throws {
+    @Test func `users are discovered by their names, and by addresses that they have`()
+        async throws
+    {
         let gateway = try await TestGateway()
         let answer = try await gateway.call(
             "users/discover",

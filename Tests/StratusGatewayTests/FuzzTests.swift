@@ -52,6 +52,20 @@ struct FuzzTests {
             + #""recordType":"T","predicate":"%K = %@ OR NOT self CONTAINS 'x'","arguments":["#
             + #"{"value":"b"},{"value":"\u00e4"}],"sortBy":[{"systemFieldName":"recordName","#
             + #""ascending":false}]}}}"#,
+        #"{"id":13,"as":"alice","call":"records/modify","body":{\#(zone),"operations":[{"#
+            + #""operationType":"create","record":{"recordType":"cloudkit.share","#
+            + #""forRecord":{"recordName":"r"},"publicPermission":"READ_WRITE","#
+            + #""participants":[{"userIdentity":{"lookupInfo":{"emailAddress":"b@c.d"}},"#
+            + #""role":"USER","permission":"READ_ONLY","acceptanceStatus":"INVITED"}]}}]}}"#,
+        #"{"id":14,"as":"bob","database":"public","call":"records/accept","body":{"shortGUIDs":[{"#
+            + #""value":"0123456789abcdef0123456789abcdef","shouldFetchRootRecord":true}]}}"#,
+        #"{"id":15,"as":"bob","database":"shared","call":"changes/zone","body":{"zones":[{"#
+            + #""zoneID":{"zoneName":"notes","#
+            + #""ownerRecordName":"_0123456789abcdef0123456789abcdef"}}]}}"#,
+        #"{"id":16,"as":"bob","database":"shared","call":"zones/list"}"#,
+        #"{"id":17,"call":"users/list","body":{"resultsLimit":1,"continuationMarker":"1"}}"#,
+        #"{"id":18,"as":"bob","call":"users/lookup/email","body":{"users":[{"#
+            + #""emailAddress":"b@c.d"}]}}"#,
     ]
 
     /// What hostile clients like to send.

@@ -199,6 +199,6 @@ struct QueryPageCallTests {
         let anonymous = try await gateway.call("records/query", body, as: nil)
         #expect(anonymous.status == 401)
         let shared = try await gateway.call("records/query", body, database: .shared)
-        #expect(shared.body["ckErrorCode"].number == 24)
+        #expect(shared.body["ckErrorCode"].number == 12)
     }
 }

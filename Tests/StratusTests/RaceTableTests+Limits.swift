@@ -21,7 +21,7 @@ extension RacePair {
             },
             left: { database, _ in try await database.save(dependent("a")) },
             right: { database, _ in try await database.save(dependent("b")) },
-            codes: (.invalidArguments, .invalidArguments),
+            codes: (.limitExceeded, .limitExceeded),
             settled: { database, _, _ in
                 let count = try await database.recordCount(inZoneWith: notes)
                 #expect(count == 751)

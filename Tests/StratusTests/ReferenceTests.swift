@@ -110,12 +110,12 @@ func link(_ name: String, _ action: Reference.Action) -> RecordValue {
         try await database.saveAll([note("t"), note("a", ["one": cascade, "two": cascade])])
         let records = [note("b", ["one": cascade]), note("c", ["one": cascade]), note("d")]
         let errors = try await database.outcome(saving: records, atomically: atomically)
-        #expect(errors["c"]?.code == .invalidArguments)
+        #expect(errors["c"]?.code == .limitExceeded)
         #expect(errors["b"]?.code == (atomically ? .batchRequestFailed : nil))
         if atomically { try await database.save(records[0]) }
         // What is there may be saved again; what goes in the same batch makes room.
         try await database.save(note("a", ["n": 1]), savePolicy: .changedKeys)
-        #expect(await failure { try await database.save(records[1]) }.code == .invalidArguments)
+        #expect(await failure { try await database.save(records[1]) }.code == .limitExceeded)
         let freed = try await database.outcome(
             saving: [records[1]], deleting: ["b"], atomically: atomically)
         #expect(freed.isEmpty)

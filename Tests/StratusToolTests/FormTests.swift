@@ -10,6 +10,7 @@ import Testing
         "verify @/store", "hash @/store",
         "stats @/store", "checkpoint @/store", "reindex @/store",
         "import @/tree @/store --zone files", "export @/store @/again --zone files",
+        "tree @/store --as local", "what-can @/store local",
         "stats @/store --assets", "gc @/store", "follow @/store --into @/copy --once",
     ]
 

@@ -48,7 +48,7 @@ struct HelpTests {
           --no-color           write without colors, as with NO_COLOR or TERM=dumb set
           --no-input           never ask
           --database WHICH     the database meant (default: private); one of private,
-                               public
+                               public, shared
           --as USER            the user who asks (default: local)
           -h, --help           show the help of the command
           --version            show the version of the tool

@@ -40,7 +40,7 @@ struct ReadmeCommandTests {
             // Two spaces or a value end what names commands: `stratus info | zones   what …`.
             let words = line.dropFirst(12).split(separator: " ", omittingEmptySubsequences: false)
             let names = words.prefix {
-                !$0.isEmpty && $0.allSatisfy { $0.isLowercase || $0 == "|" }
+                !$0.isEmpty && $0.allSatisfy { $0.isLowercase || "|-".contains($0) }
             }
             named.formUnion(names.filter { $0 != "|" }.map(String.init))
         }

@@ -110,8 +110,9 @@ def in_use(journal):
     return set(journal.manifest.checkpoint["files"]) if state(journal) else set()
 
 
-def declared(journal, rows):
-    """Compares what a checkpoint and its tables say of declared indexes with what the journal did."""
+def declared(journal, rows, shares):
+    """Compares what a checkpoint and its tables say of declared indexes and of what shares.py holds
+    with what the journal did."""
     found = state(journal)
     if not found:
         return
@@ -130,6 +131,7 @@ def declared(journal, rows):
     due = {(zone, *row) for zone, some in rows.rows.items() for row in some if row[0] in complete}
     if said != due:
         print("  keyspace declared differs")
+    shares.compare(here)
 
 
 def u4(key):

@@ -8,7 +8,7 @@ from xxhash import xxh3_64_intdigest
 # By kind of entry; filled by store.py.
 DECODERS = {}
 # Kinds whose frames carry the number of a zone that is known.
-IN_ZONE = (32, 33, 40, 41, 44, 47)
+IN_ZONE = (32, 33, 40, 41, 44, 47, 49, 50, 51)
 
 
 class Manifest:
@@ -461,6 +461,18 @@ class Journal:
         if kind == 34:
             self.given[2] = max(zones, d["number"])
             return d["number"] <= zones + 1 and d["database"] <= users
+        if kind == 49:
+            self.given[2] = max(zones, d["number"])
+            return d["number"] <= zones if d["began"] else d["number"] == zones + 1
+        if kind in (32, 33):
+            stated = [m for m in (d.get("member"), d.get("left")) if m]
+            return all(share <= zones for share, _, _ in stated)
+        if kind == 50:
+            return max(d["old"], d["new"]) <= zones
+        if kind == 51:
+            return d["share"] <= zones
+        if kind in (52, 53):
+            return (d["user"] if kind == 52 else d[0]) <= users
         if kind == 35:
             self.given[1] = d[0]
             return d[0] == users + 1

@@ -14,20 +14,32 @@ def token_line(line):
     if len(data) < 2:
         return "refused length"
     scope, amid = data[1] & 127, data[1] >> 7
-    length = (46 if scope == 1 else 42) + 16 * amid
-    floor, head = (u(data, length - 20, 8), u(data, length - 12, 8)) if amid else (0, 0)
+    more = {1: "<QQ", 2: "<QQ", 4: "<QQIQI", 5: "<QQI"}.get(scope, "<")
+    length = (46 if scope in (1, 4) else 42) + struct.calcsize(more) * amid
+    whole = amid and len(data) == length
+    parts = struct.unpack_from(more, data, length - 4 - struct.calcsize(more)) if whole else ()
+    position = u(data, 34 if scope in (1, 4) else 30, 8)
     for word, holds in [
-        ("format", data[0] == 1), ("scope", scope in (1, 2)), ("length", len(data) == length),
+        ("format", data[0] == 1), ("scope", scope in (1, 2, 4, 5)), ("length", len(data) == length),
         ("checksum", xxh3_64_intdigest(data[:-4]) & 0xFFFFFFFF == u(data, len(data) - 4, 4)),
-        ("fetchFloor", floor or not amid),
+        ("fetchFloor", not amid or scope > 2 or parts and parts[0]),
+        ("ordinal", not amid or scope != 4 or parts and parts[4] < 256),
+        ("bound", not amid or scope < 3 or parts and parts[0] >= max(position, 1)),
+        ("head", not amid or scope < 3 or parts and parts[1] >= parts[0]),
     ]:
         if not holds:
             return "refused " + word
     high, low, lineage, database = struct.unpack_from("<QQQI", data, 2)
-    zone, position = struct.unpack_from("<IQ", data, 30) if scope == 1 else (0, u(data, 30, 8))
-    return (f"{[0, 'zone', 'database'][scope]} store {high:016x}{low:016x} "
+    zone = u(data, 30, 4) if scope in (1, 4) else 0
+    words = ["fetchFloor", "fetchHead"] if scope < 3 else ["bound", "head", "share", "row", "ordinal"]
+    parts = parts or (0,) * 5
+    if scope == 5:
+        # The last zone of the round stands where the zone of another token does.
+        zone, words = parts[2], words[:2]
+    return (f"{[0, 'zone', 'database', 0, 'shared-zone', 'shared-database'][scope]} "
+            f"store {high:016x}{low:016x} "
             f"lineage {lineage:016x} database {database} zone {zone} position {position} "
-            f"fetchFloor {floor} fetchHead {head}")
+            + " ".join(f"{word} {part}" for word, part in zip(words, parts)))
 
 
 def system_fields(data):

@@ -18,9 +18,10 @@ sys.dont_write_bytecode = True
 
 from assets import Chunks
 from base import Cursor, Damage, u
-from index import declared, in_use, index
+from index import declared, in_use, index, state
 from journal import DECODERS, Journal
 from rows import Rows, built_rows, declared_index, index_rows
+from shares import Shares, members, membership, participant, profile, roles, share, sharing
 from archive import files_of
 from lines import system_fields, token_line
 from xxhash import xxh3_64_intdigest
@@ -52,7 +53,7 @@ def cascade_links(c):
 
 def record(c):
     r, flags = {}, c.varint(32)
-    known(flags, 1023, "flags")
+    known(flags, 8191, "flags")
     need(flags & 1 or not flags & 2)
     need(flags & 2 or not flags & 48)
     r["type"], r["modifier"], r["modified"] = c.varint(32), c.varint(32), c.signed()
@@ -72,6 +73,7 @@ def record(c):
     need(max(r["assets"]) <= 1 << 60 and any(r["assets"]) == bool(flags & 128))
     need(flags & 2 or not r["assets"][1])
     r["rows"] = index_rows(c) if flags & 512 else []
+    r.update(sharing(c, flags))
     if flags & 256:
         c.extensions()
     # What follows may also be checked when the record is read; see Record.md, "Validity".
@@ -92,13 +94,14 @@ def tombstone(c):
     if c.left():
         flags = c.varint(32)
         need(flags)
-        known(flags, 31, "flags")
+        known(flags, 63, "flags")
         t["parent"] = c.text() if flags & 1 else None
         t["cascadeLinks"] = cascade_links(c) if flags & 2 else []
         t["destination"] = c.varint(32) if flags & 4 else None
         t["assets"] = c.varint() if flags & 8 else 0
         need(t["assets"] <= 1 << 60)
         t["rows"] = index_rows(c) if flags & 16 else []
+        t["left"] = membership(c, former=True) if flags & 32 else None
     return ended(c, t)
 
 
@@ -226,7 +229,8 @@ def schema_text(c):
 DECODERS.update({4: preamble, 32: record, 33: tombstone, 34: zone, 35: user, 36: names, 37: mark,
                  38: mark_removal, 39: history_policy, 40: operation, 41: client_token, 42: chunks, 43: lost_chunks,
                  44: horizon, 45: deletion_policy, 46: lambda c: ended(c, declared_index(c)),
-                 47: lambda c: ended(c, built_rows(c)), 48: schema_text})
+                 47: lambda c: ended(c, built_rows(c)), 48: schema_text, 49: share, 50: members,
+                 51: participant, 52: profile, 53: roles})
 
 
 def asset(c):
@@ -311,15 +315,19 @@ class Store:
         self.policy, self.horizons = (0, 0, 0), {}
         self.chunks = Chunks(journal.files, self.store, places)
         self.rows = Rows(self.manifest.secret)
+        packed = any(s["packed"] for s in self.manifest.segments)
+        self.shares = Shares(self.manifest.secret, packed)
         checkpoint, self.before = journal.manifest.checkpoint, None
         for commit in journal.commits:
             touched = {}
             if checkpoint and not self.before and commit[0]["offset"] >= checkpoint["offset"]:
-                self.before = self.rows.copy()
+                self.before = self.rows.copy(), self.shares.copy()
             if any(f["kind"] == 37 for f in commit):
                 before = self.hashes()
             for f in commit:
                 kind, d = f["kind"], f.get("decoded")
+                if d is not None:
+                    self.shares.apply(f, self.entries.get(f["zone"], {}))
                 if kind in (32, 33):
                     entries = self.entries.setdefault(f["zone"], {})
                     self.rows.replace(f, entries.get(d["name"]))
@@ -370,11 +378,15 @@ class Store:
             entries = self.entries.get(zone["number"], {})
             yield name, zone, entries, [f for _, f in sorted(entries.items()) if f["kind"] == 32]
 
+    def is_share(self, f):
+        """Whether it is the record of a share, which is no part of what is hashed."""
+        return self.names[f["decoded"]["type"]] == "cloudkit.share"
+
     def hashes(self):
         return {name: self.hash(database, 1) for database, name in self.databases()}
 
     def hash(self, database, system):
-        zones = [self.digest(name, records, system)
+        zones = [self.digest(name, [f for f in records if not self.is_share(f)], system)
                  for name, _, _, records in self.living(database)
                  if records or name != "_defaultZone"]
         return hashlib.sha256(varint(len(zones)) + b"".join(zones)).hexdigest()
@@ -480,14 +492,18 @@ def describe(files):
         cause = "newerFormat" if newer else "damaged"
         return lines + [f"cause {cause}", damage.line()]
     listed = {s["file"] for s in j.manifest.segments} | {j.name} | in_use(j)
+    # An opening reads from a checkpoint on that is of use.
+    begin = j.manifest.checkpoint["offset"] if state(j) else 0
+    read = [c for c in j.commits if c[-1]["offset"] >= begin]
     lines = ["opens yes", f"row {j.row}", f"clean {'yes' if j.row == 'K' else 'no'}",
              f"possible-loss {'yes' if j.row in 'CJ' else 'no'}", f"end {j.end}",
-             f"commits {sum(c[-1]['last'] for c in j.commits)}", f"dropped-bytes {j.dropped}"]
+             f"commits {sum(c[-1]['last'] for c in read)}", f"dropped-bytes {j.dropped}"]
     lines += [f"discarded {n}" for n in sorted(files)
               if n not in listed and STRAY.fullmatch(n)]
     if j.manifest.checkpoint or j.manifest.checkpoint_fault:
         print("  checkpoint", j.checkpoint_fault() or "whole")
-        declared(j, store.before or store.rows)
+        declared(j, *(store.before or (store.rows, store.shares)))
+    store.shares.check(store.zones, store.entries)
     return lines + ([j.fault.line()] if j.fault else []) + store.dump()
 
 

@@ -83,8 +83,11 @@ public struct Asset: Sendable {
     }
 
     /// The same, with the place where it was found.
-    func found(in field: String, of record: Record.ID) -> Asset {
+    func found(
+        in field: String, of record: Record.ID, by participant: UserID? = nil
+    ) -> Asset {
         guard case .stored(var asset) = source else { return self }
+        asset.participant = participant
         asset.field = field
         asset.record = record
         return Asset(.stored(asset))
@@ -99,6 +102,8 @@ struct StoredAsset: Sendable {
     /// Where it was found.
     var record: Record.ID?
     var field: String?
+    /// Who was given it where the record is another user's, and reads it as long as that is visible.
+    var participant: UserID?
 }
 
 /// Bytes that come once.

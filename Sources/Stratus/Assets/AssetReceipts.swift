@@ -107,6 +107,7 @@ extension Database {
     ) async throws(StoreError) -> (asset: Asset, receipt: String) {
         try await answering { () async throws(EngineError) -> (asset: Asset, receipt: String) in
             try admit([])
+            try await checkAccount()
             var record = Record(recordType: "Asset")
             record["asset"] = .asset(asset)
             let call = try await upload([.save(record, SaveRule(.ifServerRecordUnchanged))])

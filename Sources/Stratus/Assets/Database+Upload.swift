@@ -53,7 +53,7 @@ extension Database {
         guard items.contains(where: \.mayHaveAssets) else {
             return UploadedCall(items: items)
         }
-        let (store, engine, domain) = try uploading()
+        let (store, engine, domain) = try uploading(to: items.first?.recordID.zoneID)
         let upload = try await store.threads.run { try AssetUpload(into: store, engine, domain) }
         let call = CallUpload(items, by: upload, progress)
         let result = await withTaskCancellationHandler {
@@ -71,16 +71,19 @@ extension Database {
         guard items.contains(where: \.mayHaveAssets) else {
             return UploadedCall(items: items)
         }
-        let (store, engine, domain) = try uploading()
+        let (store, engine, domain) = try uploading(to: items.first?.recordID.zoneID)
         return try CallUpload(items, by: AssetUpload(into: store, engine, domain), nil)
             .finished()
     }
 
-    private func uploading() throws(EngineError) -> (AssetStore, Engine, ChunkDomain) {
+    private func uploading(
+        to zone: RecordZone.ID?
+    ) throws(EngineError) -> (AssetStore, Engine, ChunkDomain) {
         let engine = try container.engine()
         let store = container.foundation.assets
         return (
-            store, engine, try store.identity.domain(scope, try writer(), container.deduplication)
+            store, engine,
+            try store.identity.domain(scope, zone, try writer(), container.deduplication)
         )
     }
 }
@@ -264,6 +267,7 @@ extension AssetUpload {
             case .file(let place): return .read(try add(file: place, progress: progress))
             case .data(let data): return .read(try add(data: data, progress: progress))
             case .stored(let stored) where stored.store === store:
+                try stored.checkParticipant(.blocking)
                 try retain(stored)
                 progress(stored.content.length)
                 return .done(asset)

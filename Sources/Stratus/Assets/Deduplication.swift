@@ -15,9 +15,11 @@ extension Container {
 }
 
 extension StoreIdentity {
-    /// The domain in which the assets of a user in a database are the same.
+    /// The domain in which the assets of a user in a database are the same: in another user's zone, in
+    /// what of that user's the caller writes.
     func domain(
-        _ scope: DatabaseScope, _ caller: UserID, _ deduplication: Container.Deduplication
+        _ scope: DatabaseScope, _ zone: RecordZone.ID?, _ caller: UserID,
+        _ deduplication: Container.Deduplication
     ) -> ChunkDomain {
         var writer = ByteWriter(capacity: 40)
         switch (deduplication, scope) {
@@ -28,6 +30,12 @@ extension StoreIdentity {
         case (.perUser, .private(let owner)):
             writer.uint8(2)
             writer.hash(owner.bits)
+            writer.hash(caller.bits)
+        case (.perUser, .shared):
+            writer.uint8(2)
+            if let owner = zone.flatMap({ UserID(recordName: $0.ownerName) }) {
+                writer.hash(owner.bits)
+            }
             writer.hash(caller.bits)
         }
         return ChunkDomain(Hash128(writer.bytes.span, seed: secret))

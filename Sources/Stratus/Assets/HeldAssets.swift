@@ -82,14 +82,22 @@ extension DatabaseView {
         of id: Record.ID, _ checksums: Set<String>
     ) throws(EngineError) -> [String: Asset] {
         let reading = try reading
+        let name = reading.hash(id.recordName)
         guard let zone = try usedZone(id.zoneID, reading),
-            let value = try reading.value(.record(zone.number, reading.hash(id.recordName)))
+            let value = try reading.value(.record(zone.number, name))
         else { return [:] }
+        let shared = try sharedZone(zone, reading)
+        guard try shared?.mayRead(name, self, reading) ?? true else { return [:] }
         var assets: [String: Asset] = [:]
         var users = UserNames(reading)
         var next: JournalEntry? = try reading.entry(EntryLocation(value))
         while let entry = next, assets.count < checksums.count {
             next = try reading.version(before: entry, of: zone.database)
+            if let shared, let former = next {
+                // In another zone, before it was moved here, it was the owner's alone.
+                let isKnown = try shared.sawAlready(name, at: former.version, reading)
+                if former.zone != zone.number || !isKnown { next = nil }
+            }
             guard entry.kind == .record, try entry.isRecord(named: id.recordName),
                 try entry.recordHead().head.assetBytes != nil
             else { continue }

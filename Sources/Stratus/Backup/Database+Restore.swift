@@ -69,7 +69,8 @@ extension Database {
         progress: UploadProgress? = nil
     ) async throws(StoreError) -> RestoredRecords {
         let target = target ?? RecordZone.ID(zoneName: zoneID.zoneName)
-        let wanted = try source.records(in: zoneID, named: names)
+        // Who may see them is not brought back.
+        let wanted = try source.records(in: zoneID, named: names).filter { !$0.isShare }
         var done = RestoredRecords()
         var tries = 0
         while true {
@@ -125,7 +126,10 @@ extension Database {
             var cursor: RecordPage.Cursor?
             repeat {
                 let page = try await records(inZoneWith: target, from: cursor)
-                for record in page.records { there[record.recordID.recordName] = record }
+                // Who may see records is not brought back.
+                for record in page.records where !record.isShare {
+                    there[record.recordID.recordName] = record
+                }
                 cursor = page.cursor
             } while cursor != nil
         } catch {

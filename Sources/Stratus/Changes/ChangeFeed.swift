@@ -117,9 +117,12 @@ extension Database {
     ) -> ChangeFeed<DatabaseChanges> {
         ChangeFeed(database: self, start: token) { view, token throws(EngineError) in
             let page = try view.databaseChanges(since: token, resultsLimit: resultsLimit)
-            // The database of a user who has never written has no number yet.
+            // The database of a user who has never written has no number yet, and what others share
+            // may change anywhere.
             let number = page.changeToken.database
-            return (page, number == 0 ? .everything : .database(number))
+            return (
+                page, number == 0 || view.isShared ? .everything : .database(number)
+            )
         }
     }
 }

@@ -19,6 +19,8 @@ extension ChangeToken {
         case future
         /// It is from a past that is not kept any more.
         case compacted
+        /// It is from when all of the zone was shared with the user, which has ended since.
+        case participation
     }
 
     /// That the token is one of a zone's history: `Formats/Token.md`, "Validity and what a reader
@@ -42,11 +44,36 @@ extension ChangeToken {
         try checkHistory(reading)
         // What was deleted behind the floor, it may not have been told of.
         guard floor >= horizon else {
+            throw .refused(.forgotten(horizon))
+        }
+    }
+
+    /// The same of a participant's token of a zone or, where that is nil, of all.
+    func check(
+        against zone: ZonePlace?, for user: UInt32, _ reading: StoreReading
+    ) throws(EngineError) {
+        guard scope == (zone == nil ? .sharedDatabase : .sharedZone) else {
             throw .refused(
                 .expired(
-                    .compacted,
-                    "what was deleted in the zone up to offset \(horizon.offset) is forgotten, and the "
-                        + "token is from before"))
+                    .kind,
+                    "expected a token of a shared \(zone == nil ? "database" : "zone"), found "
+                        + "another one", .invalidArguments))
+        }
+        // Of a user who was not known.
+        let isOfNothing = zone == nil && database == 0 && position == .none
+        if isOfNothing, storeID == reading.identity.storeID { return }
+        try check(database: user, reading)
+        try checkHistory(reading)
+        guard let zone else { return }
+        guard self.zone == zone.number else {
+            throw .refused(
+                .expired(
+                    .zone, "the token is of another zone, or of one before it was deleted"))
+        }
+        let horizon = try reading.horizon(of: zone)
+        // Without a position nothing is known of what was deleted.
+        guard position == .none || position >= horizon else {
+            throw .refused(.forgotten(horizon))
         }
     }
 
@@ -79,7 +106,7 @@ extension ChangeToken {
 
     /// That its position, and the last change that its fetch knew of, are of the store's journal.
     private func checkHistory(_ reading: StoreReading) throws(EngineError) {
-        for version in [position, fetchHead] {
+        for version in [position, fetchHead, round?.bound ?? .none, round?.head ?? .none] {
             guard reading.identity.includes(version, of: lineage) else {
                 throw .refused(
                     .expired(
@@ -96,6 +123,13 @@ extension ChangeToken {
 }
 
 extension StoreError {
+    fileprivate static func forgotten(_ horizon: Version) -> StoreError {
+        expired(
+            .compacted,
+            "what was deleted in the zone up to offset \(horizon.offset) is forgotten, and the "
+                + "token is from before")
+    }
+
     static func expired(
         _ difference: ChangeToken.Difference, _ reason: String,
         _ code: Code = .changeTokenExpired

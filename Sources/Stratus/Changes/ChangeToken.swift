@@ -12,12 +12,37 @@ public struct ChangeToken: Hashable, Sendable {
     enum Scope: UInt8, Sendable {
         case zone = 1
         case database = 2
+        // 3 is the mark of a query's cursor.
+        case sharedZone = 4
+        case sharedDatabase = 5
+
+        /// Whether it is of a participant, who reads in rounds.
+        var isShared: Bool { self == .sharedZone || self == .sharedDatabase }
+        var hasZone: Bool { self == .zone || self == .sharedZone }
+    }
+
+    /// How far a participant has come in a round: `Formats/Token.md`, "Rounds".
+    struct Round: Hashable, Sendable {
+        /// Where the feed ended when the round began; the token's position: it has ended.
+        var bound: Version
+        /// The last version of the state that the page was read in: what lay behind the page there may
+        /// lie before it in a history without it.
+        var head = Version.none
+        /// Of a zone: the share that was left and whose rows are gone through, 0 once that is done. Of
+        /// a database: the last zone.
+        var place: UInt32 = 0
+        /// Of a zone: the last row.
+        var row = Version.none
+        var ordinal: UInt8 = 0
     }
 
     var scope: Scope
     var storeID: StoreID
+    /// Of a participant amid a round.
+    private(set) var round: Round?
     /// Tells copies of the store apart.
     private(set) var lineage: UInt64
+    /// The number of a database or, of a participant, that of the user.
     var database: UInt32
     /// 0 in the token of a database.
     var zone: UInt32
@@ -51,6 +76,29 @@ public struct ChangeToken: Hashable, Sendable {
         self.database = database
         zone = 0
         position = version
+    }
+
+    /// Of a participant, by number, in a zone or, where that is nil, in all.
+    init(
+        participant: UInt32, in zone: UInt32?, at version: Version, of identity: StoreIdentity
+    ) {
+        scope = zone == nil ? .sharedDatabase : .sharedZone
+        storeID = identity.storeID
+        lineage = identity.lineage
+        database = participant
+        self.zone = zone ?? 0
+        position = version
+    }
+
+    /// Goes on amid a round, or at its end, behind a page that was read when `head` was the last version.
+    mutating func goOn(
+        _ round: Round, isAtEnd: Bool, moreComing: Bool, head: Version, of identity: StoreIdentity
+    ) {
+        lineage = identity.lineage
+        if isAtEnd { position = round.bound }
+        self.round = round
+        self.round?.head = head
+        if isAtEnd { self.round = moreComing ? Round(bound: position, head: head) : nil }
     }
 
     /// The floor of a fetch that begins or goes on with the token.
@@ -97,10 +145,30 @@ public struct ChangeToken: Hashable, Sendable {
         storeID = StoreID(span, at: 2)
         lineage = span.uint64(at: 18)
         database = span.uint32(at: 26)
-        zone = scope == .zone ? span.uint32(at: 30) : 0
-        let place = scope == .zone ? 34 : 30
+        zone = scope.hasZone ? span.uint32(at: 30) : 0
+        let place = scope.hasZone ? 34 : 30
         position = Version(rawValue: span.uint64(at: place))
         guard isAmidFetch else { return }
+        guard !scope.isShared else {
+            var round = Round(bound: Version(rawValue: span.uint64(at: place + 8)))
+            round.head = Version(rawValue: span.uint64(at: place + 16))
+            round.place = span.uint32(at: place + 24)
+            if scope == .sharedZone {
+                round.row = Version(rawValue: span.uint64(at: place + 28))
+                let ordinal = span.uint32(at: place + 36)
+                guard let ordinal = UInt8(exactly: ordinal) else {
+                    throw Self.damaged("ordinal", byte: place + 36)
+                }
+                round.ordinal = ordinal
+            }
+            guard round.bound >= position, round.bound != .none else {
+                throw Self.damaged("bound", byte: place + 8)
+            }
+            guard round.head >= round.bound else { throw Self.damaged("head", byte: place + 16) }
+            guard round.row <= round.head else { throw Self.damaged("row", byte: place + 28) }
+            self.round = round
+            return
+        }
         fetchFloor = Version(rawValue: span.uint64(at: place + 8))
         guard fetchFloor != .none else { throw Self.damaged("fetchFloor", byte: place + 8) }
         fetchHead = Version(rawValue: span.uint64(at: place + 16))
@@ -108,7 +176,13 @@ public struct ChangeToken: Hashable, Sendable {
 
     /// In bytes, with the checksum.
     private static func length(_ scope: Scope, isAmidFetch: Bool) -> Int {
-        42 + (scope == .zone ? 4 : 0) + (isAmidFetch ? 16 : 0)
+        let amid =
+            switch scope {
+            case .zone, .database: 16
+            case .sharedZone: 32
+            case .sharedDatabase: 20
+            }
+        return 42 + (scope.hasZone ? 4 : 0) + (isAmidFetch ? amid : 0)
     }
 
     private static func damaged(_ kind: String, byte: Int) -> StoreError {
@@ -119,16 +193,24 @@ public struct ChangeToken: Hashable, Sendable {
 
     /// The token as bytes.
     public var data: Data {
-        let isAmidFetch = fetchFloor != .none
+        let isAmidFetch = fetchFloor != .none || round != nil
         var writer = ByteWriter(capacity: Self.length(scope, isAmidFetch: isAmidFetch))
         writer.uint8(Self.format)
         writer.uint8(scope.rawValue | (isAmidFetch ? Self.amidFetch : 0))
         storeID.write(to: &writer)
         writer.uint64(lineage)
         writer.uint32(database)
-        if scope == .zone { writer.uint32(zone) }
+        if scope.hasZone { writer.uint32(zone) }
         writer.uint64(position.rawValue)
-        if isAmidFetch {
+        if let round {
+            writer.uint64(round.bound.rawValue)
+            writer.uint64(round.head.rawValue)
+            writer.uint32(round.place)
+            if scope == .sharedZone {
+                writer.uint64(round.row.rawValue)
+                writer.uint32(UInt32(round.ordinal))
+            }
+        } else if isAmidFetch {
             writer.uint64(fetchFloor.rawValue)
             writer.uint64(fetchHead.rawValue)
         }

@@ -136,6 +136,11 @@ extension DatabaseView {
         guard zone.capabilities.contains(.fetchChanges) else { return nil }
         let reading = try reading
         let place = try self.zone(zone.zoneID, reading)
+        if let shared = try sharedZone(place, reading) {
+            return ChangeToken(
+                participant: shared.user, in: place.number, at: reading.lastVersion,
+                of: reading.identity)
+        }
         return ChangeToken(zone: place, at: reading.lastVersion, of: reading.identity)
     }
 
@@ -149,6 +154,12 @@ extension DatabaseView {
         let reading = try reading
         guard let zone = try usedZone(id, reading), zone.capabilities.contains(.fetchChanges) else {
             throw .refused(.noFeed(id))
+        }
+        if let shared = try sharedZone(zone, reading) {
+            if point != nil { try checkOwner() }
+            return try changes(
+                in: shared, id, since: token, reading, desiredKeys, types, resultsLimit,
+                skippingDamaged)
         }
         let horizon = try reading.horizon(of: zone)
         if let token { try token.check(against: zone, horizon, reading) }
@@ -181,8 +192,9 @@ extension DatabaseView {
         var skipped = SkippedDamage(isAllowed: skippingDamaged)
         _ = try reading.readable(places, &skipped) { _, entry throws(EngineError) in
             if entry.kind == .record, try reading.isOne(of: types, entry) {
+                let record = try reading.record(entry, in: id, &users)
                 changes.modifications.append(
-                    try reading.record(entry, in: id, &users).showing(desiredKeys))
+                    try reading.shown(record, to: user, in: scope).showing(desiredKeys))
             } else if let deletion = try reading.deletion(
                 entry, after: floor, of: types, in: id, asOf: end)
             {
@@ -197,6 +209,9 @@ extension DatabaseView {
     func databaseChanges(
         since token: ChangeToken? = nil, resultsLimit: Int? = nil
     ) throws(EngineError) -> DatabaseChanges {
+        if case .shared(let user) = scope {
+            return try changes(of: user, since: token, Page(resultsLimit))
+        }
         guard case .private = scope else {
             throw .refused(.noDatabaseFeed)
         }
@@ -242,6 +257,7 @@ extension DatabaseView {
     func zoneToken(
         for id: RecordZone.ID, asOf token: ChangeToken
     ) throws(EngineError) -> ChangeToken {
+        try checkOwner()
         let reading = try reading
         let zone = try zone(id, reading)
         try token.check(against: try reading.database(scope) ?? 0, reading)
@@ -353,7 +369,7 @@ extension StoreReading {
     }
 
     /// The version of the last change in a feed.
-    fileprivate func lastChange(in feed: Range<IndexKey>) throws(EngineError) -> Version {
+    func lastChange(in feed: Range<IndexKey>) throws(EngineError) -> Version {
         var last = Version.none
         try scan(feed, .backward) { _, value in
             last = identity.version(at: JournalOffset(rawValue: value.stamp))
@@ -364,7 +380,7 @@ extension StoreReading {
 
     /// The greatest version that an entry may have in this state. What follows the last commit is not
     /// part of a copy of the store.
-    fileprivate var lastVersion: Version { identity.version(at: min(head, end).previous) }
+    var lastVersion: Version { identity.version(at: min(head, end).previous) }
 
     fileprivate func databaseFeed(
         of database: UInt32, since offset: JournalOffset, _ page: Page

@@ -95,10 +95,13 @@ extension DatabaseView {
         of id: Record.ID, desiredKeys: [String]? = nil, resultsLimit: Int? = nil,
         before offset: UInt64? = nil
     ) throws(EngineError) -> RecordHistory {
+        try checkOwner()
         let limit = max(1, min(resultsLimit ?? Self.usualLimit, Self.greatestLimit))
         var walk = try HistoryWalk(of: id, reading, in: self, before: offset)
         var history = RecordHistory(versions: [])
+        let reader = try PublicReader(self, reading)
         while let version = try walk.next() {
+            if let record = version.record { try reader?.check(record) }
             if history.versions.count == limit {
                 history.nextOffset = history.versions.last?.offset
                 break
@@ -110,10 +113,12 @@ extension DatabaseView {
     }
 
     func blame(_ id: Record.ID) throws(EngineError) -> [String: FieldOrigin] {
+        try checkOwner()
         var walk = try HistoryWalk(of: id, reading, in: self, before: nil)
         guard var version = try walk.next(), let record = version.record else {
             throw .refused(.noRecord(id))
         }
+        try PublicReader(self, reading)?.check(record)
         var origins: [String: FieldOrigin] = [:]
         var open = Set(record.allKeys)
         while !open.isEmpty {

@@ -25,7 +25,7 @@ public struct StoreInformation: Sendable {
     public var journalLength: Int
     /// How many users have ever written.
     public var userCount: Int
-    /// How many zones there are or were.
+    /// How many zones and shares there are or were.
     public var zoneCount: Int
     /// How many names of types and fields.
     public var nameCount: Int
@@ -118,6 +118,7 @@ extension Database {
 extension DatabaseView {
     /// The token of a zone that has seen everything up to the save of `record`.
     func zoneToken(after record: Record) throws(EngineError) -> ChangeToken {
+        try checkOwner()
         let reading = try reading
         guard let system = record.system else {
             throw .refused(.invalidArguments, "the record was never saved")

@@ -35,6 +35,8 @@ public struct Profile: Sendable, Hashable {
     public var bytesPerRecord: Int?
     /// References with the action `deleteSelf` to one record.
     public var referencesPerTarget: Int?
+    /// Participants of one share, its owner included.
+    public var participantsPerShare: Int?
     /// Calls of one user, whatever they ask for.
     public var requestRate: RequestRate?
     /// Unfinished commits to one zone.
@@ -45,35 +47,41 @@ public struct Profile: Sendable, Hashable {
     public var publicQuota: Int?
     /// The predicates of queries.
     public var predicates: Predicates
+    /// Whether a save of a record in a shared hierarchy gives its parent a new tag, too.
+    public var touchesParents: Bool
 
     /// A profile of these limits.
     public init(
         itemsPerRequest: Int? = nil, bytesPerRequest: Int? = nil, bytesPerRecord: Int? = nil,
-        referencesPerTarget: Int? = nil, requestRate: RequestRate? = nil,
+        referencesPerTarget: Int? = nil, participantsPerShare: Int? = nil,
+        requestRate: RequestRate? = nil,
         commitsWaitingPerZone: Int? = nil, userQuota: Int? = nil, publicQuota: Int? = nil,
-        predicates: Predicates = .extended
+        predicates: Predicates = .extended, touchesParents: Bool = false
     ) {
         self.itemsPerRequest = itemsPerRequest
         self.bytesPerRequest = bytesPerRequest
         self.bytesPerRecord = bytesPerRecord
         self.referencesPerTarget = referencesPerTarget
+        self.participantsPerShare = participantsPerShare
         self.requestRate = requestRate
         self.commitsWaitingPerZone = commitsWaitingPerZone
         self.userQuota = userQuota
         self.publicQuota = publicQuota
         self.predicates = predicates
+        self.touchesParents = touchesParents
     }
 
     /// No limits but those of the format.
     public static let unlimited = Profile()
 
     /// The limits of CloudKit, as far as they are known: 400 items and 2 MB a call, 1 MB a record,
-    /// 750 references, 40 requests a second and 80 at once, 64 unfinished commits to a zone. It
-    /// sets no quota.
+    /// 750 references, 100 participants of a share, 40 requests a second and 80 at once, 64 unfinished
+    /// commits to a zone. It sets no quota.
     public static let cloudKit = Profile(
         itemsPerRequest: 400, bytesPerRequest: 2_000_000, bytesPerRecord: 1_000_000,
-        referencesPerTarget: 750, requestRate: RequestRate(perSecond: 40, burst: 80),
-        commitsWaitingPerZone: 64, predicates: .service)
+        referencesPerTarget: 750, participantsPerShare: 100,
+        requestRate: RequestRate(perSecond: 40, burst: 80),
+        commitsWaitingPerZone: 64, predicates: .service, touchesParents: true)
 }
 
 extension Profile {
@@ -81,7 +89,8 @@ extension Profile {
     func quota(of scope: DatabaseScope) -> Int? {
         switch scope {
         case .public: publicQuota
-        case .private: userQuota
+        // What others share counts to its owner.
+        case .private, .shared: userQuota
         }
     }
 }

@@ -50,10 +50,14 @@ extension Database {
 
 extension DatabaseView {
     /// What the database takes.
-    func usage() throws(EngineError) -> Usage { try reading.usage(of: scope) }
+    func usage() throws(EngineError) -> Usage {
+        try checkReadsAll()
+        return try reading.usage(of: scope)
+    }
 
     /// What a zone takes.
     func usage(ofZoneWith id: RecordZone.ID) throws(EngineError) -> Usage {
+        try checkReadsAll()
         let reading = try reading
         guard let zone = try usedZone(id, reading) else { return Usage() }
         return Usage(StoredUsage(try reading.value(.activity(zone.number))))

@@ -67,7 +67,7 @@ struct OperationRequest: Sendable {
         var writer = ByteWriter()
         // No policy: no call that saves or deletes begins like this.
         writer.uint8(.max)
-        if case .private(let owner) = scope { writer.hash(owner.bits) }
+        scope.write(to: &writer)
         writer.countedText(ids.first?.zoneID.zoneName ?? "")
         writer.countedText(zone.zoneName)
         for name in ids.map(\.recordName).sorted() { writer.countedText(name) }
@@ -82,14 +82,14 @@ struct OperationRequest: Sendable {
         var writer = ByteWriter()
         let hashes = items.map { item in
             writer.removeAll()
+            // Elsewhere the owner is one, who may be named in two ways.
+            if case .shared = scope { writer.countedText(item.recordID.zoneID.ownerName) }
             item.write(policy, to: &writer)
             return Hash128(writer.bytes.span, seed: secret)
         }
         writer.removeAll()
         writer.uint8(UInt8(policy.rawValue))
-        if case .private(let owner) = scope {
-            writer.hash(owner.bits)
-        }
+        scope.write(to: &writer)
         writer.uint8(atomically ? 1 : 0)
         writer.uint8(token == nil ? 0 : 1)
         writer.countedText(device)
@@ -99,6 +99,34 @@ struct OperationRequest: Sendable {
             writer.hash(hash)
         }
         return Hash128(writer.bytes.span, seed: secret)
+    }
+}
+
+extension DatabaseScope {
+    /// What tells the calls of one user in different databases apart.
+    fileprivate func write(to writer: inout ByteWriter) {
+        switch self {
+        case .public: break
+        case .private(let owner): writer.hash(owner.bits)
+        case .shared(let user):
+            writer.uint8(3)
+            writer.hash(user.bits)
+        }
+    }
+}
+
+extension ShareEdit {
+    /// All that makes it what it is, for the hash of a request.
+    fileprivate func write(to writer: inout ByteWriter) {
+        writer.uint8(creation == nil ? 0 : 1)
+        if case .root(let root, _)? = creation { writer.countedText(root.recordName) }
+        writer.uint8(UInt8(publicPermission?.rawValue ?? 0))
+        writer.uint8(participants == nil ? 0 : 1)
+        for participant in participants ?? [] {
+            writer.countedText(participant.participantID)
+            writer.uint8(UInt8(participant.role.rawValue))
+            writer.uint8(UInt8(participant.permission.rawValue))
+        }
     }
 }
 
@@ -123,6 +151,7 @@ extension RecordBatch.Item {
         writer.countedText(record.recordType)
         writer.uint64(record.version ?? 0)
         writer.countedText(record.parent?.recordID.recordName ?? "")
+        record.shareEdit?.write(to: &writer)
         let sent = record.sent(rule.policy, isInsert: false)
         for edit in sent.sorted(by: { $0.key < $1.key }) {
             writer.countedText(edit.key)

@@ -11,12 +11,29 @@ extension RecordBatch {
         guard operation.outcomes.count == items.count else {
             throw reading.damaged(at: version.offset)
         }
+        if case .shared(let user) = scope,
+            let zone = try reading.livingZone(zoneID, in: scope),
+            try reading.zone(zone).flatMap({ place throws(EngineError) in
+                try reading.sharedZone(place, for: user)
+            }) == nil
+        {
+            throw .refused(.zoneNotFound(zoneID))
+        }
         var results = [ItemResult](repeating: .unchanged, count: items.count)
         for (index, outcome) in zip(byName, operation.outcomes) {
             switch (outcome, items[index]) {
             case (.saved(let saved), .save(let record, _)):
+                guard try sees(record.recordID.recordName, reading) else {
+                    results[index] = .failed(StoreError.mayNotRead.with(record.recordID))
+                    continue
+                }
                 results[index] = .saved(try self.record(record, saved, version, reading))
             case (.failed(let code, let reason, let server), let item):
+                let name = item.recordID.recordName
+                if server != 0, try !sees(name, reading) {
+                    results[index] = .failed(StoreError.mayNotRead.with(item.recordID))
+                    continue
+                }
                 results[index] = .failed(
                     try failure(
                         StoreError(StoreError.Code(rawValue: code), reason), of: item,
@@ -98,7 +115,7 @@ extension StoreReading {
     func livingZone(
         _ id: RecordZone.ID, in scope: DatabaseScope
     ) throws(EngineError) -> UInt32? {
-        guard let database = try database(scope),
+        guard let database = try database(of: id, in: scope),
             let place = try ZonePlace.decoded(value(.zone(database, hash(id.zoneName)))),
             place.isAlive
         else { return nil }

@@ -31,6 +31,8 @@ extension Database {
         let profile = container.limits?.profile
         return try await read { view throws(EngineError) in
             let plan = try QueryPlan(query, in: zoneID, of: view, profile)
+            // The path tells how many records there are.
+            try view.checkReadsAll()
             return try plan.explanation(in: view.queriedZones(zoneID), view.reading)
         }
     }
@@ -43,6 +45,8 @@ extension DatabaseSnapshot {
     ) throws(StoreError) -> QueryExplanation {
         try answer { view throws(EngineError) in
             let plan = try QueryPlan(query, in: zoneID, of: view, snapshot.profile)
+            // The path tells how many records there are.
+            try view.checkReadsAll()
             return try plan.explanation(in: view.queriedZones(zoneID), view.reading)
         }
     }

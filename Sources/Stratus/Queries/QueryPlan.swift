@@ -72,6 +72,7 @@ struct QueryPlan: Sendable {
         self.sorting = sorting
         searchableFields = fields.searchable
         identity = Self.identity(query, zone, view)
+        try PublicReader(view, view.reading)?.check(type: query.recordType)
     }
 
     private static func sorting(
@@ -113,7 +114,8 @@ struct QueryPlan: Sendable {
             }
         }
         writer.countedText(zone?.zoneName ?? "")
-        writer.uint8(view.scope == .public ? 0 : 1)
+        if view.isShared { writer.countedText(zone?.ownerName ?? "") }
+        writer.uint8(view.scope == .public ? 0 : view.isShared ? 2 : 1)
         if let user = view.user { writer.hash(user.bits) }
         return Checksum.xxh3(writer.bytes.span)
     }
@@ -263,7 +265,8 @@ private struct QueryRecord: PredicateRecord {
         case .creatorUserRecordID: return record.creatorUserRecordID.map(user)
         case .lastModifiedUserRecordID: return record.lastModifiedUserRecordID.map(user)
         case .parent: return record.parent.map { reference($0.recordID) }
-        case .share, nil: return nil
+        case .share: return record.share.map { reference($0.recordID) }
+        case nil: return nil
         }
     }
 

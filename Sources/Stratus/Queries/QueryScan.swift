@@ -65,7 +65,8 @@ struct QueryScan: Sendable {
         // Many zones may have none of the type.
         for _ in 0..<Self.emptyZoneLimit {
             guard let type, place < zones.count else { return nil }
-            let found = try next(count, of: type, in: zones[place], reading, where: mayHold)
+            let found = try next(
+                count, of: type, in: zones[place], view, reading, where: mayHold)
             if !found.isEmpty { return found }
         }
         return []
@@ -75,9 +76,10 @@ struct QueryScan: Sendable {
     private static let emptyZoneLimit = 64
 
     private mutating func next(
-        _ count: Int, of type: UInt32, in zone: ZonePlace, _ reading: StoreReading,
-        where mayHold: (UInt32, Hash128) -> Bool
+        _ count: Int, of type: UInt32, in zone: ZonePlace, _ view: DatabaseView,
+        _ reading: StoreReading, where mayHold: (UInt32, Hash128) -> Bool
     ) throws(EngineError) -> [Candidate] {
+        let shared = try view.sharedZone(zone, reading)
         var ranges = ranges ?? path.ranges(zone.number, type: type)
         var found: [EntryLocation] = []
         var names: Set<Hash128> = []
@@ -98,6 +100,7 @@ struct QueryScan: Sendable {
                 guard let name = key.namedRecord, mayHold(zone.number, name) else { return true }
                 // Read once, though it has several of the rows.
                 if path.mayRepeat, !names.insert(name).inserted { return true }
+                guard try shared?.mayRead(name, view, reading) ?? true else { return true }
                 let record = try reading.value(.record(zone.number, name))
                 if let place = record.map({ EntryLocation($0) }), !place.isDeleted {
                     found.append(place)
@@ -114,7 +117,7 @@ struct QueryScan: Sendable {
                 ? range.lowerBound..<rest.afterPrefix : rest..<range.upperBound
             break
         }
-        let candidates = try candidates(found, in: zone, reading)
+        let candidates = try candidates(found, in: zone, view, reading)
         if path.index != nil { lastValue = lastKey?.indexedValue ?? lastValue }
         self.ranges = ranges
         if ranges.isEmpty { endZone() }
@@ -122,21 +125,25 @@ struct QueryScan: Sendable {
     }
 
     private mutating func candidates(
-        _ found: [EntryLocation], in zone: ZonePlace, _ reading: StoreReading
+        _ found: [EntryLocation], in zone: ZonePlace, _ view: DatabaseView,
+        _ reading: StoreReading
     ) throws(EngineError) -> [Candidate] {
         if found.isEmpty { return [] }
         var users = UserNames(reading)
         var skipped = skipped
-        let id = RecordZone.ID(zoneName: try reading.zoneEntry(zone).name)
+        let id = try view.sharedID(of: zone, reading)
+        let reader = try PublicReader(view, reading)
         let candidates = try reading.readable(found, &skipped) {
-            place, entry throws(EngineError) in
-            let record = try reading.record(entry, in: id, &users)
+            place, entry throws(EngineError) -> Candidate? in
+            var record = try reading.record(entry, in: id, &users)
+            if reader?.refusal(of: record) != nil { return nil }
+            record = try reading.shown(record, to: view.user, in: view.scope)
             return Candidate(
                 record: record, zone: zone.number,
                 name: reading.hash(record.recordID.recordName), length: place.frameLength)
         }
         self.skipped = skipped
-        return candidates
+        return candidates.compactMap(\.self)
     }
 
     /// No more of the zone is looked at.
@@ -152,6 +159,10 @@ extension DatabaseView {
     /// private database and the default zone of the public one.
     func queriedZones(_ id: RecordZone.ID?) throws(EngineError) -> [ZonePlace] {
         let reading = try reading
+        if case .shared = scope, id == nil {
+            throw .refused(
+                .invalidArguments, "a query of the shared database is one of a zone")
+        }
         if let id = id ?? (scope == .public ? .default : nil) {
             return try usedZone(id, reading).map { [$0] } ?? []
         }

@@ -44,6 +44,7 @@ extension DatabaseView {
     func contentHash(
         of id: RecordZone.ID, named name: String
     ) throws(EngineError) -> ContentHash {
+        try checkReadsAll()
         let reading = try reading
         return try reading.contentHash(
             of: try zone(id, reading), id, named: name, includingSystem: false, { _ in })
@@ -53,6 +54,7 @@ extension DatabaseView {
     func contentHash(
         of id: RecordZone.ID?, includingSystem: Bool, progress: (Int) -> Void = { _ in }
     ) throws(EngineError) -> ContentHash {
+        try checkReadsAll()
         let reading = try reading
         if let id {
             return try reading.contentHash(
@@ -93,10 +95,11 @@ extension StoreReading {
         // There is no hash of what cannot be read; that all of it is named is worth reading on.
         var skipped = SkippedDamage(isAllowed: true)
         func add() throws(EngineError) {
-            for record in try records(places, in: id, &skipped) {
+            // Who may see the records is no part of them.
+            for record in try records(places, in: id, &skipped) where !record.isShare {
                 sum.add(SHA256.hash(record.canonicalBytes(includingSystem: includingSystem)))
+                count += 1
             }
-            count += places.count
             progress(count)
             places.removeAll(keepingCapacity: true)
             length = 0

@@ -87,18 +87,29 @@ extension DatabaseView {
         }
         guard let prefix = prefix(zone.number, reading) else { return RecordPage() }
         let limit = Page(resultsLimit).limit
-        let (places, next) = try reading.places(prefix, zone.number, from: cursor, limit)
+        let shared = try sharedZone(zone, reading)
+        let (places, next) = try reading.places(prefix, zone.number, from: cursor, limit) {
+            name throws(EngineError) in
+            try shared?.mayRead(name, self, reading) ?? true
+        }
         var skipped = SkippedDamage(isAllowed: skippingDamaged)
-        let records = try reading.records(places, in: id, &skipped)
-        return RecordPage(
-            records: records.map { $0.showing(desiredKeys) }, skipped: skipped.errors, cursor: next)
+        let reader = try PublicReader(self, reading)
+        var page = RecordPage(cursor: next)
+        for record in try reading.records(places, in: id, &skipped)
+        where reader?.refusal(of: record) == nil {
+            page.records.append(
+                try reading.shown(record, to: user, in: scope).showing(desiredKeys))
+        }
+        page.skipped = skipped.errors
+        return page
     }
 }
 
 extension StoreReading {
     /// Living records whose keys begin with `prefix`, which ends before the hash of the name.
     func places(
-        _ prefix: IndexKey, _ zone: UInt32, from cursor: RecordPage.Cursor?, _ limit: Int
+        _ prefix: IndexKey, _ zone: UInt32, from cursor: RecordPage.Cursor?, _ limit: Int,
+        where mayRead: (Hash128) throws(EngineError) -> Bool = { _ in true }
     ) throws(EngineError) -> (places: [EntryLocation], next: RecordPage.Cursor?) {
         let range = prefix.asPrefix
         let isRecords = prefix == KeySpace.records.key(zone: zone)
@@ -111,6 +122,7 @@ extension StoreReading {
             if EntryLocation(value).isDeleted { return true }
             let name = Hash128(
                 high: key.uint64(at: prefix.count), low: key.uint64(at: prefix.count + 8))
+            guard try mayRead(name) else { return true }
             let record = isRecords ? value : try self.value(.record(zone, name))
             guard let place = record.map({ EntryLocation($0) }), !place.isDeleted else {
                 return true

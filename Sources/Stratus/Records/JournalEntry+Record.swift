@@ -23,6 +23,16 @@ extension JournalEntry {
         }
     }
 
+    /// Of the entry of a root, which begins with `head`: the name of its share's record.
+    func shareRecordName(_ head: RecordHead) throws(EngineError) -> String? {
+        do throws(FormatError) {
+            let bytes = bytes
+            return try head.shareRecord(in: bytes.span)
+        } catch {
+            throw .damaged(self)
+        }
+    }
+
     /// The tombstone of the record that the entry holds, which has all of its links. The values of
     /// the fields need not make sense, so that a damaged record can be deleted.
     func tombstone(

@@ -47,14 +47,25 @@ public struct Record: Sendable {
         /// The version that the caller's edits begin from; nil: none was ever stored.
         let version: UInt64?
         let parent: Reference?
+        /// Of the root of a share: the share's record.
+        let share: Reference?
+        /// Of the record of a share: the share.
+        let shareContent: ShareContent?
         let stored: StoredFields
         /// Where the bytes of its assets are read.
         let assets: AssetStore?
+        /// The participant to whom it was given: others' assets are read as long as their record is
+        /// visible.
+        let participant: UserID?
 
         init(
             recordID: ID, recordType: String, system: System?, version: UInt64? = nil,
-            parent: Reference?, stored: StoredFields, assets: AssetStore?
+            parent: Reference?, share: Reference? = nil, shareContent: ShareContent? = nil,
+            stored: StoredFields, assets: AssetStore?, participant: UserID? = nil
         ) {
+            self.participant = participant
+            self.share = share
+            self.shareContent = shareContent
             self.recordID = recordID
             self.recordType = recordType
             self.system = system
@@ -64,6 +75,17 @@ public struct Record: Sendable {
             self.assets = assets
         }
 
+        /// The same with another parent, share or fields.
+        func with(
+            parent: Reference?, _ shareContent: ShareContent?, _ stored: StoredFields,
+            participant: UserID? = nil
+        ) -> Origin {
+            Origin(
+                recordID: recordID, recordType: recordType, system: system, version: version,
+                parent: parent, share: share, shareContent: shareContent, stored: stored,
+                assets: assets, participant: participant ?? self.participant)
+        }
+
         /// What was stored in a field.
         func value(of key: String) -> RecordValue? {
             guard let number = stored.schema.number(key), let field = stored.field(number) else {
@@ -71,7 +93,7 @@ public struct Record: Sendable {
             }
             let value = stored.value(field, in: recordID.zoneID, assets: assets)
             return field.kind.element == .asset
-                ? value.mappingAssets { $0.found(in: key, of: recordID) } : value
+                ? value.mappingAssets { $0.found(in: key, of: recordID, by: participant) } : value
         }
     }
 
@@ -81,8 +103,15 @@ public struct Record: Sendable {
         case parent(Reference?)
     }
 
+    /// What lies over the stored share: few records are shares.
+    private final class SharedEdit: Sendable {
+        let edit: ShareEdit
+        init(_ edit: ShareEdit) { self.edit = edit }
+    }
+
     private let origin: Origin
     private var parentEdit = ParentEdit.none
+    private var sharedEdit: SharedEdit?
     /// What lies over the stored fields.
     private(set) var edits = FieldEdits()
 
@@ -106,11 +135,29 @@ public struct Record: Sendable {
 
     init(
         recordType: String, recordID: ID, system: System?, parent: Reference?,
-        stored: StoredFields, assets: AssetStore?
+        share: Reference? = nil, stored: StoredFields, assets: AssetStore?
     ) {
         origin = Origin(
             recordID: recordID, recordType: recordType, system: system, parent: parent,
-            stored: stored, assets: assets)
+            share: share, stored: stored, assets: assets)
+    }
+
+    /// The same with what the store holds of the share that it is the record of.
+    func holding(_ content: ShareContent) -> Record {
+        var record = Record(origin.with(parent: storedParent, content, stored))
+        record.parentEdit = parentEdit
+        record.sharedEdit = sharedEdit
+        record.edits = edits
+        return record
+    }
+
+    /// The same as a participant gets it: a root without its parent, which lies outside.
+    func shared(with user: UserID) -> Record {
+        if share == nil, assets == nil { return self }
+        return Record(
+            origin.with(
+                parent: share == nil ? storedParent : nil, shareContent, stored,
+                participant: user))
     }
 
     /// The record's identity, which never changes.
@@ -122,6 +169,19 @@ public struct Record: Sendable {
     public var parent: Reference? {
         get { if case .parent(let parent) = parentEdit { parent } else { origin.parent } }
         set { parentEdit = .parent(newValue) }
+    }
+
+    /// The record of the share of which this one is the root; nil where it is none. A share is made
+    /// and ended by saving and deleting its own record: ``Share``.
+    public var share: Reference? { origin.share }
+
+    /// What the store holds of the share that this is the record of.
+    var shareContent: ShareContent? { origin.shareContent }
+    /// What the caller changes of it.
+    var shareEdit: ShareEdit? { sharedEdit?.edit }
+
+    mutating func share(_ edit: ShareEdit) {
+        sharedEdit = edit == ShareEdit() ? nil : SharedEdit(edit)
     }
 
     /// Whether the caller said what the parent shall be.
@@ -228,9 +288,7 @@ public struct Record: Sendable {
         var fields = stored
         fields.visible = Set(keys.compactMap { stored.schema.number($0) })
         var record = Record(
-            Origin(
-                recordID: recordID, recordType: recordType, system: system, version: version,
-                parent: storedParent, stored: fields, assets: assets))
+            origin.with(parent: storedParent, shareContent, fields))
         record.parentEdit = parentEdit
         record.edits = edits
         return record
@@ -242,7 +300,8 @@ extension Record: Equatable {
     public static func == (left: Record, right: Record) -> Bool {
         left.recordID == right.recordID && left.recordType == right.recordType
             && left.system == right.system && left.version == right.version
-            && left.parent == right.parent
+            && left.parent == right.parent && left.share == right.share
+            && left.shareContent == right.shareContent
             && left.allKeys == right.allKeys
             && left.allKeys.allSatisfy {
                 left[$0] == right[$0] && left.isEncrypted($0) == right.isEncrypted($0)

@@ -56,12 +56,14 @@ extension Record {
         let head: RecordHead
         let fields: StoredFields
         let parent: String?
+        let share: String?
         let name: String?
         do throws(FormatError) {
             let span = bytes.span.extracting(0..<range.upperBound)
             var cursor = ByteCursor(at: range.lowerBound)
             head = try RecordHead(span, &cursor)
             parent = try head.parent(in: span)
+            share = try head.shareRecord(in: span)
             if let expected {
                 // The index knows only a hash of it.
                 name = span.equals(expected.recordName, in: head.name) ? expected.recordName : nil
@@ -84,6 +86,9 @@ extension Record {
                 version: version.rawValue, created: head.created, modified: head.modified,
                 creator: creator, modifier: modifier),
             parent: parent.map {
+                Reference(recordID: ID(recordName: $0, zoneID: zoneID))
+            },
+            share: share.map {
                 Reference(recordID: ID(recordName: $0, zoneID: zoneID))
             }, stored: fields, assets: fields.hasAssets ? assets : nil)
     }

@@ -41,7 +41,7 @@ extension StoreError {
         .invalidArguments, "a record cannot be among its own ancestors")
     static func tooManyReferences(_ limit: Int) -> StoreError {
         StoreError(
-            .invalidArguments,
+            .limitExceeded,
             "at most \(limit) deleteSelf references may point to the same record")
     }
 }

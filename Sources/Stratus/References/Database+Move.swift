@@ -23,6 +23,8 @@ extension Database {
     ) async throws(StoreError) -> [Record] {
         try await answering { () async throws(EngineError) -> [Record] in
             let user = try writer()
+            try current.checkOwner()
+            try await checkAccount()
             guard let first = ids.first else { return [] }
             let (source, destination) = (ownZone(first.zoneID), ownZone(zoneID))
             for id in ids where ownZone(id.zoneID) != source {

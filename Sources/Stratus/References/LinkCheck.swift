@@ -12,6 +12,8 @@ struct LinkCheck {
     let referenceLimit: Int?
     /// Whether references are left as they are: as of ``RecordBatch/isRestore``.
     private let isRestore: Bool
+    /// What the caller sees of another user's zone; nil: all.
+    private let access: SharedZone?
     private let reading: StoreReading
     private let zone: UInt32
     /// What the batch saves, whatever its links; needed only where something is to be validated.
@@ -29,12 +31,13 @@ struct LinkCheck {
     private(set) var readRanges: [Range<IndexKey>] = []
     /// What will not be there, and the item that deletes it; in the order in which it was found.
     private var gone: [(name: Hash128, item: Int)] = []
-    private var goneNames: Set<Hash128> = []
+    private(set) var goneNames: Set<Hash128> = []
 
     init(
         _ links: BatchLinks, _ reading: StoreReading, zone: UInt32, cascadeLimit: Int,
-        referenceLimit: Int?, isRestore: Bool
+        referenceLimit: Int?, isRestore: Bool, access: SharedZone?
     ) {
+        self.access = access
         self.isRestore = isRestore
         self.links = links
         self.reading = reading
@@ -54,7 +57,7 @@ struct LinkCheck {
         try checkReferenceLimit()
     }
 
-    private mutating func fail(_ item: Int, _ error: StoreError) {
+    mutating func fail(_ item: Int, _ error: StoreError) {
         if failures[item] == nil { failures[item] = error }
     }
 
@@ -151,8 +154,10 @@ extension LinkCheck {
             for save in savesByTarget[target] ?? [] { fail(save, .targetGoes) }
             for source in try sources(of: target) {
                 guard saves[source] == nil, let place = try place(of: source),
-                    goneNames.insert(source).inserted
+                    try isInSight(source)
                 else { continue }
+                if try isProtected(place) { fail(item, .mayNotWrite) }
+                guard goneNames.insert(source).inserted else { continue }
                 gone.append((source, item))
                 cascade.append(place)
             }
@@ -184,11 +189,32 @@ extension LinkCheck {
             for target in save.validated {
                 if goneNames.contains(target) {
                     fail(save.item, .targetMissing)
-                } else if try place(of: target) == nil, !saved.contains(target) {
+                } else if try !isVisible(target), !saved.contains(target) {
                     fail(save.item, .targetMissing)
                 }
             }
         }
+    }
+
+    /// A target that the caller does not see is missing.
+    private mutating func isVisible(_ name: Hash128) throws(EngineError) -> Bool {
+        guard try place(of: name) != nil else { return false }
+        return try isInSight(name)
+    }
+
+    /// What a participant does not see is not touched and not counted.
+    private mutating func isInSight(_ name: Hash128) throws(EngineError) -> Bool {
+        guard let access else { return true }
+        readSet.append(.member(zone, name))
+        return try access.grant(of: name, reading) != nil
+    }
+
+    /// Whether a participant may not delete the record: a root, or that of a share.
+    private func isProtected(_ place: EntryLocation) throws(EngineError) -> Bool {
+        guard access != nil else { return false }
+        let entry = try reading.entry(place)
+        if try entry.recordHead().head.shareRecord != nil { return true }
+        return try reading.isShareRecord(entry)
     }
 
     private mutating func checkReferenceLimit() throws(EngineError) {
@@ -204,9 +230,11 @@ extension LinkCheck {
             let range = IndexKey.references(zone, to: target).asPrefix
             readRanges.append(range)
             var count = 0
-            try reading.scan(range) { key, _ in
+            try reading.scan(range) { key, _ throws(EngineError) in
                 let source = key.linkedRecord
-                if saves[source] == nil, !goneNames.contains(source) { count += 1 }
+                guard saves[source] == nil, !goneNames.contains(source) else { return true }
+                if let access, try access.grant(of: source, reading) == nil { return true }
+                count += 1
                 return count <= referenceLimit
             }
             counts[target] = count

@@ -11,6 +11,8 @@ struct LongCascade {
     private let zone: ZonePlace
     private let user: UInt32
     private let context: PreparationContext
+    /// Whether the zone has shares, or had some.
+    private let wasEverShared: Bool
     /// The store with all that was staged.
     private var reading: StoreReading
     /// Where the commit begins, and where its cascade does.
@@ -36,8 +38,9 @@ struct LongCascade {
     /// Begins behind what was staged of the batch's items.
     init(
         in zone: ZonePlace, by user: UInt32, _ context: PreparationContext, _ reading: StoreReading,
-        commitStart: JournalOffset
+        commitStart: JournalOffset, wasEverShared: Bool
     ) {
+        self.wasEverShared = wasEverShared
         self.zone = zone
         self.user = user
         self.context = context
@@ -173,11 +176,21 @@ struct LongCascade {
     }
 
     private mutating func append(_ place: EntryLocation) throws(EngineError) {
-        let tombstone = try reading.entry(place).tombstone(
-            by: user, now: context.now / 1000, reading)
+        let entry = try reading.entry(place)
+        var tombstone = try entry.tombstone(by: user, now: context.now / 1000, reading)
+        if wasEverShared {
+            tombstone.membership = try reading.membership(of: tombstone.name, in: zone)
+        }
         try buffer.add(.tombstone, in: zone, limit: context.payloadLimit) {
             tombstone.write(to: &$0)
         }
+        guard wasEverShared, try entry.recordHead().head.shareRecord != nil,
+            let ending = try ShareEnding(
+                of: reading.hash(tombstone.name), in: zone, by: user, context, reading)
+        else { return }
+        try buffer.add(.share, in: zone) { ending.share.write(to: &$0) }
+        guard let record = ending.record else { return }
+        try buffer.add(.tombstone, in: zone) { record.write(to: &$0) }
     }
 
     private mutating func flush(_ sink: PartSink) throws(EngineError) {

@@ -25,11 +25,13 @@ struct MoveBatch: RecordedTransaction {
     ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         draft.readSet.append(KeySpace.indexes.key())
+        try reading.checkAccount(of: .user(caller), in: scope)
         var numbers = NumberAssignment(reading, context)
-        let (user, database) = try numbers.caller(caller, name: userName, in: scope)
+        let (user, database) = try numbers.caller(caller, name: userName, in: scope, source)
         let old = try numbers.zone(source, in: database, &draft)
         let new = try numbers.zone(destination, in: database, &draft)
         guard let user, let old, let new else { return nil }
+        draft.readSet += [KeySpace.shareRoots.key(zone: old.number), .identity(user)]
         draft.user = user
         draft.zone = new
         var move = try Move(self, from: old, to: new, by: user, reading, context)
@@ -125,6 +127,8 @@ private struct Move {
     private var names: Set<Hash128> = []
     /// Nil where the database has no quota.
     private var quota: QuotaRoom?
+    /// Whether the old zone has shares, or had some.
+    private let wasEverShared: Bool
 
     init(
         _ batch: MoveBatch, from old: ZonePlace, to new: ZonePlace, by user: UInt32,
@@ -137,6 +141,7 @@ private struct Move {
         self.reading = reading
         self.context = context
         quota = try QuotaRoom(batch.scope, new.database, batch.limits, reading, context)
+        wasEverShared = try reading.everShared(old)
     }
 
     /// Finds the records and their descendants; returns false where there are more than `limit`.
@@ -182,6 +187,9 @@ private struct Move {
             let entry = try reading.entry(moved[index].place)
             let tombstone = try entry.tombstone(by: user, now: 0, reading)
             let id = Record.ID(recordName: tombstone.name, zoneID: batch.source)
+            let head = try entry.recordHead().head
+            guard reading.schema.name(head.type) != Record.shareType, head.shareRecord == nil
+            else { throw .refused(StoreError.sharesStay.with(id)) }
             guard UserID(recordName: tombstone.name) == nil else {
                 throw .refused(
                     StoreError(
@@ -253,6 +261,10 @@ private struct Move {
         }
         var tombstone = try entry.tombstone(by: user, now: context.now / 1000, reading)
         tombstone.destination = new.number
+        if wasEverShared {
+            if !context.isSerial { draft.readSet.append(.member(self.old.number, moved.name)) }
+            tombstone.membership = try reading.membership(of: tombstone.name, in: self.old)
+        }
         var head = RecordHead(
             type: old.type, modified: tombstone.deleted, modifier: user, created: old.created,
             creator: old.creator, previous: moved.previous, isUpdate: false,
@@ -324,6 +336,8 @@ extension Draft {
 }
 
 extension StoreError {
+    static let sharesStay = StoreError(
+        .invalidArguments, "what is shared stays in its zone: its share is deleted first")
     static let linkAcrossZones = StoreError(
         .referenceViolation,
         "its parent, or a record linked to it by deleteSelf, would stay in the other zone")

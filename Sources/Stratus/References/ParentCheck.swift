@@ -7,6 +7,8 @@ struct ParentCheck {
     private let batch: RecordBatch
     private let reading: StoreReading
     private let zone: UInt32
+    /// What the caller sees of another user's zone; nil: all.
+    private let access: SharedZone?
     /// The saves of records that others of the batch name as parent.
     private var saves: [String: Int] = [:]
     /// The parent that was found last: many records of a batch often have the same.
@@ -14,7 +16,8 @@ struct ParentCheck {
     /// The saves whose parent is there only if it is saved, too, by the save of the parent.
     private var dependents: [Int: [Int]] = [:]
 
-    init(_ batch: RecordBatch, _ reading: StoreReading, zone: UInt32) {
+    init(_ batch: RecordBatch, _ reading: StoreReading, zone: UInt32, _ access: SharedZone?) {
+        self.access = access
         self.batch = batch
         self.reading = reading
         self.zone = zone
@@ -36,9 +39,16 @@ struct ParentCheck {
             batch.sendsParent(of: record, rule, isInsert: isInsert),
             parent.recordName != lastFound
         else { return nil }
-        let key = IndexKey.record(zone, reading.hash(parent.recordName))
+        let name = reading.hash(parent.recordName)
+        let key = IndexKey.record(zone, name)
         draft.readSet.append(key)
-        if let value = try reading.value(key), !EntryLocation(value).isDeleted {
+        // One that the caller does not see is missing.
+        if let value = try reading.value(key), !EntryLocation(value).isDeleted,
+            try access.map({ access throws(EngineError) in
+                draft.readSet.append(.member(zone, name))
+                return try access.grant(of: name, reading) != nil
+            }) ?? true
+        {
             lastFound = parent.recordName
         } else if let index = saves[parent.recordName] {
             dependents[index, default: []].append(item)

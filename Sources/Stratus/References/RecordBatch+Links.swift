@@ -14,6 +14,11 @@ extension RecordBatch {
         try encoder.encode(&draft, sink: sink)
         if encoder.needsSerial { return [:] }
         if encoder.links.isEmpty {
+            // What was to be shared is judged again without what could not be encoded.
+            if !isAtomic, encoder.sharing?.isEmpty == false, !encoder.failures.isEmpty {
+                return encoder.failures
+            }
+            try encoder.encodeSharing(&draft, sink: sink) { _ in true }
             encoder.finish(&draft)
             return [:]
         }
@@ -40,7 +45,8 @@ extension RecordBatch {
         var check = LinkCheck(
             links, reading, zone: encoder.zone.number,
             cascadeLimit: context.partLimit / (context.isSerial ? 128 : 1024),
-            referenceLimit: limits?.profile.referencesPerTarget, isRestore: isRestore)
+            referenceLimit: limits?.profile.referencesPerTarget, isRestore: isRestore,
+            access: encoder.sharing?.access)
         if links.saves.contains(where: { !$0.validated.isEmpty }) {
             for (item, result) in zip(items, draft.results) {
                 guard case .save(let record, _) = item, isAtomic || !result.hasFailed else {
@@ -50,11 +56,18 @@ extension RecordBatch {
             }
         }
         try check.run()
+        for change in encoder.sharing?.changes ?? []
+        where change.kind == .creation && check.goneNames.contains(change.root(reading)) {
+            check.fail(change.item, .rootNotSaved)
+        }
         draft.readSet += check.readSet
         draft.readRanges += check.readRanges
         guard check.isLong else {
             if check.failures.isEmpty {
                 try encoder.encode(cascade: check.cascade, &draft, sink: sink)
+                if encoder.needsSerial { return [:] }
+                let gone = encoder.gone
+                try encoder.encodeSharing(&draft, sink: sink) { !gone.contains($0) }
             }
             return check.failures
         }
@@ -62,6 +75,8 @@ extension RecordBatch {
             encoder.giveUp()
             return [:]
         }
+        // What a participant does not see stays, of which a long cascade knows nothing.
+        guard encoder.sharing?.access == nil else { throw .refused(.cascadeTooLong) }
         let late = try addLongCascade(&encoder, &draft, sink: sink)
         return check.failures.merging(late) { first, _ in first }
     }
@@ -73,9 +88,18 @@ extension RecordBatch {
         let start = encoder.reading.head
         let reading = try encoder.flush(&draft, sink: sink)
         var cascade = LongCascade(
-            in: encoder.zone, by: encoder.user, encoder.context, reading, commitStart: start)
+            in: encoder.zone, by: encoder.user, encoder.context, reading, commitStart: start,
+            wasEverShared: encoder.wasEverShared)
         draft.buffer = try cascade.run(links.deletes, sink)
         var failures: [Int: StoreError] = [:]
+        try encoder.encodeSharing(&draft, sink: sink) { name throws(EngineError) in
+            try cascade.isThere(name)
+        }
+        for change in encoder.sharing?.changes ?? [] where change.kind == .creation {
+            if !change.entry.isZoneWide, try !cascade.isThere(change.root(reading)) {
+                failures[change.item] = .rootNotSaved
+            }
+        }
         for item in cascade.failedDeletes { failures[item] = .parentOfOthers }
         for save in links.saves {
             if cascade.savesThatGo.contains(save.name) { failures[save.item] = .targetGoes }

@@ -28,6 +28,7 @@ extension Database {
     nonisolated(nonsending) func run(
         _ call: RecordCall, _ progress: UploadProgress?
     ) async throws(EngineError) -> RecordCall.Outcomes {
+        try await checkAccount()
         var call = call
         var outcomes: RecordCall.Outcomes = []
         defer { call.end(outcomes) }
@@ -50,6 +51,7 @@ extension Database {
 
     /// Takes the steps of a call on the calling thread, which waits.
     func runAndWait(_ call: RecordCall) throws(EngineError) -> RecordCall.Outcomes {
+        try container.reading.waiting.checkAccount(of: principal, in: scope)
         var call = call
         var outcomes: RecordCall.Outcomes = []
         defer { call.end(outcomes) }

@@ -69,7 +69,8 @@ struct FieldEncoder {
         for index in sent.indices {
             guard let value = sent[index].value else {
                 // Removing a field whose name was never used assigns no number to the name.
-                if let known = try numbers.known(sent[index].key) { replaced.append(known) }
+                let known = try numbers.known(sent[index].key, ofType: record.recordType)
+                if let known { replaced.append(known) }
                 continue
             }
             let kind = try batch.kind(of: sent[index], value)
@@ -214,7 +215,9 @@ struct FieldEncoder {
         {
             return shape[index].number
         }
-        guard let number = try numbers.field(key) else { return nil }
+        guard let number = try numbers.field(key, ofType: self.type?.name ?? "") else {
+            return nil
+        }
         try numbers.fix(kind, of: Schema.Column(type: type, field: number), key)
         guard batch.items.count > 1 else { return number }
         let known = Known(key: key, type: type, kind: kind, number: number)

@@ -12,6 +12,7 @@ struct NumberAssignment {
     private let environment: Container.Environment
     private var newUsers: [UserEntry] = []
     private var newZone: ZoneEntry?
+    private var shareCount: UInt32 = 0
     private var addition: SchemaAddition
     private var newNumbers: [String: UInt32] = [:]
     /// What the entry with the new names and columns takes, in bytes, at most.
@@ -44,14 +45,34 @@ struct NumberAssignment {
         return number
     }
 
-    /// The numbers of the caller and of the database.
+    /// The numbers of the caller and of the database that a zone lies in.
     mutating func caller(
-        _ caller: UserID, name: String, in scope: DatabaseScope
+        _ caller: UserID, name: String, in scope: DatabaseScope, _ zone: RecordZone.ID
     ) throws(EngineError) -> (user: UInt32?, database: UInt32?) {
         let number = try user(caller, name: name)
-        guard case .private(let owner) = scope else { return (number, 0) }
-        return (number, owner == caller ? number : try user(owner))
+        switch scope {
+        case .public: return (number, 0)
+        case .private(let owner): return (number, owner == caller ? number : try user(owner))
+        case .shared:
+            guard let database = try reading.database(of: zone, in: scope) else {
+                throw .refused(.zoneNotFound(zone))
+            }
+            return (number, database)
+        }
     }
+
+    /// Of a share that is made now: shares have the numbers of zones.
+    mutating func newShare() -> UInt32? {
+        guard context.isSerial else {
+            isIncomplete = true
+            return nil
+        }
+        shareCount += 1
+        return reading.zoneCount + (newZone == nil ? 0 : 1) + shareCount
+    }
+
+    /// Microseconds since 1970.
+    var now: Int64 { context.now }
 
     /// The zone, which must be there; the default zone is made when it is first needed, and so is
     /// any other where the caller says `orMade`.
@@ -72,6 +93,7 @@ struct NumberAssignment {
             isIncomplete = true
             return nil
         }
+        precondition(shareCount == 0, "a zone is made before its shares")
         let zone = try ZoneEntry(
             newZone: id, number: reading.zoneCount + 1, in: database, of: reading.identity)
         newZone = zone
@@ -84,17 +106,20 @@ struct NumberAssignment {
         if environment == .production, name != Record.userRecordType,
             known.map(reading.schema.mayBeType) != true
         {
-            guard NameRules.isTypeName(name) else { throw .refused(.badName) }
+            guard NameRules.isRecordType(name) else { throw .refused(.badName) }
             throw .refused(
                 .invalidArguments, "cannot create new type '\(name)' in production schema")
         }
         if let known { return known }
+        guard NameRules.isRecordType(name) else { throw .refused(.badName) }
         return try number(of: name)
     }
 
-    mutating func field(_ name: String) throws(EngineError) -> UInt32? {
+    mutating func field(_ name: String, ofType type: String) throws(EngineError) -> UInt32? {
+        // A name that has a number is one of a field, or of those of shares.
+        let isKnown = reading.schema.number(name) != nil && !NameRules.isShareField(name)
+        guard isKnown || NameRules.isField(name, ofType: type) else { throw .refused(.badName) }
         if environment == .production, reading.schema.number(name) == nil {
-            guard NameRules.isTypeName(name) else { throw .refused(.badName) }
             throw .refused(.frozen(name))
         }
         return try number(of: name)
@@ -102,7 +127,6 @@ struct NumberAssignment {
 
     private mutating func number(of name: String) throws(EngineError) -> UInt32? {
         if let number = reading.schema.number(name) ?? newNumbers[name] { return number }
-        guard NameRules.isTypeName(name) else { throw .refused(.badName) }
         guard context.isSerial else {
             isIncomplete = true
             return nil
@@ -129,8 +153,8 @@ struct NumberAssignment {
     }
 
     /// The number of a field that is to be removed, where it ever had one.
-    func known(_ field: String) throws(EngineError) -> UInt32? {
-        guard NameRules.isTypeName(field) else { throw .refused(.badName) }
+    func known(_ field: String, ofType type: String) throws(EngineError) -> UInt32? {
+        guard NameRules.isField(field, ofType: type) else { throw .refused(.badName) }
         if NameRules.isReserved(field) { throw .refused(.reservedName) }
         return reading.schema.number(field)
     }
@@ -139,8 +163,10 @@ struct NumberAssignment {
     func check(
         _ record: Record, _ policy: SavePolicy, isInsert: Bool, of batch: RecordBatch
     ) throws(EngineError) {
-        guard NameRules.isTypeName(record.recordType) else { throw .refused(.badName) }
-        for edit in record.edits.all { _ = try known(edit.key) }
+        guard NameRules.isRecordType(record.recordType) else { throw .refused(.badName) }
+        for edit in record.edits.all {
+            _ = try known(edit.key, ofType: record.recordType)
+        }
         var numbers = self
         try numbers.assign(record, policy, isInsert: isInsert, of: batch)
     }
@@ -188,7 +214,9 @@ struct NumberAssignment {
             for edit in sent.sorted(by: { $0.key < $1.key }) {
                 guard let value = edit.value else { continue }
                 let kind = try batch.kind(of: edit, value)
-                guard let field = try field(edit.key), let type else { continue }
+                guard let field = try field(edit.key, ofType: record.recordType), let type else {
+                    continue
+                }
                 try fix(kind, of: Schema.Column(type: type, field: field), edit.key)
             }
         } catch {

@@ -9,26 +9,40 @@ extension RecordBatch {
     /// What an item would do, and the first check that it fails. Throws where it says what can
     /// never be done.
     func validate(
-        _ item: Item, at index: Int, in zone: UInt32, _ reading: StoreReading,
-        _ parents: inout ParentCheck, _ draft: inout Draft
+        _ item: Item, at index: Int, in zone: ZonePlace, _ access: SharedZone?,
+        _ reading: StoreReading, _ parents: inout ParentCheck, _ draft: inout Draft
     ) throws(EngineError) -> (plan: ItemPlan?, failure: StoreError?) {
-        let key = IndexKey.record(zone, reading.hash(item.recordID.recordName))
+        let name = reading.hash(item.recordID.recordName)
+        let key = IndexKey.record(zone.number, name)
         let last = try reading.value(key).map { EntryLocation($0) }
         draft.readSet.append(key)
-        let place = last.flatMap { $0.isDeleted ? nil : $0 }
-        let entry: JournalEntry? = if let place { try reading.entry(place) } else { nil }
+        var place = last.flatMap { $0.isDeleted ? nil : $0 }
+        var entry: JournalEntry? = if let place { try reading.entry(place) } else { nil }
+        if let access, let found = entry,
+            try !mayReach(found, name, item, access, reading, &draft)
+        {
+            (place, entry) = (nil, nil)
+        }
         switch item {
         case .delete(let id, let tag):
             try checkDeletion(of: id)
-            if let entry { try checkCreator(of: entry, reading) }
+            if let entry { try checkGrant(to: .delete, over: entry, reading) }
             let failure = try tagFailure(of: id, tag, place, reading)
             return (place.map { .delete($0, held(entry)) }, failure)
         case .save(let record, let rule):
-            if let entry { try checkCreator(of: entry, reading) }
             let owner = try owner(of: record, reading)
+            if let entry {
+                try checkGrant(to: .write, over: entry, reading)
+            } else if owner == nil {
+                try checkGrant(to: .create, ofType: record.recordType, reading)
+            }
             try checkNames(of: record, isUsers: owner != nil)
             if let entry { try checkType(of: record, over: entry, reading) }
             var unsaved: Record?
+            if record.isShare || record.recordID.recordName == Share.zoneWideRecordName {
+                let isNew = entry == nil && !isTagged(record, rule)
+                try checkShare(record, isNew: isNew, in: zone, access, reading, &draft)
+            }
             if place == nil, let owner {
                 unsaved = try reading.unsavedRecord(of: owner, as: record.recordID)
             }
@@ -59,16 +73,25 @@ extension RecordBatch {
         }
     }
 
-    /// Whether the caller may change the record that is there.
-    private func checkCreator(
-        of entry: JournalEntry, _ reading: StoreReading
+    /// Whether the caller may change the record that is there. In a private database nothing depends
+    /// on its creator and type, which then are not read.
+    private func checkGrant(
+        to action: Permission.Action, over entry: JournalEntry, _ reading: StoreReading
     ) throws(EngineError) {
-        // In a private database nothing depends on the creator, which then is not read.
         guard scope == .public else { return }
-        guard let creator = try reading.user(entry.recordHead().head.creator) else {
-            throw .damaged(entry)
-        }
-        try Permission.check(.change(creator: creator), by: principal, in: scope)
+        let head = try entry.recordHead().head
+        guard let creator = try reading.user(head.creator),
+            let type = reading.schema.name(head.type)
+        else { throw .damaged(entry) }
+        try reading.checkGrant(to: action, ofType: type, creator: creator, principal, scope)
+    }
+
+    /// Whether the caller may make a record of that type.
+    private func checkGrant(
+        to action: Permission.Action, ofType type: String, _ reading: StoreReading
+    ) throws(EngineError) {
+        guard scope == .public else { return }
+        try reading.checkGrant(to: action, ofType: type, creator: nil, principal, scope)
     }
 
     private func checkNames(of record: Record, isUsers: Bool) throws(EngineError) {
@@ -170,10 +193,21 @@ extension RecordBatch {
             base = tag.map { Version(changeTag: $0) }
         }
         guard let place else { return error }
-        error.serverRecord = try reading.record(place, as: id)
-        if let base, error.ancestorRecord == nil {
-            error.ancestorRecord = try reading.record(at: base, of: place, as: id)
+        let record = try reading.record(place, as: id)
+        // Of the public database a caller may write what it may not read.
+        if let reader = try PublicReader(DatabaseView(reading, scope, principal), reading),
+            reader.refusal(of: record) != nil
+        {
+            return error
         }
+        error.serverRecord = try reading.shown(record, to: caller, in: scope)
+        guard let base, error.ancestorRecord == nil,
+            try mayRead(id.recordName, at: base, reading)
+        else { return error }
+        error.ancestorRecord = try reading.record(at: base, of: place, as: id)
+            .map { record throws(EngineError) in
+                try reading.shown(record, to: caller, in: scope)
+            }
         return error
     }
 }

@@ -75,16 +75,26 @@ struct RecordBatch: RecordedTransaction {
         guard context.isSerial || items.count <= context.partLimit / 128 else {
             return .needsSerial
         }
+        try reading.checkAccount(of: principal, in: scope)
         var numbers = NumberAssignment(reading, context, environment)
-        let (user, database) = try numbers.caller(caller, name: userName, in: scope)
+        let (user, database) = try numbers.caller(caller, name: userName, in: scope, zoneID)
+        try checkThatItIsShared(reading)
         let zone = try numbers.zone(zoneID, in: database, orMade: isRestore, &draft)
         guard let user, let zone else { return .needsSerial }
         draft.user = user
         draft.zone = zone
+        draft.readSet.append(.identity(user))
+        if scope == .public {
+            draft.readSet += [.roles(user), KeySpace.schemaText.key()]
+        }
+        let access = try access(to: zone, without: failed, reading, &draft)
 
-        var parents = ParentCheck(self, reading, zone: zone.number)
-        let failures = try plan(
-            zone, reading, context, without: failed, &parents, &numbers, &draft)
+        var parents = ParentCheck(self, reading, zone: zone.number, access)
+        var failures = try plan(
+            zone, access, reading, context, without: failed, &parents, &numbers, &draft)
+        if let lost = lostShares(draft, access), failed.isEmpty {
+            return .retry(without: lost)
+        }
         // What was assigned for items that failed is not written either.
         if draft.results.allSatisfy(\.writesNothing) {
             failTogether(failures, &draft)
@@ -94,6 +104,12 @@ struct RecordBatch: RecordedTransaction {
             let orphans = try parents.failures(after: draft)
             if !orphans.isEmpty { return .retry(without: orphans) }
         }
+        let sharing = try sharing(in: zone, access, reading, context, &numbers, &draft)
+        if numbers.isIncomplete || sharing?.needsSerial == true { return .needsSerial }
+        if let late = sharing?.failures, !late.isEmpty {
+            guard isAtomic else { return .retry(without: late) }
+            failures.merge(late.mapValues { $0 }) { first, _ in first }
+        }
         // What is refused already is encoded for its errors only. (Of a deletion, what goes along
         // with it may be found in what was written.)
         let isRefused = isAtomic && draft.results.contains(where: \.hasFailed)
@@ -101,7 +117,7 @@ struct RecordBatch: RecordedTransaction {
             (isRefused || !failures.isEmpty) && items.allSatisfy { !$0.isDeletion }
         var encoder = try RecordEncoder(
             reading: reading, context: context, zone: zone, user: user, batch: self,
-            numbers: numbers)
+            numbers: numbers, sharing: sharing)
         var hasParts = false
         var late: [Int: StoreError] = [:]
         do throws(EngineError) {
@@ -132,8 +148,9 @@ struct RecordBatch: RecordedTransaction {
     /// Checks the items. Returns what failed of an atomic batch and is still encoded: nothing
     /// of it is stored, but what an item is told does not depend on which others fail.
     private func plan(
-        _ zone: ZonePlace, _ reading: StoreReading, _ context: PreparationContext,
-        without failed: [Int: StoreError], _ parents: inout ParentCheck,
+        _ zone: ZonePlace, _ access: SharedZone?, _ reading: StoreReading,
+        _ context: PreparationContext, without failed: [Int: StoreError],
+        _ parents: inout ParentCheck,
         _ numbers: inout NumberAssignment,
         _ draft: inout Draft
     ) throws(EngineError) -> [Int: StoreError] {
@@ -147,7 +164,7 @@ struct RecordBatch: RecordedTransaction {
             }
             do throws(EngineError) {
                 let (plan, failure) = try validate(
-                    item, at: index, in: zone.number, reading, &parents, &draft)
+                    item, at: index, in: zone, access, reading, &parents, &draft)
                 if let failure, !isAtomic { throw .refused(failure) }
                 failures[index] = failure?.with(item.recordID)
                 if context.isSerial, case .save(let record, let rule) = item, failure == nil {
@@ -170,18 +187,20 @@ struct RecordBatch: RecordedTransaction {
     ) throws(EngineError) -> [Result<Record?, StoreError>] {
         var outcomes: [Result<Record?, StoreError>] = []
         outcomes.reserveCapacity(items.count)
+        func shown(_ record: Record) throws(EngineError) -> Record {
+            try reading.shown(record, to: caller, in: scope)
+        }
         for index in items.indices {
             switch committed.draft.results[index] {
-            case .done(let record): outcomes.append(.success(record as? Record))
+            case .done(let record):
+                outcomes.append(.success(try (record as? Record).map(shown)))
             case .refused(let error): outcomes.append(.failure(StoreError(translating: error)))
             case .unchanged, .planned: outcomes.append(.success(nil))
             case .staged(let place):
                 let start = committed.start ?? .zero
-                outcomes.append(
-                    .success(
-                        try committed.draft.record(
-                            index, at: place, of: self, in: committed.draft.buffer,
-                            from: start, reading)))
+                let record = try committed.draft.record(
+                    index, at: place, of: self, in: committed.draft.buffer, from: start, reading)
+                outcomes.append(.success(try record.map(shown)))
             }
         }
         return outcomes
@@ -211,9 +230,10 @@ struct RecordBatch: RecordedTransaction {
 
     /// Whether a zone that a caller names is the batch's own: the owner may be named in two ways.
     func isInside(_ zone: RecordZone.ID) -> Bool {
-        zone.zoneName == zoneID.zoneName
-            && (zone.ownerName == RecordZone.ID.currentUser || zone.ownerName == zoneID.ownerName
-                || zone.ownerName == caller.recordName)
+        guard zone.zoneName == zoneID.zoneName else { return false }
+        if zone.ownerName == zoneID.ownerName { return true }
+        if case .shared = scope { return false }
+        return zone.ownerName == RecordZone.ID.currentUser || zone.ownerName == caller.recordName
     }
 }
 

@@ -58,6 +58,7 @@ struct RecordCall: Sendable {
         _ items: [RecordItem], _ options: Options, of database: Database
     ) throws(EngineError) {
         try database.admit(items)
+        let items = items.contains(where: \.isShare) ? items.map(\.comparingShares) : items
         self.database = database
         self.items = items
         self.options = options

@@ -17,6 +17,12 @@ struct RecordEncoder {
     private(set) var failures: [Int: StoreError] = [:]
     /// Nil where the database has no quota.
     private var quota: QuotaRoom?
+    /// What the batch does to shares; nil where its zone never had any.
+    let sharing: SharingPlan?
+    /// Whether the zone has shares, or had some.
+    let wasEverShared: Bool
+    /// What goes along with deletions.
+    private(set) var gone: Set<Hash128> = []
     /// Whether something needs a part of its own, which this context does not write.
     private var isTooLong = false
 
@@ -27,8 +33,10 @@ struct RecordEncoder {
 
     init(
         reading: StoreReading, context: PreparationContext, zone: ZonePlace, user: UInt32,
-        batch: RecordBatch, numbers: NumberAssignment
+        batch: RecordBatch, numbers: NumberAssignment, sharing: SharingPlan?
     ) throws(EngineError) {
+        self.sharing = sharing
+        wasEverShared = sharing != nil
         self.reading = reading
         self.context = context
         self.zone = zone
@@ -49,6 +57,7 @@ struct RecordEncoder {
         // What a record usually takes, so that the buffer seldom grows.
         draft.buffer = CommitBuffer(capacity: min(items.count * 448, context.partLimit))
         try fields.numbers.write(to: &draft)
+        try encodeShares(&draft)
         if let assets = batch.assets {
             try draft.buffer.add(assets.rows, limit: context.payloadLimit)
         }
@@ -75,13 +84,16 @@ struct RecordEncoder {
         cascade: [EntryLocation], _ draft: inout Draft, sink: PartSink
     ) throws(EngineError) {
         for place in cascade.sorted(by: { $0.offset < $1.offset }) {
-            let tombstone = try reading.entry(place).tombstone(
-                by: user, now: context.now / 1000, reading)
-            try append(.tombstone, to: &draft) { tombstone.write(to: &$0) }
-            quota?.count(0, replacing: tombstone.takenBytes)
+            let entry = try reading.entry(place)
+            try delete(entry, &draft)
+            if sharing != nil, let name = entry.recordName { gone.insert(reading.hash(name)) }
             try flushIfFull(&draft, sink)
             if needsSerial { return }
         }
+    }
+
+    mutating func count(_ length: Int, replacing replaced: Int) {
+        quota?.count(length, replacing: replaced)
     }
 
     /// What goes along takes more than one part.
@@ -102,7 +114,7 @@ struct RecordEncoder {
         return try emitFullPart(&draft, sink) ?? reading
     }
 
-    private mutating func flushIfFull(
+    mutating func flushIfFull(
         _ draft: inout Draft, _ sink: PartSink
     ) throws(EngineError) {
         if fullPart != nil, !draft.buffer.isEmpty {
@@ -138,6 +150,7 @@ struct RecordEncoder {
             let type = try fields.prepare(record, rule, over: nil)
             var head = try newHead(of: record, type: type, previous: previous)
             head.assetBytes = try fields.assetBytes(from: [])
+            state(index, in: &head)
             let parent = record.parent?.recordID.recordName
             try append(head, of: index, record, parent: parent, over: nil, nil, to: &draft)
         case (.save(let record, let rule), .update(let replaced, let held)):
@@ -152,20 +165,29 @@ struct RecordEncoder {
             head.replacedLength = entry.payloadRange.count
             head.assetBytes = try fields.assetBytes(from: entry.bytes)
             head.formerAssetBytes = old.assetBytes
+            state(index, in: &head)
             let parent =
                 batch.sendsParent(of: record, rule, isInsert: false)
+                    && batch.mayChangeParent(of: old)
                 ? record.parent?.recordID.recordName : try former.parent
             try append(head, of: index, record, parent: parent, over: former, stored, to: &draft)
+        case (.delete, .delete) where sharing?.leaving[index] != nil:
+            guard let (replaced, statement) = sharing?.leaving[index] else { break }
+            return try rewrite(replaced, statement, &draft)
         case (.delete(let id, _), .delete(let replaced, let held)):
-            let tombstone = try entry(replaced, held).tombstone(
-                by: user, now: context.now / 1000, reading)
-            try append(.tombstone, to: &draft) { tombstone.write(to: &$0) }
-            quota?.count(0, replacing: tombstone.takenBytes)
+            try delete(entry(replaced, held), &draft)
             links.deletes.append((index, reading.hash(id.recordName)))
         default:
             preconditionFailure("a plan fits its item")
         }
         return place
+    }
+
+    /// What the entry of an item says of shares.
+    private func state(_ index: Int, in head: inout RecordHead) {
+        guard let statement = sharing?.statements[index] else { return }
+        head.membership = statement.membership
+        head.formerMembership = statement.former
     }
 
     private func entry(
@@ -212,7 +234,8 @@ struct RecordEncoder {
         let length = try append(.record, upTo: allowed, to: &draft) { writer in
             head.write(
                 name: record.recordID.recordName, parent: parent, links: change,
-                indexRows: rows, to: &writer)
+                indexRows: rows, shareRecord: sharing?.statements[index]?.shareRecord,
+                to: &writer)
             fields.write(from: bytes, to: &writer)
         }
         quota?.count(length + assets, replacing: replaced)
@@ -237,7 +260,7 @@ struct RecordEncoder {
 
     /// Returns the length of the payload, which may be `allowed`.
     @discardableResult
-    private func append(
+    func append(
         _ kind: EntryKind, upTo allowed: Int = .max, to draft: inout Draft,
         payload: (inout ByteWriter) -> Void
     ) throws(EngineError) -> Int {

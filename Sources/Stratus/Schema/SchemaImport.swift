@@ -27,10 +27,13 @@ struct SchemaImport: Transaction {
         var numbers = NumberAssignment(reading, context)
         var wanted: [FieldIndex] = []
         for type in document.types {
-            guard NameRules.isTypeName(type.name.text) else { continue }
-            guard let number = try numbers.type(type.name.text) else { return nil }
-            for field in type.fields where NameRules.isTypeName(field.name.text) {
-                guard let place = try numbers.field(field.name.text) else { return nil }
+            let typeName = type.name.text
+            guard NameRules.isRecordType(typeName) else { continue }
+            guard let number = try numbers.type(typeName) else { return nil }
+            for field in type.fields where NameRules.isField(field.name.text, ofType: typeName) {
+                guard let place = try numbers.field(field.name.text, ofType: typeName) else {
+                    return nil
+                }
                 let column = Schema.Column(type: number, field: place)
                 if let kind = FieldKind(field.type.stored) {
                     try numbers.fix(kind, of: column, field.name.text)

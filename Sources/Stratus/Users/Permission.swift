@@ -18,48 +18,112 @@ enum Principal: Hashable, Sendable {
     }
 }
 
-/// Decides what a caller may do in a database: a function of its arguments alone, which every call
-/// asks. Rules: `Formats/README.md`, "Permissions".
+/// Decides what a caller may do: a function of its arguments alone, which every call asks. Rules:
+/// `Formats/README.md`, "Permissions".
 enum Permission {
-    enum Action: Sendable {
-        /// Reading anything.
+    enum Action: CaseIterable, Sendable {
         case read
-        /// Changing anything, asked before records are looked at.
+        case create
+        /// Changing what is there.
         case write
-        /// Changing or deleting a record that this user created.
-        case change(creator: UserID)
+        case delete
+    }
+
+    enum Object: Sendable {
+        /// The database itself, before any record is looked at.
+        case database
+        /// A record of the public database: what its type grants, the caller's roles, and who created
+        /// it, nil for one that is new.
+        case publicRecord(Grants, type: String, roles: Set<String>, creator: UserID?)
+        /// A record of another user's zone.
+        case sharedRecord(SharedRecord)
+    }
+
+    /// A record of another user's zone, as a participant meets it.
+    struct SharedRecord: Hashable, Sendable {
+        enum Position: CaseIterable, Sendable {
+            case member, root, share
+        }
+
+        var position = Position.member
+        /// What the caller may do in its share; nil where none of the caller's shares has it.
+        var grant: SharedGrant?
     }
 
     /// Nil where the action is allowed, or why it is not.
     static func refusal(
-        of action: Action, by principal: Principal, in scope: DatabaseScope
+        of action: Action, on object: Object = .database, by principal: Principal,
+        in scope: DatabaseScope
     ) -> StoreError? {
-        switch (principal, action) {
-        case (.unnamed, _): return .emptyUserName
-        case (.anonymous, .read) where scope == .public: return nil
-        case (.anonymous, _):
-            return StoreError(
-                .notAuthenticated,
-                "expected a call by a user, found one without: only reading "
-                    + "the public database needs none")
-        case (.user(let user), .change(let creator)):
-            return scope == .public && user != creator ? .notTheCreator : nil
-        case (.user, .read), (.user, .write), (.host, _): return nil
+        if case .unnamed = principal { return .emptyUserName }
+        switch object {
+        case .database:
+            guard case .anonymous = principal else { return nil }
+            return scope == .public && action == .read ? nil : .noUser
+        case .publicRecord(let grants, let type, let roles, let creator):
+            let isAllowed = grants.allows(
+                action.granted, ofType: type, to: principal, roles: roles, creator: creator)
+            if isAllowed { return nil }
+            if case .anonymous = principal, action != .read { return .noUser }
+            return action == .read ? .mayNotRead : .mayNotWrite
+        case .sharedRecord(let record):
+            guard let grant = record.grant else {
+                return action == .read ? .mayNotRead : .mayNotWrite
+            }
+            return grant.allows(action, record.position) ? nil : .mayNotWrite
         }
     }
 
-    /// Throws what ``refusal(of:by:in:)`` returns.
+    /// Throws what ``refusal(of:on:by:in:)`` returns.
     static func check(
-        _ action: Action, by principal: Principal, in scope: DatabaseScope
+        _ action: Action, on object: Object = .database, by principal: Principal,
+        in scope: DatabaseScope
     ) throws(EngineError) {
-        if let refusal = refusal(of: action, by: principal, in: scope) { throw .refused(refusal) }
+        if let refusal = refusal(of: action, on: object, by: principal, in: scope) {
+            throw .refused(refusal)
+        }
+    }
+}
+
+/// What a participant may do in a share.
+struct SharedGrant: Hashable, Sendable {
+    var mayWrite: Bool
+    /// Whether the participant may change the share's participants and permissions.
+    var isAdministrator: Bool
+
+    /// `Formats/README.md`, "Sharing": who may do what. Deleting the share's record is leaving it.
+    func allows(
+        _ action: Permission.Action, _ position: Permission.SharedRecord.Position
+    ) -> Bool {
+        switch (action, position) {
+        case (.read, _), (.delete, .share): true
+        case (.write, .share): isAdministrator
+        case (.create, .share), (.create, .root), (.delete, .root): false
+        case (.create, .member), (.write, .member), (.write, .root), (.delete, .member): mayWrite
+        }
+    }
+}
+
+extension Permission.Action {
+    /// What a grant of the schema calls it.
+    fileprivate var granted: Grants.Permission {
+        switch self {
+        case .read: .read
+        case .create: .create
+        case .write, .delete: .write
+        }
     }
 }
 
 extension StoreError {
     static let emptyUserName = StoreError(
         .invalidArguments, "expected the name of a user, found an empty one")
-    fileprivate static let notTheCreator = StoreError(
-        .permissionFailure,
-        "WRITE operation not permitted: expected the user who created the record, found another")
+    static let noUser = StoreError(
+        .notAuthenticated,
+        "expected a call by a user, found one without: only reading "
+            + "the public database needs none")
+    static let mayNotRead = StoreError(
+        .permissionFailure, "READ operation not permitted")
+    static let mayNotWrite = StoreError(
+        .permissionFailure, "WRITE operation not permitted")
 }

@@ -95,7 +95,10 @@ extension RecordBatch {
                 "a user's record has the type Users and the user's name, and lies in the default "
                     + "zone of the public database or of the user's own")
         }
-        try Permission.check(.change(creator: user), by: principal, in: scope)
+        if scope == .public {
+            try reading.checkGrant(
+                to: .write, ofType: Record.userRecordType, creator: user, principal, scope)
+        }
         if user != caller, try reading.known(user) == nil {
             throw .refused(.unknownItem, "there is no user of that name")
         }

@@ -49,6 +49,7 @@ extension Database {
         _ item: ZoneBatch.Item, _ id: RecordZone.ID
     ) async throws(EngineError) {
         let user = try writer()
+        try await checkAccount()
         try container.limits?.admit(user)
         try current.check(id)
         let batch = ZoneBatch(scope: scope, userName: userName, items: [item])
@@ -69,7 +70,10 @@ extension DatabaseView {
         for (id, place) in try livingZones(reading) where !id.isDefault {
             zones.append(RecordZone(zoneID: id, place.capabilities))
         }
-        zones.sort { $0.zoneID.zoneName < $1.zoneID.zoneName }
+        zones.sort {
+            ($0.zoneID.zoneName, $0.zoneID.ownerName) < ($1.zoneID.zoneName, $1.zoneID.ownerName)
+        }
+        if case .shared = scope { return zones }
         return [RecordZone(zoneID: .default)] + zones
     }
 
@@ -78,12 +82,13 @@ extension DatabaseView {
         _ reading: StoreReading
     ) throws(EngineError) -> [(RecordZone.ID, ZonePlace)] {
         try livingPlaces(reading).map { place throws(EngineError) in
-            (RecordZone.ID(zoneName: try reading.zoneEntry(place).name), place)
+            (try sharedID(of: place, reading), place)
         }
     }
 
     /// The same without their names.
     func livingPlaces(_ reading: StoreReading) throws(EngineError) -> [ZonePlace] {
+        if case .shared(let user) = scope { return try reading.sharedZones(of: user) }
         guard let database = try reading.database(scope) else { return [] }
         var places: [ZonePlace] = []
         try reading.scan(KeySpace.zones.key().appending(database).asPrefix) {

@@ -19,7 +19,8 @@ struct ZoneBatch: Transaction {
     ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         guard case .private(let owner) = scope else {
-            throw .refused(.badDatabase, "the public database has the default zone only")
+            throw .refused(
+                .badDatabase, "zones are made and deleted in private databases, by their owners")
         }
         var numbers = NumberAssignment(reading, context)
         guard let database = try numbers.user(owner, name: userName) else { return nil }

@@ -123,9 +123,10 @@ extension CommitStage<StoreParticipant> {
     fileprivate var reading: StoreReading {
         var view = writer.view
         view.keepsEntries = false
+        let published = fold.published.current
         let state = StoreState(
             fold: fold.fold.state, view: view, head: head, identity: fold.identity,
-            assets: fold.published.current.assets, staged: group)
+            assets: published.assets, cache: published.cache, staged: group)
         return StoreReading(state, .blocking)
     }
 }

@@ -9,6 +9,15 @@ package struct EntryLocation: Equatable, Sendable {
     /// Of a record: the entry is its tombstone. Of a zone: it was deleted.
     package var isDeleted: Bool
 
+    package init(
+        offset: JournalOffset, version: Version, frameLength: Int, isDeleted: Bool = false
+    ) {
+        self.offset = offset
+        self.version = version
+        self.frameLength = frameLength
+        self.isDeleted = isDeleted
+    }
+
     package init(_ header: FrameHeader, at offset: JournalOffset, isDeleted: Bool) {
         self.offset = offset
         version = header.version

@@ -15,7 +15,11 @@ package struct RecordHead: Equatable, Sendable {
         static let hasAssets: UInt32 = 128
         static let hasExtensions: UInt32 = 256
         static let hasIndexRows: UInt32 = 512
-        static let known: UInt32 = 1023
+        static let isMember: UInt32 = 1024
+        static let leavesShare: UInt32 = 2048
+        static let isRoot: UInt32 = 4096
+        static let ofShares: UInt32 = isMember | leavesShare | isRoot
+        static let known: UInt32 = 8191
     }
 
     package var type: UInt32
@@ -50,6 +54,12 @@ package struct RecordHead: Equatable, Sendable {
     package var formerAssetBytes: Int?
     /// Where the rows of declared indexes are listed that change; nil: none does.
     package private(set) var indexRows: Range<Int>?
+    /// The membership of the record in a share; nil: it is in none.
+    package var membership: ShareMembership?
+    /// Of an update: the one that the version before had and this one has not.
+    package var formerMembership: ShareMembership?
+    /// Of the root of a share: where the name of the share's record lies.
+    package private(set) var shareRecord: Range<Int>?
 
     package init(
         type: UInt32, modified: Int64, modifier: UInt32, created: Int64, creator: UInt32,
@@ -67,7 +77,8 @@ package struct RecordHead: Equatable, Sendable {
 
     package func write(
         name: String, parent: String?, links: LinkChange = LinkChange(),
-        indexRows: IndexStatement = .none, to writer: inout ByteWriter
+        indexRows: IndexStatement = .none, shareRecord: String? = nil,
+        to writer: inout ByteWriter
     ) {
         var flags: UInt32 = 0
         if previous != .none { flags |= Flag.hasPrevious }
@@ -79,6 +90,9 @@ package struct RecordHead: Equatable, Sendable {
         if origin != nil { flags |= Flag.isMoved }
         if assetBytes != nil || formerAssetBytes != nil { flags |= Flag.hasAssets }
         if !indexRows.isEmpty { flags |= Flag.hasIndexRows }
+        if membership != nil { flags |= Flag.isMember }
+        if formerMembership != nil { flags |= Flag.leavesShare }
+        if shareRecord != nil { flags |= Flag.isRoot }
         writer.varint(flags)
         writer.varint(type)
         writer.varint(modifier)
@@ -102,6 +116,9 @@ package struct RecordHead: Equatable, Sendable {
             writer.varint(formerAssetBytes.map { $0 + 1 } ?? 0)
         }
         if !indexRows.isEmpty { indexRows.write(to: &writer) }
+        membership?.write(to: &writer)
+        formerMembership?.write(to: &writer)
+        if let shareRecord { writer.countedText(shareRecord) }
     }
 
     /// Reads the head and leaves the cursor at the field table. Makes no texts: every save and
@@ -162,6 +179,7 @@ package struct RecordHead: Equatable, Sendable {
             try IndexStatement.skip(bytes, &cursor)
             indexRows = start..<cursor.position
         }
+        if flags & Flag.ofShares != 0 { try readShares(flags, bytes, &cursor) }
         if flags & Flag.hasExtensions != 0 { try ExtensionBlock.skip(bytes, &cursor) }
     }
 
@@ -176,6 +194,42 @@ package struct RecordHead: Equatable, Sendable {
         formerAssetBytes = former == 0 ? nil : former - 1
     }
 
+    private mutating func readShares(
+        _ flags: UInt32, _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
+    ) throws(FormatError) {
+        if flags & Flag.isMember != 0 {
+            let own = try ShareMembership(bytes, &cursor)
+            guard own.share > 0 else { throw .value("share") }
+            guard own.since == .none || isUpdate else { throw .value("since") }
+            membership = own
+        }
+        if flags & Flag.leavesShare != 0 {
+            guard isUpdate else { throw .value("flags") }
+            let former = try ShareMembership(former: bytes, &cursor)
+            if let membership {
+                // It was in one share at a time.
+                guard membership.since == .none else { throw .value("since") }
+                guard membership.share != former.share else { throw .value("share") }
+            }
+            formerMembership = former
+        }
+        if flags & Flag.isRoot != 0 {
+            guard membership != nil else { throw .value("flags") }
+            let name = try cursor.range(bytes, count: cursor.count(bytes, upTo: 255))
+            guard !name.isEmpty else { throw .value("share record") }
+            shareRecord = name
+        }
+    }
+
+    /// Whether the entry says anything of shares.
+    package var concernsShares: Bool { membership != nil || formerMembership != nil }
+
+    /// Of an update: the membership that the version before had, as this one says; nil: none.
+    package var replacedMembership: ShareMembership? {
+        if let membership, membership.since != .none { return membership }
+        return formerMembership
+    }
+
     /// The record name, out of the bytes that the head was read from.
     package func name(in bytes: Span<UInt8>) throws(FormatError) -> String {
         try Self.text(name, in: bytes)
@@ -185,6 +239,13 @@ package struct RecordHead: Equatable, Sendable {
     package func parent(in bytes: Span<UInt8>) throws(FormatError) -> String? {
         guard let parent else { return nil }
         return try Self.text(parent, in: bytes)
+    }
+
+    /// Of the root of a share: the name of the share's record, out of the bytes that the head was
+    /// read from.
+    package func shareRecord(in bytes: Span<UInt8>) throws(FormatError) -> String? {
+        guard let shareRecord else { return nil }
+        return try Self.text(shareRecord, in: bytes)
     }
 
     private static func text(

@@ -22,6 +22,8 @@ package struct Tombstone: Equatable, Sendable {
     package var assetBytes: Int?
     /// The rows that the deleted version had in declared indexes.
     package var indexRows = IndexStatement.none
+    /// The membership that the deleted version had in a share; nil: it was in none.
+    package var membership: ShareMembership?
 
     /// What the deleted version took, as quotas count it.
     package var takenBytes: Int { replacedLength + (assetBytes ?? 0) }
@@ -32,7 +34,8 @@ package struct Tombstone: Equatable, Sendable {
         static let isMoved: UInt32 = 4
         static let hadAssets: UInt32 = 8
         static let hadIndexRows: UInt32 = 16
-        static let known: UInt32 = 31
+        static let wasMember: UInt32 = 32
+        static let known: UInt32 = 63
     }
 
     package func write(to writer: inout ByteWriter) {
@@ -48,6 +51,7 @@ package struct Tombstone: Equatable, Sendable {
         if destination != nil { flags |= Flag.isMoved }
         if assetBytes != nil { flags |= Flag.hadAssets }
         if !indexRows.isEmpty { flags |= Flag.hadIndexRows }
+        if membership != nil { flags |= Flag.wasMember }
         if flags == 0 { return }
         writer.varint(flags)
         if let parent { writer.countedText(parent) }
@@ -55,6 +59,7 @@ package struct Tombstone: Equatable, Sendable {
         if let destination { writer.varint(destination) }
         if let assetBytes { writer.varint(assetBytes) }
         if !indexRows.isEmpty { indexRows.write(to: &writer) }
+        membership?.write(to: &writer)
     }
 
     package init(type: UInt32, name: String, previous: Version, deleter: UInt32, deleted: Int64) {
@@ -87,6 +92,9 @@ package struct Tombstone: Equatable, Sendable {
                 assetBytes = try cursor.count(bytes, upTo: AssetContent.lengthLimit)
             }
             if flags & Flag.hadIndexRows != 0 { indexRows = try IndexStatement(bytes, &cursor) }
+            if flags & Flag.wasMember != 0 {
+                membership = try ShareMembership(former: bytes, &cursor)
+            }
         }
         try cursor.end(bytes)
     }

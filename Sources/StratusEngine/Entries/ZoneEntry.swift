@@ -15,6 +15,7 @@ package struct ZoneCapabilities: OptionSet, Sendable {
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     package static let fetchChanges = ZoneCapabilities(rawValue: 1)
+    package static let sharing = ZoneCapabilities(rawValue: 4)
     /// All, which a zone has that a user made.
     package static let custom = ZoneCapabilities(rawValue: 15)
 }

@@ -15,6 +15,7 @@ package struct HorizonCommit: Transaction {
     ) throws(EngineError) {
         var horizons: [JournalCompaction.Horizon] = []
         for number in 0..<copy.zoneCount where horizons.count < JournalCompaction.forgottenLimit {
+            // Numbers of shares are those of no zone: a share forgets with its zone.
             guard let zone = try copy.zone(number + 1), zone.isAlive else { continue }
             // What the source wrote behind it the copy never had.
             let through = min(try source.horizon(of: zone).offset, source.head.previous)
@@ -31,7 +32,10 @@ package struct HorizonCommit: Transaction {
     ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         for horizon in horizons {
-            guard let zone = try reading.zone(horizon.zone), zone.isAlive else { continue }
+            // A horizon never goes back.
+            guard let zone = try reading.zone(horizon.zone), zone.isAlive,
+                horizon.through > (try reading.horizon(of: zone).offset)
+            else { continue }
             draft.readSet.append(.zoneNumber(horizon.zone))
             let entry = HorizonEntry(through: horizon.through)
             try draft.buffer.add(.horizon, in: zone) { entry.write(to: &$0) }

@@ -253,7 +253,7 @@ package struct JournalCompaction: Sendable {
         }
         let chosen = chosen(of: candidates, outcome.survey, waiting: needs.waitingBytes)
         let runs = try runs(of: candidates, chosen)
-        outcome.forgotten = needs.forgotten
+        outcome.forgotten = needs.horizons
         let deadAfter = outcome.survey.dead - chosen.reduce(0) { $0 + candidates[$1].deadBytes }
         outcome.lessDead = state.fold.deadBytes - deadAfter - needs.forgottenBytes
         for segment in runs.joined() {
@@ -280,23 +280,28 @@ package struct JournalCompaction: Sendable {
     /// What the needed rows say.
     private struct Needs {
         var offsets: Offsets = []
-        /// The deletions that can be forgotten now, and what their entries have, in bytes.
-        var forgotten: [Horizon] = []
+        /// By zone the last of the deletions that can be forgotten now, and what the entries of all of
+        /// them have, in bytes.
+        private(set) var forgotten: [UInt32: JournalOffset] = [:]
         var forgottenBytes = 0
         /// What the entries have of deletions that need not be remembered, but may have to take
         /// something away that is still in a segment before them.
         var waitingBytes = 0
 
         /// Returns false where too many zones forget some already.
-        mutating func forget(_ horizon: Horizon) -> Bool {
-            if forgotten.last?.zone == horizon.zone {
-                forgotten[forgotten.count - 1].through = max(
-                    horizon.through, forgotten[forgotten.count - 1].through)
+        mutating func forget(_ zone: UInt32, through: JournalOffset) -> Bool {
+            if let known = forgotten[zone] {
+                forgotten[zone] = max(known, through)
                 return true
             }
             if forgotten.count == JournalCompaction.forgottenLimit { return false }
-            forgotten.append(horizon)
+            forgotten[zone] = through
             return true
+        }
+
+        /// In the order of the zones.
+        var horizons: [Horizon] {
+            forgotten.sorted { $0.key < $1.key }.map { Horizon(zone: $0.key, through: $0.value) }
         }
     }
 
@@ -308,14 +313,25 @@ package struct JournalCompaction: Sendable {
         let bases = candidates.map(\.segment.base.rawValue)
         let clear = try clearedEverywhere()
         var needs = Needs()
-        var zone = ZoneDeletions()
-        try forEachNeeded { row, bytes in
+        var deletions = PartitionDeletions()
+        try forEachNeeded { row, bytes throws(EngineError) in
             let offset = JournalOffset(rawValue: row.value.stamp)
-            zone.take(row)
+            deletions.take(row)
+            // Only a zone has an entry of a horizon, and its shares forget with it.
+            if row.key.isOfShare, !deletions.isOfShare {
+                let owner = try share(deletions.partition)
+                deletions.enter(owner)
+                // The rows of a share that ended go at once, without lapsing.
+                if let end = owner?.end, end < remembered, end > deletions.horizon,
+                    end < min(clear, deletions.neededFrom)
+                {
+                    _ = needs.forget(deletions.zone, through: end)
+                }
+            }
             guard let bytes else { return }
-            if row.isLapsing, offset < remembered, offset > zone.horizon {
-                if offset < min(clear, zone.neededFrom),
-                    needs.forget(Horizon(zone: zone.number, through: offset))
+            if row.isLapsing, offset < remembered, offset > deletions.horizon {
+                if offset < min(clear, deletions.neededFrom),
+                    needs.forget(deletions.zone, through: offset)
                 {
                     needs.forgottenBytes += bytes
                 } else {
@@ -338,6 +354,21 @@ package struct JournalCompaction: Sendable {
             candidates[number].isWhollyNamed = named == candidates[number].namedCount
         }
         return needs
+    }
+
+    /// Nil where a number is that of no share.
+    private func share(_ number: UInt32) throws(EngineError) -> OwnedShare? {
+        let value = try StoreReading(state, .blocking).value(.share(number))
+        guard let place = value.flatMap({ SharePlace(number: number, $0) }) else { return nil }
+        let horizon: UInt64
+        do throws(IndexError) {
+            horizon = try state.fold.index.horizon(ofPartition: place.zone, .blocking)
+        } catch {
+            throw EngineError(error)
+        }
+        return OwnedShare(
+            zone: place.zone, horizon: JournalOffset(rawValue: horizon),
+            end: place.isAlive ? nil : place.offset)
     }
 
     /// Of what was taken away before this place, nothing is in any segment that no row names. So the
@@ -382,16 +413,19 @@ package struct JournalCompaction: Sendable {
     /// Gives `body` each needed row and, where it names an entry, what it stands for of that, in
     /// bytes.
     private func forEachNeeded(
-        _ body: (NeededRows.Row, Int?) -> Void
+        _ body: (NeededRows.Row, Int?) throws(EngineError) -> Void
     ) throws(EngineError) {
         var rows = NeededRows(
             state.fold.index, at: points, horizonsBefore: checkpoint.rawValue)
-        do throws(IndexError) {
-            while let row = try rows.next() {
-                body(row, registry.bytesNamed(by: row.key, row.value))
+        while true {
+            let next: NeededRows.Row?
+            do throws(IndexError) {
+                next = try rows.next()
+            } catch {
+                throw EngineError(error)
             }
-        } catch {
-            throw EngineError(error)
+            guard let row = next else { return }
+            try body(row, registry.bytesNamed(by: row.key, row.value))
         }
     }
 
@@ -494,32 +528,5 @@ package struct JournalCompaction: Sendable {
             if place >= 0, row.value.stamp < ends[place] { offsets.append(row.value.stamp) }
         }
         return offsets.inOrder()
-    }
-}
-
-/// What the rows of a zone say of its deletions; they are given in their order.
-private struct ZoneDeletions {
-    private(set) var number: UInt32 = 0
-    /// The last one that is forgotten by now.
-    private(set) var horizon = JournalOffset.zero
-    /// The first one of a record of which a mark still needs an earlier version: it must be there
-    /// where the index is made anew.
-    private(set) var neededFrom = JournalOffset(rawValue: .max)
-    /// That of the record whose rows are being given.
-    private var last: NeededRows.Row?
-
-    mutating func take(_ row: NeededRows.Row) {
-        if number != row.key.uint32(at: 0) {
-            self = ZoneDeletions()
-            number = row.key.uint32(at: 0)
-        }
-        if row.key == .horizon(ofPartition: number) {
-            horizon = JournalOffset(rawValue: row.value.first)
-        }
-        guard row.key.keyspace == KeySpace.records.rawValue else { return }
-        if let last, last.key == row.key {
-            neededFrom = min(neededFrom, JournalOffset(rawValue: last.value.stamp))
-        }
-        last = row.isLapsing ? row : nil
     }
 }

@@ -9,6 +9,8 @@ package final class StoreFollower: Sendable {
         /// Keeps the writer from deleting what this generation names.
         var pin: any StoragePin
         var failure: EngineError?
+        /// Of this reading of the journal: another one may find other entries at the same offsets.
+        let cache = StateCache()
     }
 
     package let report: StratusJournal.RecoveryReport
@@ -123,6 +125,7 @@ extension StoreFollower.State {
         fold.history.begin(at: foundation.historyFloor)
         return StoreState(
             fold: fold, view: reader.view, head: reader.report.end,
-            identity: StoreIdentity(reader.manifest), assets: foundation.assets, pin: pin)
+            identity: StoreIdentity(reader.manifest), assets: foundation.assets, cache: cache,
+            pin: pin)
     }
 }

@@ -12,6 +12,9 @@ package struct FoldState: Sendable {
     package internal(set) var history = KeptHistory()
     /// Which deletions are remembered.
     package internal(set) var deletions = KeptWindow(DeletionPolicyEntry.standard)
+    /// Whether an identity was stated since the fold began. Of those before, which a checkpoint
+    /// holds, the index tells.
+    package internal(set) var hasIdentities = false
     /// Where the last commit ends.
     package var end = JournalOffset.zero
     /// Of the last commit, in microseconds since 1970.

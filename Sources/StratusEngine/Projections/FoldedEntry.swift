@@ -14,6 +14,8 @@ package struct FoldedEntry: ~Copyable {
     private var standing: Standing?
     /// The names whose records have other versions than the entry says of them.
     private var outdated: Set<Hash128> = []
+    /// The memberships of records that are others than the entry says of them.
+    private var standingMemberships: [Hash128: ShareMembership] = [:]
 
     package init(_ header: FrameHeader, at offset: JournalOffset, secret: UInt64) {
         self.header = header
@@ -40,6 +42,11 @@ package struct FoldedEntry: ~Copyable {
     mutating func outdate(_ name: Hash128) { outdated.insert(name) }
     func isOutdated(_ name: Hash128) -> Bool { outdated.contains(name) }
 
+    mutating func stand(_ membership: ShareMembership, of name: Hash128) {
+        standingMemberships[name] = membership
+    }
+    func standingMembership(of name: Hash128) -> ShareMembership? { standingMemberships[name] }
+
     package func hash(_ name: Span<UInt8>) -> Hash128 { Hash128(name, seed: secret) }
     package func hash(_ name: String) -> Hash128 { Hash128(name, seed: secret) }
 
@@ -60,6 +67,18 @@ package struct FoldedEntry: ~Copyable {
         let tombstone = FoldedTombstone(entry: entry, name: hash(entry.name), standing: standing)
         foldedTombstone = tombstone
         return tombstone
+    }
+
+    /// Whether a record or a tombstone says anything of shares, or takes the place of a member of
+    /// one. Most do not, and this copies nothing of them.
+    mutating func concernsShares(_ payload: Span<UInt8>) throws(FormatError) -> Bool {
+        if standing?.membership != nil { return true }
+        if header.kind == .tombstone {
+            if foldedTombstone == nil { _ = try tombstone(payload) }
+            return foldedTombstone?.entry.membership != nil
+        }
+        if foldedRecord == nil { _ = try record(payload) }
+        return foldedRecord?.head.concernsShares ?? false
     }
 }
 

@@ -15,7 +15,8 @@ package struct KeySpace: Sendable {
     /// What the stamp of a row says: the entry that the row came with. Is that needed as long as the
     /// row is?
     package enum Naming: Sendable {
-        /// Yes, and the value is its location.
+        /// Yes, and the value is its location. One without a length repeats a row that names the
+        /// entry.
         case entries
         /// Yes; the entry has many such rows.
         case parts
@@ -23,11 +24,19 @@ package struct KeySpace: Sendable {
         case deletions
         /// Where the row's first word is not 0. Others are those of a record that is there.
         case built
+        /// Where that is a members entry, which has many such rows: until the record's next entry it
+        /// alone says which share the record is in. A later entry would bring the others, too.
+        case memberships
+        /// That of a gone row, and that of any row of a members entry.
+        case shareRows
         /// It is, because of a row of another keyspace or because all of its kind are.
         case elsewhere
         /// No: a later entry would bring the row, too.
         case nothing
     }
+
+    /// For so many bytes of its entry a row stands that is one of many.
+    static let partLength = 64
 
     package init(_ number: UInt8, _ name: String, names: Naming = .entries) {
         rawValue = number

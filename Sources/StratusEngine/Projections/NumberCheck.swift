@@ -1,8 +1,8 @@
 internal import StratusBytes
 package import StratusJournal
 
-/// Checks that entries use no number of a zone, user, type or field before an earlier entry has
-/// defined it: `Formats/Record.md`, "Validity".
+/// Checks that entries use no number of a zone, share, user, type or field before an earlier entry
+/// has defined it: `Formats/Record.md`, "Validity".
 package struct NumberCheck {
     private var numbers = StoreNumbers()
     private var indexes = IndexTable.empty
@@ -25,12 +25,21 @@ package struct NumberCheck {
         if numbers.schema.name(number) == nil { note("type number") }
     }
 
+    /// Shares have numbers of the zones' sequence.
+    package mutating func use(_ membership: ShareMembership?) {
+        if let share = membership?.share, share != 0 { useZone(share) }
+    }
+
     package mutating func use(_ fields: StoredFields) {
         do throws(FormatError) { try fields.checkNumbers(numbers.schema) } catch { note(error) }
     }
 
     package mutating func define(_ zone: ZoneEntry) {
         do throws(FormatError) { try numbers.add(zone) } catch { note(error) }
+    }
+
+    package mutating func define(_ share: ShareEntry) {
+        do throws(FormatError) { try numbers.add(share) } catch { note(error) }
     }
 
     package mutating func define(_ user: UserEntry) {

@@ -73,13 +73,24 @@ package struct ProjectionRegistry: Sendable {
     /// Where a row of the index needs the entry at its stamp: how many bytes of that entry it stands
     /// for; nil where it needs none.
     package func bytesNamed(by key: IndexKey, _ value: IndexValue) -> Int? {
+        // Whatever a damaged table says of it.
+        let limit = FrameFormat.frameLength(payload: FrameFormat.payloadLimit, isLast: true)
+        return statedBytes(of: key, value).map { min($0, limit) }
+    }
+
+    private func statedBytes(of key: IndexKey, _ value: IndexValue) -> Int? {
         switch keyspaces[Int(key.keyspace)]?.names {
-        case .entries?: return EntryLocation(value).frameLength
+        case .entries?:
+            let length = EntryLocation(value).frameLength
+            return length > 0 ? length : nil
         case .deletions?:
             // Unless the name was used again, the feed has a row of the same entry.
             return EntryLocation(value).isDeleted ? 0 : nil
-        case .parts?: return 64
-        case .built?: return value.first != 0 ? 64 : nil
+        case .parts?: return KeySpace.partLength
+        case .built?: return value.first != 0 ? KeySpace.partLength : nil
+        case .memberships?:
+            return MemberPlace.isOfMembersEntry(value) ? KeySpace.partLength : nil
+        case .shareRows?: return ShareRow.bytesNamed(value, part: KeySpace.partLength)
         case .elsewhere?, .nothing?, nil: return nil
         }
     }
@@ -90,11 +101,11 @@ package struct ProjectionRegistry: Sendable {
     {
         switch keyspaces[Int(key.keyspace)]?.names {
         case .built?: return expected
-        case .deletions?, .nothing?:
+        case .deletions?, .memberships?, .nothing?:
             var value = value
             value.stamp = expected.stamp
             return value
-        case .entries?, .parts?, .elsewhere?, nil: return value
+        case .entries?, .parts?, .shareRows?, .elsewhere?, nil: return value
         }
     }
 

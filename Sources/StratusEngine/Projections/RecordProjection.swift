@@ -77,12 +77,14 @@ struct RecordProjection: Projection {
             numbers.useType(tombstone.type)
             numbers.useUser(tombstone.deleter)
             if let zone = tombstone.destination { numbers.useZone(zone) }
+            numbers.use(tombstone.membership)
             return
         }
         var cursor = ByteCursor()
         let head = try RecordHead(payload, &cursor)
         _ = try head.name(in: payload)
         _ = try head.parent(in: payload)
+        _ = try head.shareRecord(in: payload)
         cursor.position += entry.payloadRange.lowerBound
         let fields = try StoredFields(
             entry.bytes, at: cursor, end: entry.payloadRange.upperBound, schema: nil)
@@ -90,6 +92,8 @@ struct RecordProjection: Projection {
         numbers.useUser(head.modifier)
         numbers.useUser(head.creator)
         if let zone = head.origin?.zone, zone != 0 { numbers.useZone(zone) }
+        numbers.use(head.membership)
+        numbers.use(head.formerMembership)
         numbers.use(fields)
     }
 

@@ -25,6 +25,8 @@ package final class Standing {
     /// Of a record.
     package private(set) var type: UInt32 = 0
     package private(set) var fields: StoredFields?
+    /// Of a record: its membership in a share, as the index has it; nil: it is in none.
+    package fileprivate(set) var membership: ShareMembership?
 
     fileprivate init() {}
 
@@ -59,39 +61,104 @@ extension FoldedEntry {
         _ payload: Span<UInt8>, with index: OrderedIndex, _ view: JournalView
     ) throws(JournalError) {
         // That the payload has no meaning is found by the projections, too.
-        let name: Hash128
-        let stated: Version
-        do throws(FormatError) {
-            if header.kind == .tombstone {
-                let tombstone = try tombstone(payload)
-                (name, stated) = (tombstone.name, tombstone.entry.previous)
-            } else {
-                let record = try record(payload)
-                (name, stated) = (record.name, record.head.previous)
-            }
-        } catch {
+        guard let stated = try? replaced(payload) else { return }
+        let held = try location(of: stated.name, in: index)
+        let isVersion = held?.version ?? .none == stated.version
+        // What says nothing of shares replaces a version that is in none.
+        if isVersion, !stated.concernsShares { return }
+        guard let held, !held.isDeleted else {
+            if !isVersion { stand(held.map { Standing($0) } ?? Standing()) }
             return
         }
-        let held: EntryLocation?
-        do throws(IndexError) {
-            held = try index.value(of: .record(zone, name), .blocking).map { EntryLocation($0) }
-        } catch {
-            throw JournalError(error)
-        }
-        if held?.version ?? .none == stated { return }
-        guard let held, !held.isDeleted else {
-            return stand(held.map { Standing($0) } ?? Standing())
-        }
+        let member = try membership(of: stated.name, in: index)
+        if isVersion, member.isSame(as: stated.membership) { return }
         let entry = try view.entry(at: held.offset, frameLength: held.frameLength)
         do throws(FormatError) {
-            stand(try Standing(entry, secret: secret))
+            let standing = try Standing(entry, secret: secret)
+            standing.membership = member
+            stand(standing)
         } catch {
             throw JournalError(entry.damage(JournalDamage.Kind(error)))
         }
     }
+
+    /// What a record or tombstone says that it replaces.
+    private struct Replaced {
+        var name: Hash128
+        var version: Version
+        var membership: ShareMembership?
+        /// Whether it says anything of the membership of a version that is there.
+        var concernsShares: Bool
+    }
+
+    private mutating func replaced(_ payload: Span<UInt8>) throws(FormatError) -> Replaced {
+        if header.kind == .tombstone {
+            let tombstone = try tombstone(payload)
+            let membership = tombstone.entry.membership
+            return Replaced(
+                name: tombstone.name, version: tombstone.entry.previous, membership: membership,
+                concernsShares: membership != nil)
+        }
+        let record = try record(payload)
+        return Replaced(
+            name: record.name, version: record.head.previous,
+            membership: record.head.replacedMembership,
+            concernsShares: record.head.isUpdate && record.head.concernsShares)
+    }
+
+    private func location(
+        of name: Hash128, in index: OrderedIndex
+    ) throws(JournalError) -> EntryLocation? {
+        do throws(IndexError) {
+            return try index.value(of: .record(zone, name), .blocking).map { EntryLocation($0) }
+        } catch {
+            throw JournalError(error)
+        }
+    }
+
+    private func membership(
+        of name: Hash128, in index: OrderedIndex
+    ) throws(JournalError) -> ShareMembership? {
+        do throws(IndexError) {
+            return try index.value(of: .member(zone, name), .blocking)
+                .map { MemberPlace($0).membership }
+        } catch {
+            throw JournalError(error)
+        }
+    }
+}
+
+extension ShareMembership? {
+    /// Whether both are the same membership, or none: share 0 is none.
+    fileprivate func isSame(as other: ShareMembership?) -> Bool {
+        if self?.share ?? 0 == 0 { return other?.share ?? 0 == 0 }
+        return self == other
+    }
 }
 
 extension FoldedEntry {
+    /// Finds the records of a members entry that are not, or no longer, there in the version that
+    /// it names, and those that are in another share than it says that they leave. Fails where the
+    /// index cannot be read.
+    package mutating func compareMembers(
+        _ payload: Span<UInt8>, with index: OrderedIndex
+    ) throws(JournalError) {
+        // That the payload has no meaning is found by the projection, too.
+        guard let members = try? MembersEntry(payload) else { return }
+        for item in members.items {
+            let name = hash(item.name)
+            let held = try location(of: name, in: index)
+            guard let held, held.version == item.version else {
+                outdate(name)
+                continue
+            }
+            let stated = members.formerMembership(of: item)
+            if let member = try membership(of: name, in: index), member != stated {
+                stand(member, of: name)
+            }
+        }
+    }
+
     /// Finds the records of an entry of built rows that are not, or no longer, there in the version
     /// that it names. Fails where the index cannot be read.
     package mutating func compareBuiltRows(
@@ -99,14 +166,9 @@ extension FoldedEntry {
     ) throws(JournalError) {
         // That the payload has no meaning is found by the projection, too.
         guard let rows = try? BuiltRowsEntry(payload) else { return }
-        do throws(IndexError) {
-            for record in rows.records {
-                let held = try index.value(of: .record(zone, record.name), .blocking)
-                    .map { EntryLocation($0) }
-                if held?.version != record.version { outdate(record.name) }
-            }
-        } catch {
-            throw JournalError(error)
+        for record in rows.records {
+            let held = try location(of: record.name, in: index)
+            if held?.version != record.version { outdate(record.name) }
         }
     }
 }

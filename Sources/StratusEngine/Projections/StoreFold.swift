@@ -93,6 +93,7 @@ package struct StoreFold: JournalFold, Sendable {
                 switch header.kind {
                 case .record, .tombstone: try entry.compare(payload, with: state.index, kept)
                 case .builtRows: try entry.compareBuiltRows(payload, with: state.index)
+                case .members: try entry.compareMembers(payload, with: state.index)
                 default: break
                 }
             } catch {

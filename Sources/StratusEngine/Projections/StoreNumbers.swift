@@ -4,6 +4,7 @@ package import StratusJournal
 /// What entries may use by number, after those that were read: `Formats/Record.md`, "Numbers".
 package struct StoreNumbers: Sendable {
     package private(set) var schema = Schema.empty
+    /// The greatest number of a zone or a share.
     package private(set) var zoneCount: UInt32 = 0
     package private(set) var userCount: UInt32 = 0
 
@@ -40,6 +41,14 @@ package struct StoreNumbers: Sendable {
         guard zone.database <= userCount else { throw .value("database") }
     }
 
+    /// Shares have numbers of the same sequence; a later entry of a share has that of the first.
+    package mutating func add(_ share: ShareEntry) throws(FormatError) {
+        let isKnown = share.number <= zoneCount
+        let isNext = share.number == zoneCount + 1
+        zoneCount = max(zoneCount, share.number)
+        guard share.began == .none ? isNext : isKnown else { throw .value("share number") }
+    }
+
     /// And so do those of names, of which each stands once; their entry lies at `offset`.
     package mutating func add(
         _ addition: SchemaAddition, at offset: JournalOffset
@@ -59,7 +68,7 @@ package struct StoreNumbers: Sendable {
         else { throw .value("name") }
     }
 
-    /// Whether that is the number of a zone, living or not.
+    /// Whether that is the number of a zone or a share, living or not.
     package func hasZone(_ number: UInt32) -> Bool { number > 0 && number <= zoneCount }
 
     /// Whether that is the number of a user.

@@ -3,6 +3,7 @@ extension ProjectionRegistry {
     package static let store = ProjectionRegistry([
         RecordProjection.self,
         LinkProjection.self,
+        SharingProjection.self,
         AssetProjection.self,
         ZoneProjection.self,
         UserProjection.self,
@@ -13,5 +14,6 @@ extension ProjectionRegistry {
         DeletionProjection.self,
         ActivityProjection.self,
         OperationProjection.self,
+        IdentityProjection.self,
     ])
 }

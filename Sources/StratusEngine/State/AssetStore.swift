@@ -106,9 +106,9 @@ package final class AssetStore: Sendable {
     }
 
     /// The newest state.
-    package func reading() throws(EngineError) -> StoreReading {
+    package func reading(_ mode: ReadMode = .blocking) throws(EngineError) -> StoreReading {
         guard let published = state.withLock({ $0.published }) else { throw .closed }
-        return StoreReading(published.current, .blocking)
+        return StoreReading(published.current, mode)
     }
 
     /// Keeps what the newest state needs until it is released.

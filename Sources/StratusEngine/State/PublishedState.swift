@@ -51,7 +51,7 @@ package final class PublishedState: Sendable {
         show(
             StoreState(
                 fold: fold, view: view, head: head, identity: old.identity, assets: old.assets,
-                pin: old.pin))
+                cache: old.cache, pin: old.pin))
     }
 
     /// A state of which it is not known what is new in it.

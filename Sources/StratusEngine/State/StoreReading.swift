@@ -15,12 +15,15 @@ package final class StoreState: Sendable {
     /// Where another process writes: keeps it from deleting what this state reads.
     package let pin: (any StoragePin)?
     package let assets: AssetStore?
+    package let cache: StateCache
 
     package init(
         fold: FoldState, view: JournalView, head: JournalOffset, identity: StoreIdentity,
-        assets: AssetStore?, staged: GroupBuilder? = nil, pin: (any StoragePin)? = nil
+        assets: AssetStore?, cache: StateCache, staged: GroupBuilder? = nil,
+        pin: (any StoragePin)? = nil
     ) {
         self.assets = assets
+        self.cache = cache
         self.pin = pin
         self.fold = fold
         self.view = view
@@ -55,6 +58,9 @@ package struct StoreReading: Sendable {
     package func looking(from point: JournalOffset) -> StoreReading {
         StoreReading(store, mode, at: point)
     }
+
+    /// The same of the newest state, whatever point this looks from.
+    package var newest: StoreReading { StoreReading(store, mode) }
 
     package var head: JournalOffset { point }
     /// Where the last commit of the newest state ends.
@@ -127,11 +133,12 @@ package struct StoreReading: Sendable {
     }
 
     /// The number of a database: 0 for the public one, the owner's number for a private one; nil
-    /// where the owner has never written.
+    /// where the owner has never written, and for a shared one, which has zones of many databases.
     package func database(_ scope: DatabaseScope) throws(EngineError) -> UInt32? {
         switch scope {
         case .public: 0
         case .private(let owner): try user(owner)
+        case .shared: nil
         }
     }
 
@@ -210,6 +217,35 @@ package struct StoreReading: Sendable {
             throw .damaged(entry)
         }
         return payload
+    }
+
+    /// What ``keep(_:derivedFrom:)`` was given for the entry at `offset`; nil: it is to be derived.
+    package func derived<Value: Sendable>(
+        _ type: Value.Type, from offset: JournalOffset
+    ) -> Value? {
+        store.cache.value(type, from: offset)
+    }
+
+    /// Keeps what was derived from the entry at `offset` for other readers.
+    package func keep<Value: Sendable>(_ value: Value, derivedFrom offset: JournalOffset) {
+        // Where a group cannot be written, another entry gets the offset of one that was staged.
+        if store.staged?.entry(at: offset) == nil { store.cache.keep(value, from: offset) }
+    }
+
+    /// Whether the host ever stated an identity, so that looking for one is worth it. Reads the
+    /// index once, and memory from then on.
+    package func hasIdentities() throws(EngineError) -> Bool {
+        if store.fold.hasIdentities { return true }
+        if let known = store.cache.hadIdentities { return known }
+        let isAny: Bool
+        do throws(IndexError) {
+            var cursor = store.fold.index.cursor(KeySpace.identities.range(), mode)
+            isAny = try cursor.next() != nil
+        } catch {
+            throw EngineError(JournalError(error))
+        }
+        store.cache.noteIdentities(isAny)
+        return isAny
     }
 
     /// The fields of a record whose entry is to be repeated in part: all that it names is known.
@@ -295,6 +331,8 @@ package struct StoreIdentity: Sendable {
 package enum DatabaseScope: Hashable, Sendable {
     case `public`
     case `private`(owner: UserID)
+    /// What others share with a user.
+    case shared(user: UserID)
 }
 
 extension EngineError {

@@ -43,6 +43,8 @@ enum CallTable {
         "records/lookup": entry(LookUpRecords.self),
         "records/query": entry(QueryRecords.self),
         "records/move": entry(MoveRecords.self),
+        "records/resolve": entry(ResolveShares.self),
+        "records/accept": entry(AcceptShares.self),
         "changes/database": entry(DatabaseChangesCall.self),
         "changes/zone": entry(ZoneChangesCall.self),
         "assets/upload": entry(UploadAsset.self),
@@ -50,8 +52,11 @@ enum CallTable {
         "users/caller": entry(UserCaller.self),
         "users/current": entry(UserCaller.self),
         "users/discover": entry(DiscoverUsers.self),
+        "users/list": entry(ListUsers.self),
         "users/lookup": entry(LookUpUsers.self),
+        "users/lookup/email": entry(LookUpUsersByEmail.self),
         "users/lookup/id": entry(LookUpUsers.self),
+        "users/lookup/phone": entry(LookUpUsersByPhone.self),
         "schema/export": entry(ExportSchema.self),
         "schema/import": entry(ImportSchema.self),
         "schema/validate": entry(ValidateSchema.self),
@@ -63,11 +68,10 @@ enum CallTable {
 
     /// The calls of Web Services, and those beyond it, that this build does not have.
     static let announced: Set<String> = [
-        "records/changes", "records/resolve", "records/accept",
-        "zones/changes", "assets/rereference",
+        "records/changes", "zones/changes", "assets/rereference",
         "subscriptions/list", "subscriptions/lookup", "subscriptions/modify",
         "notifications/changes", "notifications/read", "badge/set",
-        "users/list", "users/lookup/contacts", "users/lookup/email", "users/lookup/phone",
+        "users/lookup/contacts",
         "tokens/create", "tokens/register",
         "operations/list", "operations/fetch", "operations/cancel",
         "schema/reset",
@@ -106,7 +110,7 @@ struct Session: Sendable {
         case .private:
             return container.privateDatabase(for: try user(), device: request.device)
         case .shared:
-            throw StoreError(.badDatabase, "the shared database is not in this build")
+            return container.sharedDatabase(for: try user(), device: request.device)
         }
     }
 
@@ -116,6 +120,13 @@ struct Session: Sendable {
             throw StoreError(.notAuthenticated, "the call needs a user: name one as 'as'")
         }
         return user
+    }
+
+    /// The user record name of the owner of a zone; empty in the public database.
+    func owner(of zone: RecordZone.ID) -> String {
+        guard zone.ownerName == RecordZone.ID.currentUser else { return zone.ownerName }
+        return request.database == .private
+            ? request.user.map(container.userRecordName) ?? "" : ""
     }
 
     /// Fails where the host did not permit it.

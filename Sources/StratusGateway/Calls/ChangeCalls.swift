@@ -137,6 +137,9 @@ struct ZoneChangesCall: Call {
         of zone: Zone, in database: Database, _ session: Session
     ) async throws(StoreError) -> JSONObject {
         let options = zone.options.over(options)
+        if options.reverse == true, session.request.database == .shared {
+            throw StoreError(.invalidArguments, "Reverse sync of share db is unsupported")
+        }
         let writer = session.writer(numbersAsStrings: options.numbersAsStrings ?? false)
         let page = try await database.recordZoneChanges(
             inZoneWith: zone.id, since: zone.token, asOf: zone.point,

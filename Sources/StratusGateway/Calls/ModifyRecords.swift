@@ -44,13 +44,15 @@ struct ModifyRecords: Call {
         let database = try session.database()
         let named = items.map { $0.named(session.gateway.identifier) }
         let types = try await types(of: named, in: database)
+        let roots = SharedRoot.roots(of: named, types)
+        let saved = Set(named.filter { $0.kind.saves }.map(\.id) + roots.map(\.id))
         var changes: [RecordItem] = []
         for (index, item) in named.enumerated() {
             let change: RecordItem
             do throws(Mismatch) {
                 change = try item.change(
-                    policy, type: item.input.recordType ?? types[item.id] ?? "Unknown"
-                ) { session.container.fieldType($0, of: $1).flatMap(FieldType.init(name:)) }
+                    policy, type: item.input.recordType ?? types[item.id] ?? "Unknown", saved,
+                    session)
             } catch {
                 let key = Key.operations.rawValue
                 throw StoreError(error.under("record").at(index).under(key).under("body"))
@@ -58,15 +60,20 @@ struct ModifyRecords: Call {
             changes.append(try await session.resolvingAssets(change))
         }
         let outcomes = try await database.modifyRecords(
-            changes, atomically: isAtomic, operationID: operationID,
+            changes + roots.map(\.save), atomically: isAtomic, operationID: operationID,
             clientChangeTokenData: clientData)
+        let rootErrors = SharedRoot.errors(of: roots, outcomes, after: named.count)
         let writer = session.writer(desiredKeys, numbersAsStrings: numbersAsStrings)
-        let answers = zip(named, outcomes).map { item, outcome in
-            switch outcome {
-            case .success(let record?): writer.json(record)
-            case .success(nil): writer.tombstone(item.id, type: item.input.recordType)
+        let answers = named.indices.map { index -> JSONValue in
+            let item = named[index]
+            if let error = rootErrors[index] {
+                return session.item(error, for: item.id, numbersAsStrings: numbersAsStrings)
+            }
+            switch outcomes[index] {
+            case .success(let record?): return writer.json(record)
+            case .success(nil): return writer.tombstone(item.id, type: item.input.recordType)
             case .failure(let error):
-                session.item(
+                return session.item(
                     error, for: item.id, isCreation: item.kind == .create,
                     numbersAsStrings: numbersAsStrings)
             }
@@ -79,7 +86,9 @@ struct ModifyRecords: Call {
     private func types(
         of items: [NamedItem], in database: Database
     ) async throws(StoreError) -> [Record.ID: String] {
-        let ids = items.filter { $0.input.recordType == nil && $0.kind.saves }.map(\.id)
+        let ids =
+            items.filter { $0.input.recordType == nil && $0.kind.saves }.map(\.id)
+            + SharedRoot.ids(of: items).map { $0.id }
         if ids.isEmpty { return [:] }
         return try await database.records(for: ids, desiredKeys: []).compactMapValues {
             try? $0.get().recordType
@@ -107,6 +116,15 @@ private enum ItemKind: String, JSONWord {
 
     /// Whether the tag of the request is compared; a record that is made or forced has none.
     var usesTag: Bool { [.update, .replace, .save, .delete].contains(self) }
+
+    /// What it does to a share, which is always compared by its tag.
+    var ofShare: ItemKind {
+        switch self {
+        case .forceUpdate: .update
+        case .forceReplace: .replace
+        default: self
+        }
+    }
 }
 
 /// An item that knows its zone.
@@ -121,6 +139,9 @@ private struct Item: Sendable {
         zoneID = input.zoneID ?? zone
     }
 
+    /// Whether the request says that it is a share.
+    private var isShare: Bool { input.recordType == Record.shareType }
+
     /// What each kind of item needs.
     func check(_ policy: ModifyRecords.Policy, needsName: Bool) throws(Mismatch) {
         func need(_ isGiven: Bool, _ key: RecordInput.Key) throws(Mismatch) {
@@ -128,7 +149,8 @@ private struct Item: Sendable {
         }
         let hasTag = input.recordChangeTag != nil
         if kind != .create || needsName { try need(input.recordName != nil, .recordName) }
-        switch kind {
+        if isShare, kind == .create || kind == .save && !hasTag { try checkNewShare() }
+        switch isShare ? kind.ofShare : kind {
         case .create, .forceUpdate, .forceReplace:
             try need(input.recordType != nil, .recordType)
         case .update, .replace, .delete: try need(hasTag, .recordChangeTag)
@@ -140,10 +162,19 @@ private struct Item: Sendable {
         }
     }
 
+    /// A share is one of the record that it names, or of a whole zone.
+    private func checkNewShare() throws(Mismatch) {
+        let isZoneWide = input.recordName == Share.zoneWideRecordName
+        guard isZoneWide == (input.share.root == nil) else {
+            throw Mismatch(isZoneWide ? "is for the share of a record" : "is missing")
+                .under(RecordInput.Key.forRecord.rawValue)
+        }
+    }
+
     func named(_ makeName: () -> String) -> NamedItem {
-        NamedItem(
-            kind: kind, input: input,
-            id: Record.ID(recordName: input.recordName ?? makeName(), zoneID: zoneID))
+        let name = input.recordName ?? (isShare ? "Share-" : "") + makeName()
+        return NamedItem(
+            kind: kind, input: input, id: Record.ID(recordName: name, zoneID: zoneID))
     }
 }
 
@@ -153,12 +184,37 @@ private struct NamedItem: Sendable {
     let input: RecordInput
     let id: Record.ID
 
+    /// What the item, as a new share, is to share; nil of any other item.
+    var sharedRoot: ShareInput.Root? {
+        let isNew = kind == .create || kind == .save && input.recordChangeTag == nil
+        return isNew && input.recordType == Record.shareType ? input.share.root : nil
+    }
+
+    var sharedRootID: Record.ID? {
+        sharedRoot.map { Record.ID(recordName: $0.recordName, zoneID: id.zoneID) }
+    }
+
+    /// - Parameter saved: the records that the request saves.
     func change(
-        _ policy: ModifyRecords.Policy, type: String,
-        _ declared: (_ field: String, _ type: String) -> FieldType?
+        _ policy: ModifyRecords.Policy, type: String, _ saved: Set<Record.ID>, _ session: Session
     ) throws(Mismatch) -> RecordItem {
+        let isShare = type == Record.shareType
+        let kind = isShare ? kind.ofShare : kind
+        let policy = isShare ? .ifServerRecordUnchanged : policy
         let tag = kind.usesTag ? input.recordChangeTag : nil
-        let record = try input.record(as: id, type: type, recordChangeTag: tag, declared)
+        let container = session.container
+        let declared = { (field: String, type: String) in
+            container.fieldType(field, of: type).flatMap(FieldType.init(name:))
+        }
+        let record =
+            if isShare {
+                try input.shareRecord(
+                    as: id, recordChangeTag: tag, of: sharedRootID,
+                    isRootSaved: sharedRootID.map { saved.contains($0) } == true, container,
+                    owner: session.owner(of: id.zoneID), declared)
+            } else {
+                try input.record(as: id, type: type, recordChangeTag: tag, declared)
+            }
         return switch kind {
         case .create, .update: .save(record, SaveRule(.ifServerRecordUnchanged))
         case .replace: .save(record, SaveRule(.ifServerRecordUnchanged, replaces: true))
@@ -172,5 +228,54 @@ private struct NamedItem: Sendable {
             }
         case .delete, .forceDelete: .delete(id, recordChangeTag: tag)
         }
+    }
+}
+
+/// The record that a new share is to share, where the request names it with a change tag and has no
+/// item for it: it is saved along as it is, so that the tag is compared in the same commit.
+private struct SharedRoot {
+    /// Which item of the request the share is.
+    let place: Int
+    let id: Record.ID
+    let save: RecordItem
+
+    /// The places of such shares, and their roots, each once.
+    static func ids(of items: [NamedItem]) -> [(place: Int, id: Record.ID)] {
+        var seen = Set(items.map(\.id))
+        var found: [(place: Int, id: Record.ID)] = []
+        for (place, item) in items.enumerated() where item.sharedRoot?.recordChangeTag != nil {
+            guard let id = item.sharedRootID, seen.insert(id).inserted else { continue }
+            found.append((place, id))
+        }
+        return found
+    }
+
+    /// - Parameter types: those of the roots that are there; one that is not fails in any case.
+    static func roots(of items: [NamedItem], _ types: [Record.ID: String]) -> [SharedRoot] {
+        ids(of: items).map { place, id in
+            let root = Record(
+                recordType: types[id] ?? "Unknown", recordID: id,
+                recordChangeTag: items[place].sharedRoot?.recordChangeTag)
+            return SharedRoot(
+                place: place, id: id, save: .save(root, SaveRule(.ifServerRecordUnchanged)))
+        }
+    }
+
+    /// Why shares failed since their roots were not saved, by the places of the shares.
+    ///
+    /// - Parameter count: how many items the request has, whose outcomes come before those of the
+    ///   roots.
+    static func errors(
+        of roots: [SharedRoot], _ outcomes: [Result<Record?, StoreError>], after count: Int
+    ) -> [Int: StoreError] {
+        var errors: [Int: StoreError] = [:]
+        for (root, outcome) in zip(roots, outcomes.dropFirst(count)) {
+            // What went wrong elsewhere in the batch is told where it went wrong.
+            guard case .failure(let error) = outcome, error.code != .batchRequestFailed,
+                case .failure = outcomes[root.place]
+            else { continue }
+            errors[root.place] = error
+        }
+        return errors
     }
 }

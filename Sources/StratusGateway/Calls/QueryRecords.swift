@@ -10,6 +10,7 @@ struct QueryRecords: Call {
     private let input: QueryInput
     /// Nil: all zones of the database.
     private let zone: RecordZone.ID?
+    private let namesZone: Bool
     private let limit: Int?
     private let desiredKeys: [String]?
     private let marker: ContinuationMarker?
@@ -20,6 +21,7 @@ struct QueryRecords: Call {
         let isZoneWide: Bool = try keys.optional(.zoneWide) ?? false
         let named = try keys.optional(.zoneID, as: ZoneIDInput.self)?.id
         zone = named ?? (isZoneWide ? nil : RecordZone.ID.default)
+        namesZone = named != nil
         limit = try keys.optional(.resultsLimit, as: PageLimit.self)?.value
         desiredKeys = try keys.optional(.desiredKeys)
         marker = try keys.optional(.continuationMarker)
@@ -28,6 +30,10 @@ struct QueryRecords: Call {
 
     func run(in session: Session) async throws(StoreError) -> JSONObject {
         let database = try session.database()
+        if session.request.database == .shared, !namesZone {
+            throw StoreError(
+                .invalidArguments, "body.zoneID is missing: in the shared database it is needed")
+        }
         // `now()` is part of the query, and a cursor is good for the same query only.
         let milliseconds = marker?.milliseconds ?? ExactDate(session.gateway.now()).milliseconds
         let scope = QueryScope(

@@ -6,9 +6,10 @@ struct RecordInput: JSONBody {
     enum Key: String {
         case recordName, recordType, recordChangeTag, zoneID, fields, parent
         case created, modified, deleted
-        // What Web Services knows and this build has no use for.
-        case share, shortGUID, createShortGUID, pluginFields
-        case publicPermission, participants, owner, currentUserParticipant, forRecord
+        // Of the record of a share.
+        case publicPermission, participants, forRecord
+        // What the store alone decides, or what Web Services knows and this build has no use for.
+        case share, owner, currentUserParticipant, shortGUID, createShortGUID, pluginFields
         case requesters, blocked, denyAccessRequests
     }
 
@@ -19,6 +20,8 @@ struct RecordInput: JSONBody {
     /// What was sent, in order; nil is to be removed.
     private let fields: [(name: String, input: FieldInput)]
     private let parent: ParentInput?
+    /// Of the record of a share; of any other it has no effect.
+    let share: ShareInput
 
     private enum ParentInput {
         case removed
@@ -38,6 +41,7 @@ struct RecordInput: JSONBody {
             let input = try keys.required(.parent, as: ParentIDInput.self)
             parent = .named(input.recordName, in: input.zoneID)
         }
+        share = try ShareInput(keys)
         _ = try keys.optional(.created, as: JSONObject.self)
         _ = try keys.optional(.modified, as: JSONObject.self)
         if try keys.optional(.deleted, as: Bool.self) == true {
@@ -54,6 +58,36 @@ struct RecordInput: JSONBody {
         _ declared: (_ field: String, _ type: String) -> FieldType?
     ) throws(Mismatch) -> Record {
         var record = Record(recordType: type, recordID: id, recordChangeTag: recordChangeTag)
+        try fill(&record, declared)
+        return record
+    }
+
+    /// The record of a share, likewise.
+    ///
+    /// - Parameters:
+    ///   - root: of a new share, the record that it shares; nil: the whole zone.
+    ///   - isRootSaved: whether the request saves the root; else the store writes it once more.
+    ///   - owner: the user record name of the owner of the zone.
+    func shareRecord(
+        as id: Record.ID, recordChangeTag: String?, of root: Record.ID?, isRootSaved: Bool,
+        _ container: Container, owner: String,
+        _ declared: (_ field: String, _ type: String) -> FieldType?
+    ) throws(Mismatch) -> Record {
+        var made = Share(sharing: root, as: id, recordChangeTag: recordChangeTag)
+        if let root, isRootSaved {
+            made = Share(rootRecord: Record(recordType: "Unknown", recordID: root), shareID: id)
+        }
+        var record = made.record
+        try fill(&record, declared)
+        made.record = record
+        try share.apply(to: &made, container, owner: owner)
+        return made.record
+    }
+
+    private func fill(
+        _ record: inout Record, _ declared: (_ field: String, _ type: String) -> FieldType?
+    ) throws(Mismatch) {
+        let (id, type) = (record.recordID, record.recordType)
         for (name, input) in fields {
             do throws(Mismatch) {
                 guard let value = try input.value({ declared(name, type) }) else {
@@ -78,7 +112,6 @@ struct RecordInput: JSONBody {
             record.parent = Reference(
                 recordID: Record.ID(recordName: name, zoneID: zone ?? id.zoneID))
         }
-        return record
     }
 }
 

@@ -3,7 +3,8 @@ internal import Stratus
 
 /// Turns zones, records and their values into JSON.
 struct RecordWriter {
-    /// The record name of the user whose private database it is; nil: the public one.
+    /// The record name of the user whose private database it is; nil: the public one, or a shared
+    /// one, where each zone names its own.
     let owner: String?
     /// The fields that are asked for; nil: all.
     var desiredKeys: [String]?
@@ -12,6 +13,7 @@ struct RecordWriter {
 
     func json(_ id: RecordZone.ID) -> JSONValue {
         var object: JSONObject = ["zoneName": .string(id.zoneName)]
+        let owner = id.ownerName == RecordZone.ID.currentUser ? owner : id.ownerName
         object.append("ownerRecordName", owner.map(JSONValue.string))
         object.append("zoneType", .string(ZoneIDInput.Kind(of: id).rawValue))
         return .object(object)
@@ -43,10 +45,16 @@ struct RecordWriter {
         object.append(
             "parent",
             record.parent.map { .object(["recordName": .string($0.recordID.recordName)]) })
+        object.append("share", record.share.map { json($0.recordID) })
         object.append("created", change(record.creationDate, record.creatorUserRecordID))
         object.append(
             "modified", change(record.modificationDate, record.lastModifiedUserRecordID))
+        if let share = Share(record) { append(share, to: &object) }
         return .object(object)
+    }
+
+    private func json(_ id: Record.ID) -> JSONValue {
+        ["recordName": .string(id.recordName), "zoneID": json(id.zoneID)]
     }
 
     /// A record that is gone.
@@ -63,6 +71,30 @@ struct RecordWriter {
         return [
             "timestamp": .integer(ExactDate(date).milliseconds),
             "userRecordName": .string(user.recordName),
+        ]
+    }
+}
+
+/// Shares.
+extension RecordWriter {
+    /// What a share has beside the fields of its record.
+    private func append(_ share: Share, to object: inout JSONObject) {
+        object.append(
+            "publicPermission", .string(PermissionWord(share.publicPermission).rawValue))
+        object.append("participants", .array(share.participants.map { .object(json($0)) }))
+        object.append("owner", share.owner.map { .object(json($0)) })
+        object.append(
+            "currentUserParticipant", share.currentUserParticipant.map { .object(json($0)) })
+        object.append("shortGUID", share.shortGUID.map(JSONValue.string))
+    }
+
+    private func json(_ participant: Share.Participant) -> JSONObject {
+        let role = JSONValue.string(RoleWord(participant.role).rawValue)
+        return [
+            "participantId": .string(participant.participantID),
+            "userIdentity": .object(participant.userIdentity.json), "role": role, "type": role,
+            "permission": .string(PermissionWord(participant.permission).rawValue),
+            "acceptanceStatus": .string(AcceptanceWord(participant.acceptanceStatus).rawValue),
         ]
     }
 }

@@ -46,6 +46,7 @@ struct IndexComparisonTests {
         // Once more what was taken back.
         try await save("deleted", to: database)
         try await saveLinks(to: database)
+        try await share(container, database)
         _ = try await container.mark("here")
         try await container.setHistoryPolicy(.everything)
         try await container.setDeletionPolicy(.everything)
@@ -84,6 +85,34 @@ struct IndexComparisonTests {
         }
         _ = try await database.modifyRecords(
             saving: records, operationID: "links", clientChangeTokenData: Data("token".utf8))
+    }
+
+    /// A record with one below it, with users of whom one is removed afterwards.
+    @inline(never)
+    private static func share(_ container: Container, _ database: Database) async throws {
+        let users = ["bob", "carol"].map { container.userRecordID(for: $0) }
+        let root = try await database.record(for: Record.ID(recordName: "stays", zoneID: zone))
+        var share = Share(
+            rootRecord: root, shareID: Record.ID(recordName: "share", zoneID: zone))
+        for user in users {
+            let info = UserIdentity.LookupInfo(userRecordID: user)
+            try share.addParticipant(Share.Participant(info, permission: .readWrite))
+        }
+        let result = try await database.modifyRecords(saving: [root, share.record])
+        if let failure = result.partialFailure { throw failure }
+        let saved = Share(try await database.record(for: share.recordID))
+        let link = try #require(saved?.shortGUID)
+        for user in ["bob", "carol"] {
+            try await container.setUserProfile(
+                UserProfile(emailAddresses: ["\(user)@example.com"]), for: user)
+            try await container.setRoles(["Reader"], of: user)
+            try await container.acceptShare(link, as: user)
+        }
+        let accepted = Share(try await database.record(for: share.recordID))
+        var fewer = try #require(accepted)
+        fewer.setParticipants(
+            fewer.participants.filter { $0.userIdentity.userRecordID != users[1] })
+        try await database.save(fewer.record)
     }
 
     private typealias Row = (key: IndexKey, value: IndexValue)

@@ -5,7 +5,8 @@ extension CommandTable {
         summary: "looks into Stratus stores, fills, compares and backs them up",
         commands: [
             .importDirectory, .exportDirectory, .exec, .follow, .info, .users,
-            .zones, .records, .show, .query,
+            .zones, .records, .show, .query, .tree,
+            .shares, .why, .whoCan, .whatCan,
             .log, .changes, .history, .blame, .mark, .retention,
             .backup, .backups, .restore, .revert, .copy,
             .verify,
@@ -126,9 +127,10 @@ extension Command {
         "users", "list the users of a store",
         details: """
             Lists the users who ever wrote to the store, in the order in which they came, each with \
-            its number, its user record name and what its private database holds. A store does not \
-            keep the names that its host has for users: only that of the user \
-            \(Invocation.defaultUser) is known. --as takes either.
+            its number, its user record name, the name that its host first gave, and what its \
+            private database holds; then, where the host has said so, the name of the person, \
+            addresses, whether others may find the user by them, an account that is not available, \
+            and roles. --as takes either name.
             """,
         arguments: [.store],
         examples: [
@@ -142,7 +144,8 @@ extension Command {
             Lists the zones of all databases, or of the one that --database and --as choose: the \
             public database first, then those of the users in the order in which they came. In \
             each, the default zone comes first and the others by name, with the number of their \
-            records.
+            records. The zones that others share with a user are those of --database shared: they \
+            are named OWNER/ZONE, and so --zone names them.
             """,
         arguments: [.store],
         options: [.at],

@@ -63,6 +63,8 @@ package struct Invocation: Sendable {
 package enum DatabaseChoice: String, CaseIterable, Sendable {
     case `private`
     case `public`
+    /// What others share with the user.
+    case shared
 }
 
 /// What every command takes.

@@ -12,8 +12,9 @@ enum Assets {
         let container = try await invocation.openStore()
         let database = try await invocation.readDatabase(of: container)
         let (name, field) = (invocation.argument("RECORD"), invocation.argument("FIELD"))
+        let zoneID = try invocation.zoneID(in: container)
         let record = try database.record(
-            for: Record.ID(recordName: name, zoneID: invocation.zoneID), desiredKeys: [field])
+            for: Record.ID(recordName: name, zoneID: zoneID), desiredKeys: [field])
         guard let asset = record[field]?.assetValue, let size = asset.size else {
             throw ToolError(
                 .notFound, id: "field.none",

@@ -10,13 +10,17 @@ struct ListedDatabase {
     let recordName: String?
     /// What the host calls the owner; nil where it only ever gave the record name.
     let userName: String?
+    /// Whether it is what others share with that user.
+    var isShared = false
 
     /// For people: `public`, or the owner.
     var text: String { userName ?? recordName ?? "public" }
 
     /// Whose it is, for every object of a listing.
     func append(to object: inout JSONObject) {
-        object.append("database", .string(recordName == nil ? "public" : "private"))
+        let kind: DatabaseChoice =
+            recordName == nil ? .public : isShared ? .shared : .private
+        object.append("database", .string(kind.rawValue))
         object.append("user", recordName.map(JSONValue.string))
         object.append("userName", userName.map(JSONValue.string))
     }
@@ -35,11 +39,11 @@ extension Invocation {
         let users = try (0..<container.information.userCount).map { index in
             let user = try container.user(number: UInt32(index + 1))
             return ListedDatabase(
-                database: snapshot.privateDatabase(for: user.recordName), number: index + 1,
+                database: snapshot.privateDatabase(asHost: user.recordName), number: index + 1,
                 recordName: user.recordName, userName: user.hostName)
         }
         let everybodys = ListedDatabase(
-            database: snapshot.publicDatabase(as: user), number: 0, recordName: nil,
+            database: snapshot.publicDatabase(asHost: user), number: 0, recordName: nil,
             userName: nil)
         return [everybodys] + users
     }
@@ -51,7 +55,8 @@ extension Invocation {
         let recordName = container.userRecordName(for: user)
         return ListedDatabase(
             database: database, number: 0, recordName: isPublic ? nil : recordName,
-            userName: isPublic || recordName == user ? nil : user)
+            userName: isPublic || recordName == user ? nil : user,
+            isShared: self.database == .shared)
     }
 
     /// The database that the command line chooses, at one moment; where it says nothing, that of the
@@ -94,12 +99,20 @@ extension Show {
             object.append("zones", .integer(zones))
             object.append("records", .integer(usage.recordCount))
             object.append("bytes", .integer(usage.bytes))
+            let profile = try await container.userProfile(for: recordName)
+            let roles = try await container.roles(of: recordName).sorted()
+            profile?.append(to: &object)
+            if !roles.isEmpty { object.append("roles", .strings(roles)) }
             let name = listed.userName.map { " (\(Output.escaped($0)))" } ?? ""
-            try output.result(
-                "user", object,
-                text: "\(listed.number)  \(recordName)\(name)  "
-                    + "\(Quantities.count(zones, "zone"))  "
-                    + Quantities.count(usage.recordCount, "record"))
+            var columns = [
+                "\(listed.number)", recordName + name, Quantities.count(zones, "zone"),
+                Quantities.count(usage.recordCount, "record"),
+            ]
+            columns += profile?.columns ?? []
+            if !roles.isEmpty {
+                columns.append("roles " + Output.escaped(roles.joined(separator: ", ")))
+            }
+            try output.result("user", object, text: columns.joined(separator: "  "))
         }
         return .ok
     }
@@ -109,14 +122,19 @@ extension Show {
         try output.header(schema: "stratus.zones/1", columns: "records  zone  database")
         for listed in try await invocation.databases(of: container) {
             for zone in try listed.database.allRecordZones() {
-                let count = try listed.database.recordCount(inZoneWith: zone.zoneID)
-                var object: JSONObject = ["zoneName": .string(zone.zoneID.zoneName)]
+                // The count of another user's zone would tell of what is not shared.
+                let count =
+                    try listed.isShared
+                    ? nil : listed.database.recordCount(inZoneWith: zone.zoneID)
+                var object = JSONObject()
+                zone.zoneID.append(to: &object)
                 listed.append(to: &object)
-                object.append("records", .integer(count))
+                object.append("records", count.map { .integer($0) })
                 object.append("capabilities", .strings(zone.capabilities.names))
-                let name = Output.escaped(zone.zoneID.zoneName)
+                let name = Output.escaped(zone.zoneID.text)
+                let number = count.map { String($0) } ?? "-"
                 try output.result(
-                    "zone", object, text: "\(count)  \(name)  \(Output.escaped(listed.text))")
+                    "zone", object, text: "\(number)  \(name)  \(Output.escaped(listed.text))")
             }
         }
         return .ok

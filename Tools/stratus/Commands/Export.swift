@@ -12,7 +12,7 @@ package enum Export {
         let container = try await invocation.openStore(
             on: system, memoryLimit: Invocation.streamingMemory)
         let database = try await invocation.readDatabase(of: container)
-        let zoneID = invocation.zoneID
+        let zoneID = try invocation.zoneID(in: container)
         // Before the directory is made: there may be no such zone, or no tree in it.
         let skipsDamaged = invocation.has("skip-damaged")
         try Exporter.demandTree(in: zoneID, of: database, skippingDamaged: skipsDamaged)

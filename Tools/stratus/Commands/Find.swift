@@ -10,8 +10,8 @@ enum Find {
         let query = try invocation.query()
         let fields = try invocation.fields()
         let limit = try invocation.limit()
-        let zone = invocation.value("zone").map { RecordZone.ID(zoneName: $0) }
         let container = try await invocation.openStore()
+        let zone = try invocation.value("zone").map { try invocation.zoneID($0, in: container) }
         let database = try await invocation.readDatabase(of: container)
         if invocation.has("explain") {
             try write(database.explanation(of: query, inZoneWith: zone), to: output)
@@ -54,7 +54,7 @@ enum Find {
         of record: Record, withZone: Bool, _ fields: [String]
     ) -> String {
         var columns = [record.recordID.recordName, record.recordType, record.recordChangeTag ?? ""]
-        if withZone { columns.append(record.recordID.zoneID.zoneName) }
+        if withZone { columns.append(record.recordID.zoneID.text) }
         columns += fields.map { record[$0]?.text ?? "-" }
         return columns.map { Output.escaped($0) }.joined(separator: "  ")
     }

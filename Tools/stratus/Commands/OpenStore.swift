@@ -1,5 +1,6 @@
 import Stratus
 import StratusFiles
+import StratusGateway
 
 extension Invocation {
     /// The store that the command looks into; it is not changed.
@@ -16,25 +17,51 @@ extension Invocation {
         switch database {
         case .private: container.privateDatabase(for: user)
         case .public: container.publicDatabase(asHost: user)
+        case .shared: container.sharedDatabase(for: user)
         }
     }
 
-    /// The same of one moment.
+    /// The same of one moment, read by the operator of the store: whatever the state of the user's
+    /// account.
     func database(of snapshot: Snapshot) -> DatabaseSnapshot {
         switch database {
-        case .private: snapshot.privateDatabase(for: user)
-        case .public: snapshot.publicDatabase(as: user)
+        case .private: snapshot.privateDatabase(asHost: user)
+        case .public: snapshot.publicDatabase(asHost: user)
+        case .shared: snapshot.sharedDatabase(asHost: user)
         }
     }
 
     /// What the store may take of memory, in bytes, where a command goes through all of it once.
     static let streamingMemory = 24 << 20
 
-    /// The zone that `--zone` names.
+    /// The zone of a user's own that `--zone` names.
     var zoneID: RecordZone.ID { RecordZone.ID(zoneName: requiredValue("zone")) }
 
+    /// The zone that `--zone` names.
+    func zoneID(in container: Container) throws(ToolError) -> RecordZone.ID {
+        try zoneID(requiredValue("zone"), in: container)
+    }
+
+    /// The zone that a text names: in the shared database `OWNER/ZONE`, where the owner is named as
+    /// `--as` names users.
+    func zoneID(
+        _ text: String, in container: Container
+    ) throws(ToolError) -> RecordZone.ID {
+        guard database == .shared else { return RecordZone.ID(zoneName: text) }
+        let parts = text.split(separator: "/", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else {
+            throw .usage(
+                "bad-value", "in the shared database --zone takes OWNER/ZONE, not '\(text)'",
+                hint: "'stratus zones STORE --database shared --as USER' lists them")
+        }
+        return RecordZone.ID(
+            zoneName: parts[1], ownerName: container.userRecordName(for: parts[0]))
+    }
+
     /// The record that RECORD names, in that zone.
-    var recordID: Record.ID { Record.ID(recordName: argument("RECORD"), zoneID: zoneID) }
+    func recordID(in container: Container) throws(ToolError) -> Record.ID {
+        Record.ID(recordName: argument("RECORD"), zoneID: try zoneID(in: container))
+    }
 
     /// What a commit waits for, as `--durability` says.
     var durability: Container.Durability {
@@ -75,6 +102,20 @@ extension Container {
         }
         try await close()
         return result
+    }
+}
+
+extension RecordZone.ID {
+    /// The name and, of another user's zone, the owner's before it.
+    var text: String {
+        ownerName == RecordZone.ID.currentUser ? zoneName : "\(ownerName)/\(zoneName)"
+    }
+
+    /// The same for an object.
+    func append(to object: inout JSONObject) {
+        object.append("zoneName", .string(zoneName))
+        guard ownerName != RecordZone.ID.currentUser else { return }
+        object.append("ownerName", .string(ownerName))
     }
 }
 

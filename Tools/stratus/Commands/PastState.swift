@@ -61,13 +61,14 @@ enum Past {
     static func history(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
         let database = try await invocation.readDatabase(of: container)
+        let recordID = try invocation.recordID(in: container)
         var left = try invocation.limit() ?? .max
         var next: UInt64?
         try output.header(
             schema: "stratus.history/1", columns: "offset  date  user  tag  zone")
         repeat {
             let page = try database.history(
-                of: invocation.recordID, resultsLimit: min(left, 1000), before: next)
+                of: recordID, resultsLimit: min(left, 1000), before: next)
             for version in page.versions {
                 try output.result("version", version.json, text: version.text)
             }
@@ -80,7 +81,8 @@ enum Past {
     static func blame(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
         let database = try await invocation.readDatabase(of: container)
-        let origins = try database.blame(invocation.recordID).sorted { $0.key < $1.key }
+        let recordID = try invocation.recordID(in: container)
+        let origins = try database.blame(recordID).sorted { $0.key < $1.key }
         try output.header(
             schema: "stratus.blame/1", columns: "field  offset  date  user  tag  zone")
         for (key, origin) in origins {
@@ -100,7 +102,7 @@ enum Past {
 
 extension RecordVersion {
     fileprivate var text: String {
-        let zone = record.map { Output.escaped($0.recordID.zoneID.zoneName) } ?? ""
+        let zone = record.map { Output.escaped($0.recordID.zoneID.text) } ?? ""
         return "\(offset)  \(Timestamp.text(date))  \(userRecordID.recordName)  "
             + "\(recordChangeTag ?? "deleted")  \(zone)"
     }

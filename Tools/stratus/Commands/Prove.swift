@@ -64,7 +64,7 @@ enum Hash {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
         let database = try await invocation.readDatabase(of: container)
-        let zoneID = invocation.has("zone") ? invocation.zoneID : nil
+        let zoneID = try invocation.has("zone") ? invocation.zoneID(in: container) : nil
         let total =
             try zoneID.map { try database.recordCount(inZoneWith: $0) }
             ?? database.usage().recordCount

@@ -10,12 +10,16 @@ extension Record {
             "recordName": .string(recordID.recordName), "recordType": .string(recordType),
             "zone": .string(recordID.zoneID.zoneName),
         ]
+        if recordID.zoneID.ownerName != RecordZone.ID.currentUser {
+            object.append("ownerName", .string(recordID.zoneID.ownerName))
+        }
         object.append("recordChangeTag", recordChangeTag.map(JSONValue.string))
         object.append("created", creationDate.map(JSONValue.date))
         object.append("creator", creatorUserRecordID.map { .string($0.recordName) })
         object.append("modified", modificationDate.map(JSONValue.date))
         object.append("modifier", lastModifiedUserRecordID.map { .string($0.recordName) })
         object.append("parent", parent.map { .string($0.recordID.recordName) })
+        object.append("share", share.map { .string($0.recordID.recordName) })
         var fields = JSONObject()
         for key in allKeys { fields.append(key, self[key]?.json) }
         object.append("fields", .object(fields))
@@ -26,7 +30,7 @@ extension Record {
     var lines: [(name: String, value: String)] {
         var lines: [(String, String)] = [
             ("record", recordID.recordName), ("type", recordType),
-            ("zone", recordID.zoneID.zoneName),
+            ("zone", recordID.zoneID.text),
         ]
         if let recordChangeTag { lines.append(("tag", recordChangeTag)) }
         if let creationDate, let creator = creatorUserRecordID {
@@ -37,6 +41,7 @@ extension Record {
             lines.append(("modified", text))
         }
         if let parent { lines.append(("parent", parent.recordID.recordName)) }
+        if let share { lines.append(("share", share.recordID.recordName)) }
         for key in allKeys { lines.append((key, self[key]?.text ?? "")) }
         return lines
     }

@@ -90,10 +90,11 @@ enum Show {
         var left = try invocation.limit() ?? .max
         var cursor: RecordPage.Cursor?
         var hasSkipped = false
+        let zoneID = try invocation.zoneID(in: container)
         try output.header(schema: "stratus.records/1", columns: "record  type  tag")
         while left > 0 {
             let page = try database.records(
-                inZoneWith: invocation.zoneID, type: invocation.value("type"),
+                inZoneWith: zoneID, type: invocation.value("type"),
                 resultsLimit: min(left, 1000), from: cursor,
                 skippingDamaged: invocation.has("skip-damaged"))
             output.skipped(page.skipped)
@@ -114,7 +115,7 @@ enum Show {
     static func record(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
         let record = try await invocation.readDatabase(of: container).record(
-            for: invocation.recordID)
+            for: invocation.recordID(in: container))
         try output.object("record", record.json)
         try write(record.lines, to: output)
         return .ok
@@ -133,7 +134,8 @@ enum Show {
             let page =
                 if invocation.has("zone") {
                     try zonePage(
-                        database, invocation.zoneID, since: token, limit.map { _ in left },
+                        database, invocation.zoneID(in: container), since: token,
+                        limit.map { _ in left },
                         skippingDamaged: invocation.has("skip-damaged"), output)
                 } else {
                     try databasePage(
@@ -159,17 +161,16 @@ enum Show {
     ) throws -> ShownPage {
         let page = try database.databaseChanges(since: token, resultsLimit: limit)
         for zone in page.modifications {
-            try output.result(
-                "zoneChanged", ["zoneName": .string(zone.zoneName)],
-                text: "~ \(Output.escaped(zone.zoneName))")
+            var object = JSONObject()
+            zone.append(to: &object)
+            try output.result("zoneChanged", object, text: "~ \(Output.escaped(zone.text))")
         }
         for deletion in page.deletions {
+            var object = JSONObject()
+            deletion.zoneID.append(to: &object)
+            object.append("reason", .string("\(deletion.reason)"))
             try output.result(
-                "zoneDeleted",
-                [
-                    "zoneName": .string(deletion.zoneID.zoneName),
-                    "reason": .string("\(deletion.reason)"),
-                ], text: "- \(Output.escaped(deletion.zoneID.zoneName))")
+                "zoneDeleted", object, text: "- \(Output.escaped(deletion.zoneID.text))")
         }
         return ShownPage(
             count: page.modifications.count + page.deletions.count, token: page.changeToken,

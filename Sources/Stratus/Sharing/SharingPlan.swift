@@ -1,0 +1,608 @@
+internal import StratusBytes
+internal import StratusEngine
+internal import StratusIndex
+internal import StratusJournal
+
+/// What a batch does to shares, and to the membership of records, in the state that it leaves behind:
+/// `Formats/README.md`, "Sharing".
+///
+/// A record is a member of its parent's share, a root of its own. So what changes the share of a record
+/// changes that of all below it, but for what is below a root of its own.
+struct SharingPlan {
+    /// What the entry of a record says of shares.
+    struct Statement {
+        var membership: ShareMembership?
+        var former: ShareMembership?
+        /// Of a root: the name of its share's record.
+        var shareRecord: String?
+    }
+
+    /// A record that is written, and what is to be known of it.
+    struct Saved {
+        /// The item that is the reason.
+        var item: Int
+        var name: Hash128
+        /// Nil where the record is new.
+        var place: EntryLocation?
+        var parent: Hash128?
+        var changesParent = false
+        var isShareRecord = false
+        /// The share that the index has it in.
+        var member: MemberPlace?
+    }
+
+    /// A record that is written once more.
+    struct Rewritten {
+        var name: Hash128
+        var place: EntryLocation
+        var statement: Statement
+    }
+
+    /// A record that goes along with one above it.
+    struct Moved {
+        var old: UInt32
+        var new: UInt32
+        var item: MembersEntry.Item
+    }
+
+    let batch: RecordBatch
+    let reading: StoreReading
+    let zone: ZonePlace
+    /// What the caller sees of the zone; nil: it is the caller's own.
+    let access: SharedZone?
+    /// So many may go along, or the plan needs a serial context.
+    private let limit: Int
+    private let isSerial: Bool
+
+    private(set) var changes: [ShareChange] = []
+    /// By item; those of records that are written once more stand in ``rewritten``.
+    private(set) var statements: [Int: Statement] = [:]
+    /// Records that are written once more as they are, but for their shares.
+    private(set) var rewritten: [Rewritten] = []
+    /// By item: the record of a share that a participant leaves, which is written once more, too.
+    private(set) var leaving: [Int: (place: EntryLocation, statement: Statement)] = [:]
+    private(set) var moved: [Moved] = []
+    private(set) var failures: [Int: StoreError] = [:]
+    private(set) var needsSerial = false
+    /// What was relied on.
+    private(set) var readSet: [IndexKey] = []
+    private(set) var readRanges: [Range<IndexKey>] = []
+
+    /// In the order of the items; those that are written once more come last.
+    private var saved: [Saved] = []
+    private var places: [Hash128: Int] = [:]
+    private(set) var deleted: Set<Hash128> = []
+    /// The roots of new shares.
+    private var newRoots: [Hash128: ShareChange] = [:]
+    private(set) var ended: Set<UInt32> = []
+    /// Whether parents change or shares begin or end: then the index does not say what the share of a
+    /// record that stays will be.
+    private var changesTree = false
+    /// The shares that records are in at the end; nil: in none.
+    private var shares: [Hash128: UInt32?] = [:]
+    private var living: [UInt32: Bool] = [:]
+
+    init(
+        _ batch: RecordBatch, _ reading: StoreReading, _ zone: ZonePlace, _ access: SharedZone?,
+        _ context: PreparationContext
+    ) {
+        isSerial = context.isSerial
+        limit = context.isSerial ? .max : context.partLimit / 1024
+        self.batch = batch
+        self.reading = reading
+        self.zone = zone
+        self.access = access
+    }
+
+    /// Finds out what happens to shares and members.
+    mutating func run(
+        _ results: [ItemResult], _ numbers: inout NumberAssignment
+    ) throws(EngineError) {
+        try collect(results, &numbers)
+        if numbers.isIncomplete { return }
+        if batch.limits?.profile.touchesParents == true { try touchParents() }
+        for record in saved {
+            try state(record)
+            if needsSerial { return }
+        }
+        leaveDependents()
+    }
+
+    /// What fails since its parent, which was to be saved, fails is found without that.
+    private mutating func leaveDependents() {
+        if failures.isEmpty || batch.isAtomic { return }
+        let first = failures
+        for record in saved {
+            guard let parent = record.parent, let place = places[parent],
+                first[saved[place].item] != nil, saved[place].item != record.item
+            else { continue }
+            failures[record.item] = nil
+        }
+    }
+
+    /// A parent in a shared hierarchy changes with its children.
+    private mutating func touchParents() throws(EngineError) {
+        for index in saved.indices {
+            let child = saved[index]
+            guard let parent = child.parent, isWrittenByItem(child), places[parent] == nil,
+                !deleted.contains(parent), let share = try share(of: child.name),
+                try self.share(of: parent) == share
+            else { continue }
+            try touch(parent, for: child.item)
+        }
+    }
+
+    /// Whether nothing is to be written but what the items say.
+    var isEmpty: Bool { changes.isEmpty && rewritten.isEmpty && moved.isEmpty }
+
+    private mutating func fail(_ item: Int, _ error: StoreError) {
+        if failures[item] == nil { failures[item] = error }
+    }
+}
+
+// What the items say.
+extension SharingPlan {
+    private mutating func collect(
+        _ results: [ItemResult], _ numbers: inout NumberAssignment
+    ) throws(EngineError) {
+        // What ends makes room for what begins in the same batch.
+        let order =
+            results.indices.filter { batch.items[$0].isDeletion }
+            + results.indices.filter { !batch.items[$0].isDeletion }
+        for index in order {
+            guard case .planned(let plan) = results[index] else { continue }
+            do throws(EngineError) {
+                try collect(index, plan, &numbers)
+            } catch {
+                if error.wouldBlock { throw error }
+                fail(index, StoreError(error).with(batch.items[index].recordID))
+            }
+            if numbers.isIncomplete { return }
+        }
+        try touchRoots()
+        changesTree =
+            !newRoots.isEmpty || !ended.isEmpty
+            || saved.contains { $0.changesParent && $0.place != nil }
+    }
+
+    private mutating func collect(
+        _ index: Int, _ plan: ItemPlan, _ numbers: inout NumberAssignment
+    ) throws(EngineError) {
+        switch (batch.items[index], plan) {
+        case (.save(let record, _), .insert):
+            let name = reading.hash(record.recordID.recordName)
+            let parent = record.parent.map { reading.hash($0.recordID.recordName) }
+            add(
+                Saved(
+                    item: index, name: name, place: nil, parent: parent,
+                    isShareRecord: record.isShare))
+            if record.isShare { try create(record, at: index, &numbers) }
+        case (.save(let record, let rule), .update(let place, let held)):
+            try collect(record, rule, over: place, held, at: index)
+            if record.isShare { try edit(record, at: index, &numbers) }
+        case (.delete(let id, _), .delete(let place, let held)):
+            try end(id, at: index, place, held)
+        default: preconditionFailure("a plan fits its item")
+        }
+    }
+
+    private mutating func add(_ record: Saved) {
+        places[record.name] = saved.count
+        saved.append(record)
+    }
+
+    private mutating func collect(
+        _ record: Record, _ rule: SaveRule, over place: EntryLocation, _ held: JournalEntry?,
+        at index: Int
+    ) throws(EngineError) {
+        let name = reading.hash(record.recordID.recordName)
+        let former: Hash128?
+        var parent: Hash128?
+        let entry: JournalEntry
+        if let held { entry = held } else { entry = try reading.entry(place) }
+        let head = try entry.recordHead().head
+        former = parentHash(head, of: entry)
+        parent = former
+        if batch.sendsParent(of: record, rule, isInsert: false),
+            batch.mayChangeParent(of: head)
+        {
+            parent = record.parent.map { reading.hash($0.recordID.recordName) }
+        }
+        add(
+            Saved(
+                item: index, name: name, place: place, parent: parent,
+                changesParent: parent != former, isShareRecord: record.isShare,
+                member: try member(name)))
+    }
+
+    private func parentHash(_ head: RecordHead, of entry: JournalEntry) -> Hash128? {
+        head.parent.map { place in
+            Hash128(entry.bytes.span.extracting(place), seed: reading.identity.secret)
+        }
+    }
+
+    private mutating func create(
+        _ record: Record, at index: Int, _ numbers: inout NumberAssignment
+    ) throws(EngineError) {
+        guard let creation = record.shareEdit?.creation else {
+            return fail(index, .noRoot)
+        }
+        var root: (name: String, hash: Hash128)?
+        if case .root(let id, _) = creation {
+            root = (id.recordName, reading.hash(id.recordName))
+        }
+        let former = try reading.share(ofRoot: root?.hash, in: zone.number)
+        readSet.append(.shareRoot(zone.number, root?.hash))
+        if let former, former.isAlive, !ended.contains(former.number) {
+            return fail(index, .alreadyShared)
+        }
+        if let root, newRoots[root.hash] != nil { return fail(index, .alreadyShared) }
+        let others = changes.filter { $0.kind == .creation }
+        if others.contains(where: { $0.entry.isZoneWide || root == nil }) {
+            return fail(index, .sharedTwice)
+        }
+        guard let number = numbers.newShare() else { return }
+        let entry = ShareEntry(
+            number: number, began: .none, state: .alive,
+            permission: UInt8((record.shareEdit?.publicPermission ?? .none).rawValue),
+            link: reading.identity.shareLink(zone: zone.number, root: root?.name ?? ""),
+            recordName: record.recordID.recordName, rootName: root?.name ?? "")
+        var change = ShareChange(entry, kind: .creation, item: index)
+        try change.invite(record.shareEdit, [], of: batch, reading, &numbers)
+        changes.append(change)
+        if let root { newRoots[root.hash] = change }
+    }
+
+    private mutating func edit(
+        _ record: Record, at index: Int, _ numbers: inout NumberAssignment
+    ) throws(EngineError) {
+        guard let edit = record.shareEdit else { return }
+        if edit.creation != nil { return fail(index, .recordExists) }
+        let shared = try reading.share(ofRecord: record.recordID.recordName, in: zone.number)
+        guard let place = shared else {
+            return fail(index, .noShare)
+        }
+        readSet.append(.share(place.number))
+        readRanges.append(IndexKey.participants(place.number))
+        var entry = try reading.shareEntry(place)
+        entry.began = reading.identity.version(at: place.first)
+        let permission = edit.publicPermission.map { UInt8($0.rawValue) } ?? entry.permission
+        let changesPermission = permission != entry.permission
+        entry.permission = permission
+        var change = ShareChange(entry, kind: changesPermission ? .edit : .list, item: index)
+        let known = try reading.participants(of: place.number)
+        try change.invite(edit, known, of: batch, reading, &numbers)
+        if changesPermission { change.dropUninvited(known) }
+        changes.append(change)
+    }
+
+    /// Deleting the record of a share ends it, or is how a participant leaves; deleting a root ends its
+    /// share, too.
+    private mutating func end(
+        _ id: Record.ID, at index: Int, _ place: EntryLocation, _ held: JournalEntry?
+    ) throws(EngineError) {
+        let name = reading.hash(id.recordName)
+        let entry: JournalEntry
+        if let held { entry = held } else { entry = try reading.entry(place) }
+        let head = try entry.recordHead().head
+        guard reading.schema.name(head.type) == Record.shareType else {
+            deleted.insert(name)
+            if let share = try entry.shareRecordName(head), batch.saves(share) {
+                fail(index, .rootGoes)
+            }
+            return
+        }
+        guard let share = try reading.share(ofRecord: id.recordName, in: zone.number) else {
+            deleted.insert(name)
+            return
+        }
+        if let access {
+            try leave(share, access, at: index, name, place)
+        } else {
+            deleted.insert(name)
+            var last = try reading.shareEntry(share)
+            last.began = reading.identity.version(at: share.first)
+            last.state = .ended
+            ended.insert(share.number)
+            readSet.append(.share(share.number))
+            changes.append(ShareChange(last, kind: .end, item: index))
+        }
+    }
+
+    private mutating func leave(
+        _ share: SharePlace, _ access: SharedZone, at index: Int, _ name: Hash128,
+        _ place: EntryLocation
+    ) throws(EngineError) {
+        var last = try reading.shareEntry(share)
+        last.began = reading.identity.version(at: share.first)
+        readRanges.append(IndexKey.participants(share.number))
+        var change = ShareChange(last, kind: .list, item: index)
+        for participant in try reading.participants(of: share.number)
+        where participant.user == access.user && participant.status == .accepted {
+            change.remove(participant)
+        }
+        changes.append(change)
+        add(
+            Saved(
+                item: index, name: name, place: place, isShareRecord: true,
+                member: try member(name)))
+    }
+
+    /// A root whose share begins or ends is written, whether it is saved or not, and gets a new tag.
+    private mutating func touchRoots() throws(EngineError) {
+        for change in changes where change.kind == .creation || change.kind == .end {
+            guard !change.entry.rootName.isEmpty else { continue }
+            let root = reading.hash(change.entry.rootName)
+            if places[root] != nil { continue }
+            // It was to be saved and could not be, or goes.
+            if change.kind == .creation,
+                deleted.contains(root) || batch.saves(change.entry.rootName)
+            {
+                fail(change.item, .rootNotSaved)
+                continue
+            }
+            if deleted.contains(root) { continue }
+            try touch(root, for: change.item)
+        }
+    }
+
+    /// Writes a record once more, as it is.
+    private mutating func touch(_ name: Hash128, for item: Int) throws(EngineError) {
+        let key = IndexKey.record(zone.number, name)
+        readSet.append(key)
+        guard let place = try reading.value(key).map({ EntryLocation($0) }), !place.isDeleted else {
+            return
+        }
+        let entry = try reading.entry(place)
+        let head = try entry.recordHead().head
+        add(
+            Saved(
+                item: item, name: name, place: place, parent: parentHash(head, of: entry),
+                member: try member(name)))
+    }
+}
+
+// What becomes of each record.
+extension SharingPlan {
+    private mutating func state(_ record: Saved) throws(EngineError) {
+        let new = try share(of: record.name)
+        let old = record.member
+        var statement = Statement()
+        if let old, old.share == new {
+            statement.membership = old.membership
+        } else {
+            statement.former = old?.membership
+            statement.membership = new.map {
+                ShareMembership(share: $0, since: .none, place: 0)
+            }
+        }
+        if !record.isShareRecord, let own = try ownShare(of: record.name), own == new {
+            statement.shareRecord = try shareRecord(of: own)
+            try checkRoot(record)
+        }
+        try checkCaller(record, new)
+        if record.place == nil || record.changesParent, let parent = record.parent,
+            try isShareRecord(parent)
+        {
+            fail(record.item, .shareAsParent)
+        }
+        switch (batch.items[record.item], record.place) {
+        case (.save, _) where isWrittenByItem(record): statements[record.item] = statement
+        case (.delete, let place?) where access != nil:
+            leaving[record.item] = (place, statement)
+        case (_, let place?):
+            rewritten.append(
+                Rewritten(name: record.name, place: place, statement: statement))
+        case (_, nil): break
+        }
+        let former = try old.flatMap { old throws(EngineError) in
+            try isAlive(old.share) ? old.share : nil
+        }
+        let mayHaveChildren = record.place != nil || batch.isRestore
+        if former != new, mayHaveChildren, !record.isShareRecord {
+            try moveAlong(with: record, to: new)
+        }
+    }
+
+    private func isWrittenByItem(_ record: Saved) -> Bool {
+        guard case .save(let saved, _) = batch.items[record.item] else { return false }
+        return reading.hash(saved.recordID.recordName) == record.name
+    }
+
+    /// A root lies below no other share.
+    private mutating func checkRoot(_ record: Saved) throws(EngineError) {
+        guard let parent = record.parent, try share(of: parent) != nil else { return }
+        fail(record.item, .alreadyShared)
+    }
+
+    /// A participant writes into shares that are the participant's to write.
+    private mutating func checkCaller(
+        _ record: Saved, _ new: UInt32?
+    ) throws(EngineError) {
+        guard let access, isWrittenByItem(record), !record.isShareRecord else { return }
+        let object = Permission.SharedRecord(
+            position: .member, grant: access.grant(of: new))
+        let refusal = Permission.refusal(
+            of: record.place == nil ? .create : .write, on: .sharedRecord(object),
+            by: batch.principal, in: batch.scope)
+        if let refusal { fail(record.item, refusal) }
+    }
+
+    /// All below a record goes along with it, but for what is below a root of its own.
+    private mutating func moveAlong(
+        with record: Saved, to new: UInt32?
+    ) throws(EngineError) {
+        var queue = [record.name]
+        var next = 0
+        var seen: Set<Hash128> = [record.name]
+        while next < queue.count {
+            let range = IndexKey.children(zone.number, of: queue[next]).asPrefix
+            next += 1
+            rely(on: range)
+            var children: [Hash128] = []
+            try reading.scan(range) { key, _ in
+                children.append(key.linkedRecord)
+                return true
+            }
+            for child in children {
+                // What the batch writes is judged by itself.
+                guard places[child] == nil, !deleted.contains(child),
+                    seen.insert(child).inserted
+                else { continue }
+                if try ownShare(of: child) != nil {
+                    if new != nil { fail(record.item, .alreadyShared) }
+                    continue
+                }
+                guard try move(child, to: new) else { continue }
+                queue.append(child)
+            }
+            if moved.count > limit {
+                needsSerial = true
+                return
+            }
+        }
+    }
+
+    /// Whether the record, and so what is below it, changes its share.
+    private mutating func move(
+        _ name: Hash128, to new: UInt32?
+    ) throws(EngineError) -> Bool {
+        let key = IndexKey.record(zone.number, name)
+        rely(on: key)
+        guard let place = try reading.value(key).map({ EntryLocation($0) }), !place.isDeleted else {
+            return false
+        }
+        let old = try member(name).flatMap { $0.share == 0 ? nil : $0 }
+        shares[name] = .some(new)
+        guard old?.share != new else { return false }
+        let entry = try reading.entry(place)
+        let head = try entry.recordHead().head
+        let recordName: String
+        do throws(FormatError) {
+            recordName = try head.name(in: entry.bytes.span)
+        } catch {
+            throw .damaged(entry)
+        }
+        moved.append(
+            Moved(
+                old: old?.share ?? 0, new: new ?? 0,
+                item: MembersEntry.Item(
+                    name: recordName, type: head.type, version: place.version,
+                    length: place.frameLength, since: old?.since ?? .none,
+                    place: old?.place ?? 0)))
+        return true
+    }
+
+    /// The share that a record is in at the end; nil: in none.
+    private mutating func share(of name: Hash128) throws(EngineError) -> UInt32? {
+        var path: [Hash128] = []
+        var seen: Set<Hash128> = []
+        var next: Hash128? = name
+        var share: UInt32?
+        while let name = next {
+            if let known = shares[name] {
+                share = known
+                break
+            }
+            // A cycle fails by another check.
+            guard seen.insert(name).inserted else { break }
+            path.append(name)
+            if let own = try ownShare(of: name) {
+                share = own
+                break
+            }
+            guard changesTree || places[name] != nil else {
+                share = try member(name).flatMap { member throws(EngineError) in
+                    try isAlive(member.share) ? member.share : nil
+                }
+                break
+            }
+            next = try parent(of: name)
+        }
+        for name in path { shares[name] = .some(share) }
+        return share
+    }
+
+    /// The parent that a record has at the end.
+    private mutating func parent(of name: Hash128) throws(EngineError) -> Hash128? {
+        if let place = places[name] { return saved[place].parent }
+        let key = IndexKey.record(zone.number, name)
+        rely(on: key)
+        guard let place = try reading.value(key).map({ EntryLocation($0) }), !place.isDeleted else {
+            return nil
+        }
+        let entry = try reading.entry(place)
+        return parentHash(try entry.recordHead().head, of: entry)
+    }
+
+    /// The share of which a record is the root, or the record, at the end.
+    private mutating func ownShare(of name: Hash128) throws(EngineError) -> UInt32? {
+        if let change = newRoots[name] { return change.entry.number }
+        if let place = places[name], saved[place].isShareRecord {
+            // That of a zone is in no share.
+            let change = changes.first { reading.hash($0.entry.recordName) == name }
+            if let change { return change.entry.rootName.isEmpty ? nil : change.entry.number }
+            return saved[place].member?.share
+        }
+        let key = IndexKey.shareRoot(zone.number, name)
+        rely(on: key)
+        guard let value = try reading.value(key) else { return nil }
+        let number = UInt32(truncatingIfNeeded: value.first)
+        return try isAlive(number) ? number : nil
+    }
+
+    /// Whether that is the record of a share, below which nothing lies.
+    private func isShareRecord(_ name: Hash128) throws(EngineError) -> Bool {
+        if let place = places[name] { return saved[place].isShareRecord }
+        let value = try reading.value(.record(zone.number, name))
+        guard let place = value.map({ EntryLocation($0) }), !place.isDeleted else { return false }
+        return try reading.isShareRecord(reading.entry(place))
+    }
+
+    private func shareRecord(of share: UInt32) throws(EngineError) -> String? {
+        if let change = changes.first(where: { $0.entry.number == share }) {
+            return change.entry.recordName
+        }
+        guard let place = try reading.share(share) else { return nil }
+        return try reading.shareEntry(place).recordName
+    }
+
+    /// Whether a share that is there lives at the end.
+    private mutating func isAlive(_ share: UInt32) throws(EngineError) -> Bool {
+        if ended.contains(share) { return false }
+        if let known = living[share] { return known }
+        rely(on: .share(share))
+        let isAlive = try reading.share(share)?.isAlive == true
+        living[share] = isAlive
+        return isAlive
+    }
+
+    private mutating func member(_ name: Hash128) throws(EngineError) -> MemberPlace? {
+        rely(on: .member(zone.number, name))
+        return try reading.member(name, in: zone.number)
+    }
+
+    /// Only where another commit may come between: a serial preparation excludes that.
+    private mutating func rely(on key: IndexKey) { if !isSerial { readSet.append(key) } }
+    private mutating func rely(on range: Range<IndexKey>) {
+        if !isSerial { readRanges.append(range) }
+    }
+}
+
+extension StoreError {
+    static let noRoot = StoreError(
+        .invalidArguments, "a new share is saved in one call with its root")
+    static let sharedTwice = StoreError(
+        .invalidArguments, "a zone is shared as a whole, or hierarchies of it are")
+    static let rootGoes = StoreError(
+        .invalidArguments, "a root goes with its share, which cannot be saved in the same call")
+    static let shareAsParent = StoreError(
+        .invalidArguments, "the record of a share is no parent and no root")
+    static let rootNotSaved = StoreError(
+        .invalidArguments, "the root of the share could not be saved in the same call")
+    static let noShare = StoreError(.unknownItem, "the share has ended")
+    static let recordExists = StoreError(
+        .serverRecordChanged, "record to insert already exists")
+    static let alreadyShared = StoreError(
+        .alreadyShared, "the record, one above it or one below it is shared already")
+}

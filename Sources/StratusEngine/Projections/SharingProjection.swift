@@ -1,0 +1,198 @@
+internal import StratusBytes
+internal import StratusFiles
+internal import StratusIndex
+package import StratusJournal
+
+extension EntryKind {
+    package static let share = EntryKind(rawValue: 49)
+    package static let members = EntryKind(rawValue: 50)
+    package static let participant = EntryKind(rawValue: 51)
+}
+
+/// Shares, their participants, and the records in them. What a record, a tombstone or a members
+/// entry changes stands in the entry itself, so that no older one has to be read:
+/// `Formats/Record.md`, "Share" and below.
+struct SharingProjection: Projection {
+    package static let entries = [
+        EntryForm(.share, "share", isInZone: true, definesNumbers: true),
+        EntryForm(.members, "members", isInZone: true),
+        EntryForm(.participant, "participant", isInZone: true),
+    ]
+    // Comes before what drops the partition of a zone, where its shares are found.
+    package static let alsoReads: [EntryKind] = [.record, .tombstone, .zone, .horizon]
+    package static let keyspaces: [KeySpace] = [
+        .members, .shareRoots, .shareRows, .participants, .zoneShares, .formerParticipants,
+        .shares, .shareLinks, .participations,
+    ]
+
+    /// Why the shares of a zone could not be read.
+    private var failure: IndexError?
+
+    package mutating func apply(
+        _ entry: inout FoldedEntry, _ payload: Span<UInt8>, to state: inout FoldState
+    ) throws(FormatError) {
+        switch entry.header.kind {
+        case .record:
+            guard try entry.concernsShares(payload) else { return }
+            try update(entry.record(payload), entry, &state)
+        case .tombstone:
+            guard try entry.concernsShares(payload) else { return }
+            try remove(entry.tombstone(payload), entry, &state)
+        case .members: try move(MembersEntry(payload), entry, &state)
+        case .share: try set(ShareEntry(payload), entry, &state)
+        case .participant: try set(ParticipantEntry(payload), entry, &state)
+        case .horizon: forget(try HorizonEntry(payload).through, entry, &state)
+        default: end(try ZoneEntry(payload), entry, &state)
+        }
+    }
+
+    package mutating func endGroup(in state: inout FoldState) throws(IndexError) {
+        if let failure { throw failure }
+    }
+
+    package mutating func rollBack() { self = SharingProjection() }
+
+    private func set(
+        _ share: ShareEntry, _ entry: borrowing FoldedEntry, _ state: inout FoldState
+    ) throws(FormatError) {
+        try state.numbers.add(share)
+        let (zone, stamp) = (entry.zone, entry.stamp)
+        let first = share.began == .none ? entry.offset : share.began.offset
+        let place = SharePlace(share, zone: zone, first: first, at: entry.offset)
+        let number = UInt64(share.number)
+        let shareState = UInt64(share.state.rawValue)
+        let root = share.isZoneWide ? nil : entry.hash(share.rootName)
+        state.index.set(.share(share.number), place.value)
+        state.index.set(
+            .shareRoot(zone, root), IndexValue(stamp: stamp, first: number, second: shareState))
+        state.index.set(
+            KeySpace.shareRoots.key(zone: zone), IndexValue(stamp: stamp, first: number))
+        state.index.set(
+            .zoneShare(zone, share.number), IndexValue(stamp: stamp, first: shareState))
+        state.index.set(.shareLink(share.link), IndexValue(stamp: stamp, first: number))
+    }
+
+    private func set(
+        _ participant: ParticipantEntry, _ entry: borrowing FoldedEntry,
+        _ state: inout FoldState
+    ) throws(FormatError) {
+        try state.numbers.check(participant.share)
+        let (share, version, stamp) = (participant.share, entry.header.version, entry.stamp)
+        let isRemoved = participant.status == .removed
+        let key = IndexKey.participant(share, participant.id)
+        if isRemoved {
+            state.index.remove(key, at: stamp)
+            state.index.set(
+                .formerParticipant(share, participant.id), entry.location(isDeleted: true))
+        } else {
+            state.index.set(key, entry.location())
+        }
+        let begins = participant.status == .accepted && participant.since == .none
+        let since = begins ? version : participant.since
+        if participant.user == 0 { return }
+        // Wakes those who wait for what the user sees of others.
+        state.changes?.zones.append(
+            ChangedZone(number: entry.zone, database: participant.user))
+        if since == .none { return }
+        let participation = Participation(
+            user: participant.user, zone: entry.zone, share: share, since: since,
+            until: isRemoved ? version : nil, permission: participant.permission,
+            role: participant.role)
+        state.index.set(participation.key, participation.value(at: stamp))
+    }
+
+    /// With a zone its shares go.
+    private mutating func end(
+        _ zone: ZoneEntry, _ entry: borrowing FoldedEntry, _ state: inout FoldState
+    ) {
+        if zone.state == .alive { return }
+        for share in shares(of: zone.number, in: state.index) {
+            state.index.drop(partition: share.number, at: entry.stamp)
+        }
+    }
+
+    /// The horizon of a zone is that of its shares. One that ended before has no reader left.
+    private mutating func forget(
+        _ through: JournalOffset, _ entry: borrowing FoldedEntry, _ state: inout FoldState
+    ) {
+        let horizon = IndexValue(stamp: entry.stamp, first: through.rawValue)
+        for share in shares(of: entry.zone, in: state.index) {
+            // Also where all is dropped: what a point before still sees lapses with the tombstones of
+            // the zone.
+            state.index.set(.horizon(ofPartition: share.number), horizon)
+            if let end = share.end, end <= through {
+                state.index.drop(partition: share.number, at: entry.stamp)
+            }
+        }
+    }
+
+    /// The shares that a zone has or had, as of the entries so far, and where they ended.
+    private mutating func shares(
+        of zone: UInt32, in index: OrderedIndex
+    ) -> [(number: UInt32, end: JournalOffset?)] {
+        var shares: [(number: UInt32, end: JournalOffset?)] = []
+        do throws(IndexError) {
+            var cursor = index.cursor(IndexKey.zoneShares(zone), .blocking)
+            while let (key, value) = try cursor.next() {
+                guard key.count == 9 else { continue }
+                let isAlive = value.first == UInt64(ShareState.alive.rawValue)
+                let end = isAlive ? nil : JournalOffset(rawValue: value.stamp)
+                shares.append((key.uint32(at: 5), end))
+            }
+        } catch {
+            failure = failure ?? error
+        }
+        return shares
+    }
+
+    package static func validate(
+        _ payload: Span<UInt8>, of entry: JournalEntry, _ numbers: inout NumberCheck
+    ) throws(FormatError) {
+        switch entry.kind {
+        case .share: numbers.define(try ShareEntry(payload))
+        case .members:
+            let members = try MembersEntry(payload)
+            for share in [members.oldShare, members.newShare] where share != 0 {
+                numbers.useZone(share)
+            }
+            for item in members.items { numbers.useType(item.type) }
+        default:
+            let participant = try ParticipantEntry(payload)
+            numbers.useZone(participant.share)
+            if participant.user != 0 { numbers.useUser(participant.user) }
+        }
+    }
+
+    package static func describe(
+        _ payload: Span<UInt8>, _ kind: EntryKind, _ schema: Schema
+    ) throws(FormatError) -> EntryDescription {
+        switch kind {
+        case .share:
+            let share = try ShareEntry(payload)
+            let head = share.isZoneWide ? "the zone" : share.rootName
+            return EntryDescription(
+                recordName: share.recordName,
+                detail: "share \(share.number) of \(head), \(share.state)")
+        case .members:
+            let members = try MembersEntry(payload)
+            let (old, new) = (members.oldShare, members.newShare)
+            let from = old == 0 ? "no share" : "share \(old)"
+            let to = new == 0 ? "none" : "share \(new)"
+            return EntryDescription(
+                detail: "from \(from) to \(to), records \(members.items.count)")
+        default:
+            let participant = try ParticipantEntry(payload)
+            let id = Hex.encode(participant.id.high) + Hex.encode(participant.id.low)
+            let user = participant.user == 0 ? "" : ", user \(participant.user)"
+            return EntryDescription(
+                detail: "share \(participant.share), \(id)\(user), \(participant.status)")
+        }
+    }
+}
+
+extension StoreNumbers {
+    /// Fails where a share has no entry yet.
+    func check(_ share: UInt32) throws(FormatError) {
+        guard hasZone(share) else { throw .value("share number") }
+    }
+}

@@ -1,0 +1,141 @@
+import Stratus
+import StratusGateway
+
+/// Lists shares.
+enum Shares {
+    static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let container = try await invocation.openStore()
+        let zone = invocation.value("zone")
+        try output.header(
+            schema: "stratus.shares/1",
+            columns: "owner  zone  root  participants  permission  state")
+        for owner in try owners(invocation, container) {
+            for share in try await container.sortedShares(ownedBy: owner.recordName) {
+                let zoneName = share.recordID.zoneID.zoneName
+                if let zone, zone != zoneName { continue }
+                let columns = [
+                    owner.text, zoneName, share.rootText,
+                    Quantities.count(share.others.count, "participant"),
+                    "\(share.publicPermission)",
+                    "\(share.count(of: .accepted)) accepted, \(share.count(of: .pending)) invited",
+                ]
+                try output.result(
+                    "share", share.json(of: owner),
+                    text: columns.map { Output.escaped($0) }.joined(separator: "  "))
+            }
+        }
+        return .ok
+    }
+
+    private static func owners(
+        _ invocation: Invocation, _ container: Container
+    ) throws -> [StoreUser] {
+        guard let name = invocation.value("user") else { return try container.allUsers() }
+        return [try container.demandUser(name)]
+    }
+}
+
+/// A user of a store.
+struct StoreUser {
+    let recordName: String
+    /// What the host calls the user; nil where it only ever gave the record name.
+    let userName: String?
+
+    /// For people.
+    var text: String { userName ?? recordName }
+}
+
+extension Container {
+    /// All users who were ever used, in the order in which they came.
+    func allUsers() throws -> [StoreUser] {
+        try (0..<information.userCount).map { index in
+            let known = try self.user(number: UInt32(index + 1))
+            return StoreUser(recordName: known.recordName, userName: known.hostName)
+        }
+    }
+
+    /// The user of that name, who must be known.
+    func demandUser(_ name: String) throws -> StoreUser {
+        guard try hasUser(name) else {
+            throw ToolError(
+                .notFound, id: "user.none", "the store has no user \(name)",
+                hint: "'stratus users STORE' lists the users")
+        }
+        let recordName = userRecordName(for: name)
+        return StoreUser(recordName: recordName, userName: recordName == name ? nil : name)
+    }
+
+    /// The shares of a user, by their zones and names.
+    func sortedShares(ownedBy user: String) async throws -> [Share] {
+        func place(_ share: Share) -> (String, String) {
+            (share.recordID.zoneID.zoneName, share.recordID.recordName)
+        }
+        return try await shares(ownedBy: user).sorted { place($0) < place($1) }
+    }
+}
+
+extension Share {
+    /// The participants beside the owner, but for those who have gone.
+    var others: [Participant] {
+        participants.filter { $0.role != .owner && $0.acceptanceStatus != .removed }
+    }
+
+    /// The root, or `*` for the whole zone.
+    var rootText: String { rootRecordID?.recordName ?? "*" }
+
+    func count(of status: AcceptanceStatus) -> Int {
+        others.count { $0.acceptanceStatus == status }
+    }
+
+    fileprivate func json(of owner: StoreUser) -> JSONObject {
+        var object: JSONObject = ["owner": .string(owner.recordName)]
+        object.append("ownerName", owner.userName.map(JSONValue.string))
+        object.append("zone", .string(recordID.zoneID.zoneName))
+        object.append("recordName", .string(recordID.recordName))
+        object.append("root", (rootRecordID?.recordName).map(JSONValue.string))
+        object.append("zoneWide", .boolean(isZoneWide))
+        object.append("title", title.map(JSONValue.string))
+        object.append("publicPermission", .string("\(publicPermission)"))
+        object.append("shortGUID", shortGUID.map(JSONValue.string))
+        object.append("participants", .array(others.map { .object($0.json) }))
+        return object
+    }
+}
+
+extension Share.Participant {
+    fileprivate var json: JSONObject {
+        var object: JSONObject = ["participantID": .string(participantID)]
+        let user = userIdentity.userRecordID ?? userIdentity.lookupInfo?.userRecordID
+        object.append("userRecordName", (user?.recordName).map(JSONValue.string))
+        object.append(
+            "emailAddress", (userIdentity.lookupInfo?.emailAddress).map(JSONValue.string))
+        object.append("phoneNumber", (userIdentity.lookupInfo?.phoneNumber).map(JSONValue.string))
+        object.append("role", .string("\(role)"))
+        object.append("permission", .string("\(permission)"))
+        object.append("acceptanceStatus", .string("\(acceptanceStatus)"))
+        return object
+    }
+}
+
+/// What the host has said of a user.
+extension UserProfile {
+    /// For people, each part that there is.
+    var columns: [String] {
+        let person = [name?.givenName, name?.familyName].compactMap(\.self)
+            .joined(separator: " ")
+        let places = (emailAddresses + phoneNumbers).joined(separator: ", ")
+        var columns = [person, places].filter { !$0.isEmpty }.map { Output.escaped($0) }
+        if isDiscoverable { columns.append("discoverable") }
+        if accountStatus != .available { columns.append("account \(accountStatus)") }
+        return columns
+    }
+
+    func append(to object: inout JSONObject) {
+        object.append("givenName", (name?.givenName).map(JSONValue.string))
+        object.append("familyName", (name?.familyName).map(JSONValue.string))
+        object.append("emailAddresses", .strings(emailAddresses))
+        object.append("phoneNumbers", .strings(phoneNumbers))
+        object.append("discoverable", .boolean(isDiscoverable))
+        object.append("accountStatus", .string("\(accountStatus)"))
+    }
+}
