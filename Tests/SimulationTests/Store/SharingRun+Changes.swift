@@ -171,6 +171,10 @@ extension SharingRun {
         }
         tally.sharesEnded +=
             (model.zones[zone]?.shares.count ?? 0) + batch.shared.count - after.shares.count
+        for ended in model.zones[zone]?.shares ?? []
+        where ended.root == nil && batch.ended.contains(ended.recordName) {
+            for user in ended.accepted.keys { noteEnding(of: user, in: zone) }
+        }
         model.zones[zone] = after
     }
 
@@ -256,6 +260,8 @@ extension SharingRun {
             }
             return
         }
+        // Beside hierarchies that are shared, a zone is not.
+        guard before.shares.isEmpty else { return }
         var share = Share(recordZoneID: zoneID(zone))
         try invite(to: &share)
         let result = try await ownersDatabase.modifyRecords(saving: [share.record])

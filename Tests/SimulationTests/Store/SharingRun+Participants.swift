@@ -224,7 +224,8 @@ extension SharingRun {
             refusals.formUnion(self.refusals(of: node.parent, user, before, seen))
         }
         if let parent = node.parent, before.tree(of: name).contains(parent) {
-            refusals.insert(.invalidArguments)
+            // Its own ancestor would be in no share, which may be said first.
+            refusals.formUnion([.invalidArguments, .permissionFailure])
         }
         var after = before
         after.nodes[name] = node
