@@ -28,11 +28,12 @@ extension Container {
     /// and goes.
     ///
     /// - Parameters:
-    ///   - memoryLimit: as in ``open(at:creating:durability:profile:memoryLimit:)``.
+    ///   - rules: as of an opening.
+    ///   - memoryLimit: as of an opening.
     ///   - progress: is called often, on a thread of the container.
     public nonisolated(nonsending) static func reindex(
-        at path: String, durability: Durability = .full, memoryLimit: Int = 64 << 20,
-        progress: @escaping ReadingProgress = { _, _ in }
+        at path: String, durability: Durability = .full, rules: RecordRules = .none,
+        memoryLimit: Int = 64 << 20, progress: @escaping ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> Container {
         try await answering { () async throws(EngineError) -> Container in
             let threads = IOThreads(count: threadCount)
@@ -40,8 +41,9 @@ extension Container {
                 let storage = try LocalStorage(at: path, .writing(creating: false))
                 return try Container(
                     writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
-                    creating: false, durability: durability, options: JournalOptions(),
-                    driver: .thread, rebuilding: Rebuilding(progress: progress))
+                    creating: false, durability: durability, rules: rules,
+                    options: JournalOptions(), driver: .thread,
+                    rebuilding: Rebuilding(progress: progress))
             }
             do throws(EngineError) {
                 try await container.engine().runExclusively { maintainer throws(EngineError) in

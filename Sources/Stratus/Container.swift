@@ -64,6 +64,8 @@ public final class Container: Sendable {
     let limits: Limits?
     let deduplication: Deduplication
     let receipts: AssetReceipts
+    /// The validators and triggers of the host; nil where there are none.
+    let rules: RecordRules?
     /// What never changes of the store.
     let identity: StoreIdentity
     /// What a save may bring: said once, when the store is made.
@@ -80,9 +82,10 @@ public final class Container: Sendable {
     private init(
         _ access: Access, _ report: StratusJournal.RecoveryReport, _ foundation: StoreFoundation,
         _ limits: Limits?, _ identity: StoreIdentity, _ deduplication: Deduplication = .perUser,
-        _ receipts: AssetReceipts = AssetReceipts()
+        _ receipts: AssetReceipts = AssetReceipts(), _ rules: RecordRules? = nil
     ) {
         self.identity = identity
+        self.rules = rules
         self.deduplication = deduplication
         self.receipts = receipts
         self.access = access
@@ -104,29 +107,31 @@ public final class Container: Sendable {
     ///   - environment: what a save may bring to a store that is made; nil: `development`. A store
     ///     that is there must be of that environment, or of any where it is nil.
     ///   - deduplication: whose assets are stored once where they are the same.
+    ///   - rules: validators and triggers, which run for each save and deletion until the container
+    ///     is closed. The store keeps none of them.
     ///   - memoryLimit: what the caches and the newest part of the index may take together, in
     ///     bytes, whatever the size of the store; at least 1 MiB.
     /// - Throws: ``StoreError`` with `badContainer` where there is no store, `serviceUnavailable`
     ///   with the cause `locked` where another writer has it, `internalError` with the cause
     ///   `damaged` and the place where bytes are not what was written, `invalidArguments` where
-    ///   the store is of the other environment.
+    ///   the store is of the other environment, or the rules are registered wrongly.
     public nonisolated(nonsending) static func open(
         at path: String, creating: Bool = false, durability: Durability = .full,
         profile: Profile = .unlimited, environment: Environment? = nil,
-        deduplication: Deduplication = .perUser,
+        deduplication: Deduplication = .perUser, rules: RecordRules = .none,
         memoryLimit: Int = 64 << 20
     ) async throws(StoreError) -> Container {
         try await open(
             at: path, on: LinuxFileSystem(), creating: creating, durability: durability,
             profile: profile, environment: environment, deduplication: deduplication,
-            memoryLimit: memoryLimit)
+            rules: rules, memoryLimit: memoryLimit)
     }
 
     /// The same in a directory of `system`, which is also where callers' files are.
     package nonisolated(nonsending) static func open(
         at path: String, on system: any FileSystem, creating: Bool, durability: Durability,
         profile: Profile = .unlimited, environment: Environment? = nil,
-        deduplication: Deduplication = .perUser, memoryLimit: Int
+        deduplication: Deduplication = .perUser, rules: RecordRules = .none, memoryLimit: Int
     ) async throws(StoreError) -> Container {
         try await answering { () async throws(EngineError) -> Container in
             let threads = IOThreads(count: threadCount)
@@ -135,7 +140,7 @@ public final class Container: Sendable {
                 return try Container(
                     writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
                     creating: creating, durability: durability, profile: profile,
-                    environment: environment, deduplication: deduplication,
+                    environment: environment, deduplication: deduplication, rules: rules,
                     options: JournalOptions(), driver: .thread)
             }
             container.resumeIndexes()
@@ -174,7 +179,7 @@ public final class Container: Sendable {
     /// A store in memory, gone with the container.
     public static func inMemory(
         profile: Profile = .unlimited, environment: Environment = .development,
-        deduplication: Deduplication = .perUser
+        deduplication: Deduplication = .perUser, rules: RecordRules = .none
     ) throws(StoreError) -> Container {
         do {
             let threads = IOThreads(count: threadCount)
@@ -182,7 +187,7 @@ public final class Container: Sendable {
                 writing: StoreFoundation(
                     MemoryStorage(), memoryLimit: MemoryBudget.usual, threads: threads),
                 creating: true, durability: .none, profile: profile, environment: environment,
-                deduplication: deduplication,
+                deduplication: deduplication, rules: rules,
                 options: JournalOptions(), driver: .thread)
         } catch {
             throw StoreError(translating: error)
@@ -193,7 +198,7 @@ public final class Container: Sendable {
         writing storage: any Storage, _ registry: ProjectionRegistry = .store, creating: Bool,
         durability: Durability,
         profile: Profile = .unlimited, environment: Environment? = nil,
-        deduplication: Deduplication = .perUser,
+        deduplication: Deduplication = .perUser, rules: RecordRules = .none,
         options: JournalOptions, steppedByCaller: Bool,
         memoryLimit: Int = 64 << 20, threadCount: Int = 1
     ) throws {
@@ -202,19 +207,20 @@ public final class Container: Sendable {
                 storage, registry, memoryLimit: memoryLimit,
                 threads: IOThreads(count: threadCount)),
             creating: creating, durability: durability, profile: profile,
-            environment: environment, deduplication: deduplication, options: options,
-            driver: steppedByCaller ? .caller : .thread)
+            environment: environment, deduplication: deduplication, rules: rules,
+            options: options, driver: steppedByCaller ? .caller : .thread)
     }
 
     convenience init(
         writing foundation: StoreFoundation, creating: Bool, durability: Durability,
         profile: Profile = .unlimited, environment: Environment? = nil,
-        deduplication: Deduplication = .perUser,
+        deduplication: Deduplication = .perUser, rules: RecordRules = .none,
         options: JournalOptions, driver: EngineDriver,
         rebuilding: Rebuilding? = nil
     ) throws {
         let storage = foundation.storage
         do {
+            let rules = try rules.checked()
             var foundation = foundation
             var options = options
             if let environment { options.environment = environment.stored }
@@ -245,7 +251,7 @@ public final class Container: Sendable {
             foundation.options = options
             self.init(
                 .writing(engine), opened.report, foundation, Limits(profile, options.clock),
-                StoreIdentity(opened.writer.manifest), deduplication, receipts)
+                StoreIdentity(opened.writer.manifest), deduplication, receipts, rules)
         } catch {
             storage.close()
             throw error

@@ -195,7 +195,7 @@ public struct Database: Sendable {
             zoneID: zoneID, items: items,
             isAtomic: isRestore || isAtomic && canBeAtomic(zoneID), isRestore: isRestore,
             limits: container.limits, environment: container.environment,
-            operation: operation, assets: assets)
+            operation: operation, assets: assets, rules: container.rules, device: device)
     }
 
     /// The default zone and the public database do what they can: `Formats/README.md`, "Batches".

@@ -62,6 +62,12 @@ extension StoreError.Cause {
         case .notPermitted: "notPermitted"
         case .closed: "closed"
         case .changeToken(let difference): "changeToken.\(difference.rawValue)"
+        case .validator(let name, let refusal):
+            "validator.\(name).\(refusal.domain).\(refusal.code)"
+        case .trigger(let name, let refusal):
+            "trigger.\(name).\(refusal.domain).\(refusal.code)"
+        case .triggerEffect(let name): "triggerEffect.\(name)"
+        case .triggerDepth(let name, _): "triggerDepth.\(name)"
         }
     }
 }

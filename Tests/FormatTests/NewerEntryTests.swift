@@ -105,7 +105,84 @@ import Testing
         }
     }
 
-    private static let mustBeKnown: [(entry: Malformation, what: String)] = [
+    /// Of a query without a predicate; `info` and `anchors` as they stand there.
+    private static func subscription(
+        flags: UInt64 = 1, kind: UInt8 = 1, info: [UInt8] = [0], anchors: [UInt8] = [0],
+        _ rest: [UInt8] = []
+    ) -> Malformation {
+        Malformation("subscription", entry: 54) {
+            $0.varint(flags)
+            $0.append([1, 2, kind])
+            for text in ["later", "Note", "", ""] { $0.countedText(text) }
+            $0.append(info)
+            $0.uint8(0)
+            $0.append(anchors)
+            $0.append(rest)
+        }
+    }
+
+    /// A list of one.
+    private static func anchor(kind: UInt8) -> [UInt8] {
+        [1, 1, 0x61, kind, 0, 0] + [UInt8](repeating: 0, count: 16)
+    }
+
+    private static func removal(anchors: [UInt8] = [0], _ rest: [UInt8] = []) -> Malformation {
+        Malformation("subscription removal", entry: 55) {
+            $0.append([1, 2])
+            $0.countedText("later")
+            $0.uint64(500)
+            $0.countedText("Note")
+            $0.append(anchors)
+            $0.append(rest)
+        }
+    }
+
+    /// Of one user and one subscription, which does not badge.
+    private static func matches(
+        flags: UInt8 = 0, reason: UInt8 = 1, _ rest: [UInt8] = []
+    ) -> Malformation {
+        var matches = Malformation("matches", entry: 56) {
+            $0.append([flags, 0, reason])
+            $0.countedText("note-0")
+            $0.append([0, 1, 1, 0, 1, 1, 0, 1])
+            $0.varint(UInt64(1200))
+            $0.append(rest)
+        }
+        matches.zone = 1
+        return matches
+    }
+
+    private static func readMark(kind: UInt8 = 1, _ rest: [UInt8] = []) -> Malformation {
+        Malformation("read mark", entry: 57) {
+            $0.append([1, 0, kind])
+            $0.uint64(600)
+            $0.uint64(650)
+            $0.uint32(1)
+            $0.append(rest)
+        }
+    }
+
+    private static func badge(_ rest: [UInt8]) -> Malformation {
+        Malformation("badge", entry: 58) {
+            $0.append([1, 7])
+            $0.append(rest)
+        }
+    }
+
+    private static let ofSubscriptions: [(entry: Malformation, what: String)] = [
+        (subscription(flags: 32), "flags"), (subscription(kind: 4), "subscription kind"),
+        // A bit of the content.
+        (subscription(info: [1, 0x80, 0x80, 0x10]), "flags"),
+        (subscription(anchors: anchor(kind: 8)), "anchor kind"),
+        (subscription(extensions(2)), "extension"),
+        (removal(anchors: anchor(kind: 8)), "anchor kind"),
+        (removal(extensions(0)), "extension"), (matches(flags: 2), "flags"),
+        (matches(reason: 4), "reason"), (matches(extensions(4)), "extension"),
+        (readMark(kind: 4), "subscription kind"), (readMark(extensions(2)), "extension"),
+        (badge(extensions(6)), "extension"),
+    ]
+
+    private static let ofOthers: [(entry: Malformation, what: String)] = [
         (Malformation("record") { $0.flags = 8192 }, "flags"),
         (Malformation("record") { $0.extensions = extensions(6) }, "extension"),
         (tombstone(flags: 64), "flags"),
@@ -128,6 +205,8 @@ import Testing
         (identity(flags: 2), "flags"), (identity(addressKind: 3), "address kind"),
         (identity(extensions(4)), "extension"), (roles(extensions(2)), "extension"),
     ]
+
+    private static let mustBeKnown = ofOthers + ofSubscriptions
 
     @Test(arguments: mustBeKnown.indices)
     func `what must be known is of a newer format for all that read it`(index: Int) async throws {
@@ -152,6 +231,8 @@ import Testing
         Malformation("record") { $0.extensions = extensions(7) },
         zone(extensions(1)), user(extensions(3)), share(extensions(1)),
         participant(extensions(5)), identity(extensions(7)), roles(extensions(1)),
+        subscription(extensions(1)), removal(extensions(3)), matches(extensions(1)),
+        readMark(extensions(7)), badge(extensions(1)),
     ]
 
     @Test(arguments: mayBeIgnored.indices)

@@ -19,6 +19,9 @@ extension SampleMaker {
         }
         for (name, files) in try await damagedLinks() { samples["damaged/" + name] = files }
         for (name, files) in try await damagedShares() { samples["damaged/" + name] = files }
+        for (name, files) in try await damagedSubscriptions() {
+            samples["damaged/" + name] = files
+        }
         for (name, files) in try await damagedAssets() { samples["damaged/" + name] = files }
         for (name, files) in try await damagedCompacted() {
             samples["damaged/compacted-" + name] = files

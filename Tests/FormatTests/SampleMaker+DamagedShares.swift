@@ -4,23 +4,12 @@ import StratusBytes
 // Stores whose last entry, of a share or of a user, breaks a rule of `Formats/Record.md`.
 extension SampleMaker {
     static func damagedShares() async throws -> [(String, StoreFiles)] {
-        var samples: [(String, StoreFiles)] = []
-        for (name, entry) in LastEntry.all {
-            // One zone, one user, no share.
-            let maker = SampleMaker(seed: 20)
-            let container = try maker.open()
-            try await maker.fill(container.privateDatabase(for: "alice"), saves: 6)
-            try maker.edit(0) {
-                $0.replaceLast(kind: entry.kind, zone: entry.zone, payload: entry.payload)
-            }
-            samples.append((name, maker.files))
-        }
-        return samples
+        try await LastEntry.stores(LastEntry.ofShares)
     }
 }
 
 /// What takes the place of the last entry, encoded by no code of the store.
-private struct LastEntry {
+struct LastEntry {
     var kind: UInt8
     /// That its frame carries.
     var zone: UInt8
@@ -34,8 +23,27 @@ private struct LastEntry {
         payload = writer.bytes
     }
 
+    /// Stores that end with one of them each: one zone, one user, no share.
+    static func stores(
+        _ entries: [(name: String, entry: LastEntry)]
+    ) async throws -> [(String, StoreFiles)] {
+        var samples: [(String, StoreFiles)] = []
+        for (name, entry) in entries {
+            let maker = SampleMaker(seed: 20)
+            let container = try maker.open()
+            try await maker.fill(container.privateDatabase(for: "alice"), saves: 6)
+            try maker.edit(0) {
+                $0.replaceLast(kind: entry.kind, zone: entry.zone, payload: entry.payload)
+            }
+            samples.append((name, maker.files))
+        }
+        return samples
+    }
+}
+
+extension LastEntry {
     /// By the name of the sample.
-    static let all: [(name: String, entry: LastEntry)] = [
+    fileprivate static let ofShares: [(name: String, entry: LastEntry)] = [
         ("share-number", share(number: 3)), ("share-began", share(began: 600)),
         ("share-state", share(state: 3)),
         ("members-shares", members(from: 1, to: 1)), ("members-count", members(count: 257)),

@@ -22,7 +22,8 @@ extension SampleMaker {
             ("compacted", { try await compacted().files }), ("history", history),
             ("forgotten", forgotten), ("indexes", declaredIndexes),
             ("indexes-compacted", compactedIndexes), ("shares", shares),
-            ("shares-compacted", compactedShares),
+            ("shares-compacted", compactedShares), ("subscriptions", subscriptions),
+            ("subscriptions-compacted", compactedSubscriptions),
             ("assets", { try await assets().files }), ("assets-collected", collectedAssets),
         ]
         var stores: [String: StoreFiles] = [:]

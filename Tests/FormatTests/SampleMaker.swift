@@ -9,6 +9,7 @@ import Synchronization
 final class SampleMaker {
     let disk = SimulatedDisk()
     private let segmentLength: Int
+    private let time: Time
     private let clock: Clock
     private let randomness: Randomness
 
@@ -18,15 +19,26 @@ final class SampleMaker {
         self.segmentLength = segmentLength
         let random = Mutex(SeededGenerator(seed: seed))
         randomness = Randomness { random.withLock { $0.next() } }
-        // From the first of January 2026 on, and a second and a half at every look.
-        let time = Mutex(Int64(1_767_225_600_000_000))
-        clock = Clock {
-            time.withLock { time in
-                time += 1_500_000
-                return time
+        let time = Time()
+        self.time = time
+        clock = Clock { time.pass(1_500_000) }
+    }
+
+    /// From the first of January 2026 on, and a second and a half at every look.
+    private final class Time: Sendable {
+        private let microseconds = Mutex(Int64(1_767_225_600_000_000))
+
+        @discardableResult
+        func pass(_ count: Int64) -> Int64 {
+            microseconds.withLock { now in
+                now += count
+                return now
             }
         }
     }
+
+    /// Nothing happens for so long.
+    func wait(days: Int64) { time.pass(days * 86_400_000_000) }
 
     var options: JournalOptions {
         var options = JournalOptions()

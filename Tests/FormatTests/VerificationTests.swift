@@ -94,6 +94,16 @@ import Testing
             "members of an unknown type": "type number",
             "a participant that is no known user": "user number",
             "roles of an unknown user": "user number",
+            "a subscription of an unknown user": "user number",
+            "the end of a subscription of an unknown user": "user number",
+            "matches in an unknown zone": "zone number",
+            "matches of an unknown type": "type number",
+            "matches with a field without a name": "type number",
+            "matches of a record of an unknown user": "user number",
+            "matches of a change by an unknown user": "user number",
+            "matches for an unknown user": "user number",
+            "a read mark of an unknown user": "user number",
+            "a badge of an unknown user": "user number",
         ]
         // An opening does not check the type of members and the user of a participant.
         var members = Malformation("members of an unknown type", entry: 50) {

@@ -199,9 +199,7 @@ struct CallTests {
         let gateway = try await TestGateway()
         let calls = [
             "records/changes",
-            "zones/changes", "assets/rereference", "subscriptions/list", "subscriptions/lookup",
-            "subscriptions/modify", "notifications/changes", "notifications/read", "badge/set",
-            "users/lookup/contacts",
+            "zones/changes", "assets/rereference", "users/lookup/contacts",
             "tokens/create", "tokens/register", "operations/list", "operations/fetch",
             "operations/cancel", "schema/reset", "store/compact", "store/backup", "store/restore",
         ]

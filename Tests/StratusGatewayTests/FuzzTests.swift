@@ -66,6 +66,15 @@ struct FuzzTests {
         #"{"id":17,"call":"users/list","body":{"resultsLimit":1,"continuationMarker":"1"}}"#,
         #"{"id":18,"as":"bob","call":"users/lookup/email","body":{"users":[{"#
             + #""emailAddress":"b@c.d"}]}}"#,
+        #"{"id":19,"as":"alice","call":"subscriptions/modify","body":{"operations":[{"#
+            + #""operationType":"create","subscription":{"subscriptionID":"q",\#(zone),"#
+            + #""subscriptionType":"query","query":{"recordType":"T","filterBy":[{"#
+            + #""comparator":"EQUALS","fieldName":"b","fieldValue":{"value":"x"}}]},"#
+            + #""firesOn":["create","update"],"notificationInfo":{"alertBody":"b","#
+            + #""additionalFields":["b"],"shouldBadge":true}}},{"operationType":"delete","#
+            + #""subscription":{"subscriptionID":"z"}}]}}"#,
+        #"{"id":20,"as":"alice","call":"notifications/changes","body":{"resultsLimit":5}}"#,
+        #"{"id":21,"as":"alice","call":"badge/set","body":{"value":3}}"#,
     ]
 
     /// What hostile clients like to send.

@@ -8,7 +8,7 @@ import StratusEngine
     private let waiters = ChangeWaiters()
 
     /// Lets a task wait for a change in what is watched, and returns once it does.
-    private func waiting(for watched: ChangeWaiters.Watched) async -> Task<Bool, Never> {
+    private func waiting(for watched: ChangeWaiters.Watched...) async -> Task<Bool, Never> {
         let isRegistered = Flag()
         let task = Task { [waiters] in
             await waiters.wait(for: watched) {
@@ -35,15 +35,35 @@ import StratusEngine
         for task in others { #expect(await !task.value) }
     }
 
+    @Test func `a wait for several things ends with the first, and is then registered with none`()
+        async
+    {
+        let woken = await waiting(for: .zone(1), .zone(2), .database(7))
+        let other = await waiting(for: .zone(2), .database(8))
+        waiters.wake(for: [ChangedZone(number: 1, database: 7)])
+        #expect(await woken.value)
+        #expect(waiters.counts.waiters == 1)
+        #expect(waiters.counts.watched == 2)
+        waiters.wake(for: [ChangedZone(number: 9, database: 8)])
+        #expect(await other.value)
+        #expect(waiters.counts.waiters == 0)
+        #expect(waiters.counts.watched == 0)
+        let cancelled = await waiting(for: .zone(3), .everything)
+        cancelled.cancel()
+        #expect(await !cancelled.value)
+        #expect(waiters.counts.waiters == 0)
+        #expect(waiters.counts.watched == 0)
+    }
+
     @Test(arguments: [true, false])
     func `what is published before the registration ends the wait at once`(answer: Bool) async {
-        #expect(await waiters.wait(for: .zone(1)) { answer } == answer)
+        #expect(await waiters.wait(for: [.zone(1)]) { answer } == answer)
     }
 
     @Test func `what is published between the registration and the look ends the wait once`()
         async
     {
-        let isWoken = await waiters.wait(for: .zone(1)) {
+        let isWoken = await waiters.wait(for: [.zone(1)]) {
             waiters.wake(for: [ChangedZone(number: 1, database: 7)])
             return false
         }
@@ -56,7 +76,7 @@ import StratusEngine
         #expect(await !waiting.value)
         let early = Task { [waiters] in
             while !Task.isCancelled { await Task.yield() }
-            return await waiters.wait(for: .zone(1)) { nil }
+            return await waiters.wait(for: [.zone(1)]) { nil }
         }
         early.cancel()
         #expect(await !early.value)

@@ -7,8 +7,8 @@ struct CommandTableTests {
     @Test func `the table has the commands of the first part`() {
         let names = [
             "import", "export", "exec", "follow", "info", "users", "zones", "records", "show",
-            "query", "tree", "shares", "why", "who-can", "what-can", "log", "changes", "history",
-            "blame", "mark", "retention",
+            "query", "tree", "shares", "why", "who-can", "what-can", "subscriptions",
+            "notifications", "log", "changes", "history", "blame", "mark", "retention",
             "backup", "backups", "restore", "revert", "copy",
             "verify",
             "hash", "asset", "stats", "gc", "compact", "checkpoint", "reindex", "schema", "help",

@@ -20,6 +20,8 @@ extension Tool {
             "why": Rights.why,
             "who-can": Rights.whoCan,
             "what-can": Rights.whatCan,
+            "subscriptions": Subscriptions.run,
+            "notifications": Notifications.run,
             "log": Log.run,
             "changes": Show.changes,
             "history": Past.history,

@@ -110,9 +110,9 @@ def in_use(journal):
     return set(journal.manifest.checkpoint["files"]) if state(journal) else set()
 
 
-def declared(journal, rows, shares):
-    """Compares what a checkpoint and its tables say of declared indexes and of what shares.py holds
-    with what the journal did."""
+def declared(journal, rows, *others):
+    """Compares what a checkpoint and its tables say of declared indexes, and of what shares.py and
+    subscriptions.py hold, with what the journal did."""
     found = state(journal)
     if not found:
         return
@@ -131,7 +131,8 @@ def declared(journal, rows, shares):
     due = {(zone, *row) for zone, some in rows.rows.items() for row in some if row[0] in complete}
     if said != due:
         print("  keyspace declared differs")
-    shares.compare(here)
+    for other in others:
+        other.compare(here)
 
 
 def u4(key):

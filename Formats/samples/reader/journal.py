@@ -8,7 +8,7 @@ from xxhash import xxh3_64_intdigest
 # By kind of entry; filled by store.py.
 DECODERS = {}
 # Kinds whose frames carry the number of a zone that is known.
-IN_ZONE = (32, 33, 40, 41, 44, 47, 49, 50, 51)
+IN_ZONE = (32, 33, 40, 41, 44, 47, 49, 50, 51, 56)
 
 
 class Manifest:
@@ -412,6 +412,8 @@ class Journal:
                 stated = stated if f["kind"] in (38, 44) else stated[f["kind"] == 37]
                 if stated + (f["kind"] == 44) > f["offset"]:
                     raise f["damage"]
+            if f["kind"] in (54, 55) and f["decoded"]["number"] >= f["offset"]:
+                raise f["damage"]
             if f["kind"] == 4:
                 self.check_preamble(f)
             if not f["entry"]:
@@ -473,6 +475,8 @@ class Journal:
             return d["share"] <= zones
         if kind in (52, 53):
             return (d["user"] if kind == 52 else d[0]) <= users
+        if 54 <= kind <= 58:
+            return max(d["users"]) <= users and max(d["names"], default=-1) < names
         if kind == 35:
             self.given[1] = d[0]
             return d[0] == users + 1

@@ -22,6 +22,7 @@ from index import declared, in_use, index, state
 from journal import DECODERS, Journal
 from rows import Rows, built_rows, declared_index, index_rows
 from shares import Shares, members, membership, participant, profile, roles, share, sharing
+from subscriptions import DECODERS as OF_SUBSCRIPTIONS, Subscriptions
 from archive import files_of
 from lines import system_fields, token_line
 from xxhash import xxh3_64_intdigest
@@ -230,7 +231,7 @@ DECODERS.update({4: preamble, 32: record, 33: tombstone, 34: zone, 35: user, 36:
                  38: mark_removal, 39: history_policy, 40: operation, 41: client_token, 42: chunks, 43: lost_chunks,
                  44: horizon, 45: deletion_policy, 46: lambda c: ended(c, declared_index(c)),
                  47: lambda c: ended(c, built_rows(c)), 48: schema_text, 49: share, 50: members,
-                 51: participant, 52: profile, 53: roles})
+                 51: participant, 52: profile, 53: roles, **OF_SUBSCRIPTIONS})
 
 
 def asset(c):
@@ -307,6 +308,12 @@ def token(scope, manifest, database, number, position):
     return "token " + base64.b64encode(data).decode()
 
 
+def time_of(commit):
+    """That of a commit, where its last entry is there."""
+    last = commit[-1]
+    return struct.unpack("<q", struct.pack("<Q", last["time"]))[0] if last["last"] else None
+
+
 class Store:
     def __init__(self, journal):
         self.store, self.manifest = journal.manifest.store, journal.manifest
@@ -317,17 +324,19 @@ class Store:
         self.rows = Rows(self.manifest.secret)
         packed = any(s["packed"] for s in self.manifest.segments)
         self.shares = Shares(self.manifest.secret, packed)
+        self.subscriptions = Subscriptions(self.manifest.secret, packed)
         checkpoint, self.before = journal.manifest.checkpoint, None
         for commit in journal.commits:
             touched = {}
             if checkpoint and not self.before and commit[0]["offset"] >= checkpoint["offset"]:
-                self.before = self.rows.copy(), self.shares.copy()
+                self.before = [part.copy() for part in self.parts()]
             if any(f["kind"] == 37 for f in commit):
                 before = self.hashes()
             for f in commit:
                 kind, d = f["kind"], f.get("decoded")
                 if d is not None:
                     self.shares.apply(f, self.entries.get(f["zone"], {}))
+                    self.subscriptions.apply(f, time_of(commit))
                 if kind in (32, 33):
                     entries = self.entries.setdefault(f["zone"], {})
                     self.rows.replace(f, entries.get(d["name"]))
@@ -366,6 +375,10 @@ class Store:
             self.activity.update(touched)
             if commit[-1]["last"]:
                 self.states[commit[-1]["offset"] + 1] = self.hashes()
+
+    def parts(self):
+        """What a checkpoint is compared with."""
+        return [self.rows, self.shares, self.subscriptions]
 
     def databases(self):
         return [(0, "public")] + sorted(self.users.items())
@@ -502,7 +515,7 @@ def describe(files):
               if n not in listed and STRAY.fullmatch(n)]
     if j.manifest.checkpoint or j.manifest.checkpoint_fault:
         print("  checkpoint", j.checkpoint_fault() or "whole")
-        declared(j, *(store.before or (store.rows, store.shares)))
+        declared(j, *(store.before or store.parts()))
     store.shares.check(store.zones, store.entries)
     return lines + ([j.fault.line()] if j.fault else []) + store.dump()
 

@@ -45,7 +45,7 @@ public struct ChangeFeed<Page: ChangePage>: AsyncSequence, Sendable {
                     token = answer.page.changeToken
                     if isFirst || answer.page.saysAnything { return answer.page }
                     let published = feed.database.container.published
-                    guard await published.change(of: answer.watched, since: answer.head) else {
+                    guard await published.change(of: [answer.watched], since: answer.head) else {
                         break
                     }
                 }

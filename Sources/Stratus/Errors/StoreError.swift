@@ -61,6 +61,16 @@ public struct StoreError: Error, Sendable, Equatable {
         case closed
         /// A change token is not one of the feed that was asked for.
         case changeToken(ChangeToken.Difference)
+        /// A validator of the host, named here, refuses the change for this reason.
+        case validator(name: String, RuleRefusal)
+        /// A trigger of the host, named here, refuses the change for this reason.
+        case trigger(name: String, RuleRefusal)
+        /// What a trigger of the host, named here, added to the commit cannot be done;
+        /// ``StoreError/partialErrors`` says of which record that is so, and why.
+        case triggerEffect(name: String)
+        /// Triggers call each other too deep, most often in a circle: the last one that wrote, and
+        /// the record that it wrote.
+        case triggerDepth(name: String, Record.ID)
     }
 
     /// In a box, since results are moved about far more often than anything fails.

@@ -49,6 +49,10 @@ public struct Profile: Sendable, Hashable {
     public var predicates: Predicates
     /// Whether a save of a record in a shared hierarchy gives its parent a new tag, too.
     public var touchesParents: Bool
+    /// Whether subscriptions are refused that CloudKit was seen to refuse: one with the content of
+    /// another one of its user and database, and one whose notifications are shown and wake the app
+    /// in the background.
+    public var refusesUnusualSubscriptions: Bool
 
     /// A profile of these limits.
     public init(
@@ -56,7 +60,8 @@ public struct Profile: Sendable, Hashable {
         referencesPerTarget: Int? = nil, participantsPerShare: Int? = nil,
         requestRate: RequestRate? = nil,
         commitsWaitingPerZone: Int? = nil, userQuota: Int? = nil, publicQuota: Int? = nil,
-        predicates: Predicates = .extended, touchesParents: Bool = false
+        predicates: Predicates = .extended, touchesParents: Bool = false,
+        refusesUnusualSubscriptions: Bool = false
     ) {
         self.itemsPerRequest = itemsPerRequest
         self.bytesPerRequest = bytesPerRequest
@@ -69,6 +74,7 @@ public struct Profile: Sendable, Hashable {
         self.publicQuota = publicQuota
         self.predicates = predicates
         self.touchesParents = touchesParents
+        self.refusesUnusualSubscriptions = refusesUnusualSubscriptions
     }
 
     /// No limits but those of the format.
@@ -81,7 +87,8 @@ public struct Profile: Sendable, Hashable {
         itemsPerRequest: 400, bytesPerRequest: 2_000_000, bytesPerRecord: 1_000_000,
         referencesPerTarget: 750, participantsPerShare: 100,
         requestRate: RequestRate(perSecond: 40, burst: 80),
-        commitsWaitingPerZone: 64, predicates: .service, touchesParents: true)
+        commitsWaitingPerZone: 64, predicates: .service, touchesParents: true,
+        refusesUnusualSubscriptions: true)
 }
 
 extension Profile {

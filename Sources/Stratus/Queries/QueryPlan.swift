@@ -250,7 +250,7 @@ extension StoreError {
 }
 
 /// A record as predicates see it.
-private struct QueryRecord: PredicateRecord {
+struct QueryRecord: PredicateRecord {
     let record: Record
     let searchableFields: [String]
 

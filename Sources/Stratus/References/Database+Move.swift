@@ -46,7 +46,8 @@ extension Database {
                 moving: ids, to: destination, in: scope, secret: container.reading.identity.secret)
             let batch = MoveBatch(
                 scope: scope, caller: user, userName: userName, ids: ids, source: source,
-                destination: destination, limits: limits, operation: operation)
+                destination: destination, limits: limits, operation: operation,
+                device: device, rules: container.rules)
             let committed = try await container.engine().commit(batch)
             return try await container.read { reading throws(EngineError) in
                 try batch.records(of: committed, reading)

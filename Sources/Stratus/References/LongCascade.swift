@@ -13,6 +13,9 @@ struct LongCascade {
     private let context: PreparationContext
     /// Whether the zone has shares, or had some.
     private let wasEverShared: Bool
+    /// Finds the subscriptions that the deletions are of; nil where the store has none.
+    private let matcher: SubscriptionMatcher?
+    private let anchorZone: AnchorZone
     /// The store with all that was staged.
     private var reading: StoreReading
     /// Where the commit begins, and where its cascade does.
@@ -38,9 +41,12 @@ struct LongCascade {
     /// Begins behind what was staged of the batch's items.
     init(
         in zone: ZonePlace, by user: UInt32, _ context: PreparationContext, _ reading: StoreReading,
-        commitStart: JournalOffset, wasEverShared: Bool
+        commitStart: JournalOffset, wasEverShared: Bool, _ matcher: SubscriptionMatcher?,
+        _ anchorZone: AnchorZone
     ) {
         self.wasEverShared = wasEverShared
+        self.matcher = matcher
+        self.anchorZone = anchorZone
         self.zone = zone
         self.user = user
         self.context = context
@@ -65,7 +71,7 @@ struct LongCascade {
             if try hasChild(name) { failedDeletes.insert(item) }
         }
         try checkChildren()
-        if let held { try append(held.place) }
+        if let held { try append(held.place, sink) }
         return buffer
     }
 
@@ -103,8 +109,8 @@ struct LongCascade {
                 }
             }
             for (name, place) in found.sorted(by: { $0.place.offset < $1.place.offset }) {
-                try append(place)
                 pending.insert(name)
+                try append(place, sink)
                 if buffer.lengthInBytes > context.partLimit / 2 { try flush(sink) }
             }
         }
@@ -175,8 +181,19 @@ struct LongCascade {
         return place.flatMap { $0.isDeleted ? nil : $0 }
     }
 
-    private mutating func append(_ place: EntryLocation) throws(EngineError) {
-        let entry = try reading.entry(place)
+    /// Adds the tombstone of a record, and what follows from it. The last entry stays in the
+    /// buffer.
+    private mutating func append(
+        _ place: EntryLocation, _ sink: PartSink
+    ) throws(EngineError) {
+        try delete(reading.entry(place))
+        while let output = try matcher?.next() {
+            if buffer.lengthInBytes > context.partLimit / 2 { try flush(sink) }
+            try buffer.add(output, limit: context.payloadLimit)
+        }
+    }
+
+    private mutating func delete(_ entry: JournalEntry) throws(EngineError) {
         var tombstone = try entry.tombstone(by: user, now: context.now / 1000, reading)
         if wasEverShared {
             tombstone.membership = try reading.membership(of: tombstone.name, in: zone)
@@ -184,6 +201,7 @@ struct LongCascade {
         try buffer.add(.tombstone, in: zone, limit: context.payloadLimit) {
             tombstone.write(to: &$0)
         }
+        try matcher?.delete(entry, in: anchorZone)
         guard wasEverShared, try entry.recordHead().head.shareRecord != nil,
             let ending = try ShareEnding(
                 of: reading.hash(tombstone.name), in: zone, by: user, context, reading)
@@ -191,6 +209,7 @@ struct LongCascade {
         try buffer.add(.share, in: zone) { ending.share.write(to: &$0) }
         guard let record = ending.record else { return }
         try buffer.add(.tombstone, in: zone) { record.write(to: &$0) }
+        if let entry = ending.recordEntry { try matcher?.delete(entry, in: anchorZone) }
     }
 
     private mutating func flush(_ sink: PartSink) throws(EngineError) {

@@ -18,6 +18,10 @@ struct MoveBatch: RecordedTransaction {
     let limits: Limits?
     /// What the caller says of the call.
     var operation: OperationRequest?
+    /// Which of the caller's devices asks; nil: the one without a name.
+    var device: String?
+    /// The validators and triggers of the host; nil where there are none.
+    var rules: RecordRules?
 
     /// Checks and encodes what moves; nil where that needs a serial context.
     func draftItems(
@@ -129,6 +133,11 @@ private struct Move {
     private var quota: QuotaRoom?
     /// Whether the old zone has shares, or had some.
     private let wasEverShared: Bool
+    /// Finds the subscriptions that the changes are of; nil where the store has none.
+    private let matcher: SubscriptionMatcher?
+    private var reliedTypes = ReliedTypes()
+    /// The items whose records are in the buffer begin here.
+    private var firstStaged = 0
 
     init(
         _ batch: MoveBatch, from old: ZonePlace, to new: ZonePlace, by user: UInt32,
@@ -142,6 +151,13 @@ private struct Move {
         self.context = context
         quota = try QuotaRoom(batch.scope, new.database, batch.limits, reading, context)
         wasEverShared = try reading.everShared(old)
+        if try reading.hasSubscriptions() {
+            matcher = SubscriptionMatcher(
+                reading, context, in: new.database, by: user, batch.caller,
+                device: batch.device, reading.schema)
+        } else {
+            matcher = nil
+        }
     }
 
     /// Finds the records and their descendants; returns false where there are more than `limit`.
@@ -190,6 +206,11 @@ private struct Move {
             let head = try entry.recordHead().head
             guard reading.schema.name(head.type) != Record.shareType, head.shareRecord == nil
             else { throw .refused(StoreError.sharesStay.with(id)) }
+            if let rules = batch.rules, let type = reading.schema.name(head.type),
+                rules.concern(type)
+            {
+                throw .refused(StoreError.rulesStay.with(id))
+            }
             guard UserID(recordName: tombstone.name) == nil else {
                 throw .refused(
                     StoreError(
@@ -227,23 +248,45 @@ private struct Move {
     /// A tombstone in the old zone and a record in the new one for each. Returns false where they
     /// take more than a part, and the context is not serial.
     mutating func encode(_ draft: inout Draft, _ sink: PartSink) throws(EngineError) -> Bool {
-        var first = 0
         for index in moved.indices {
-            // The last part does not go through the sink.
-            if draft.buffer.lengthInBytes > context.partLimit / 2 {
-                guard context.isSerial else { return false }
-                let buffer = draft.buffer
-                draft.buffer = CommitBuffer(capacity: context.partLimit)
-                let start = try sink(.append(buffer)).start
-                try draft.resolve(first..<index, of: batch, in: buffer, from: start, reading)
-                first = index
-            }
+            guard try flushIfFull(upTo: index, &draft, sink) else { return false }
             let place = try encode(moved[index], &draft)
             if index < batch.ids.count { draft.results[index] = .staged(place: place) }
+            guard try addMatches(upTo: index + 1, &draft, sink) else { return false }
         }
+        matcher?.close()
+        guard try addMatches(upTo: moved.count, &draft, sink) else { return false }
+        if let matcher { draft.readSet += matcher.readSet }
         if let quota, quota.isExceeded { throw .refused(quota.error) }
         draft.charge = quota?.charge
         return true
+    }
+
+    /// Makes room for another entry: the last part does not go through the sink. `end` is behind
+    /// the last item that was staged. Returns false where only a serial context can go on.
+    private mutating func flushIfFull(
+        upTo end: Int, _ draft: inout Draft, _ sink: PartSink
+    ) throws(EngineError) -> Bool {
+        guard draft.buffer.lengthInBytes > context.partLimit / 2 else { return true }
+        guard context.isSerial else { return false }
+        let buffer = draft.buffer
+        draft.buffer = CommitBuffer(capacity: context.partLimit)
+        let start = try sink(.append(buffer)).start
+        try draft.resolve(firstStaged..<end, of: batch, in: buffer, from: start, reading)
+        firstStaged = end
+        return true
+    }
+
+    /// Adds what follows from the subscriptions that were found, likewise.
+    private mutating func addMatches(
+        upTo end: Int, _ draft: inout Draft, _ sink: PartSink
+    ) throws(EngineError) -> Bool {
+        guard let matcher else { return true }
+        while !matcher.isTooLong, let output = try matcher.next() {
+            guard try flushIfFull(upTo: end, &draft, sink) else { return false }
+            try draft.buffer.add(output, limit: context.payloadLimit)
+        }
+        return !matcher.isTooLong
     }
 
     private mutating func encode(
@@ -286,6 +329,17 @@ private struct Move {
             length = writer.count - start
         }
         quota?.count(length, replacing: tombstone.replacedLength)
+        if !context.isSerial {
+            reliedTypes.add(old.type, in: new.database, reading, to: &draft)
+        }
+        if let matcher {
+            try matcher.delete(
+                entry, in: AnchorZone(self.old, name: batch.source.zoneName))
+            let zone = AnchorZone(new, name: batch.destination.zoneName)
+            try matcher.save(stored, type: old.type, over: nil, in: zone) {
+                draft.buffer.payload(at: place)
+            }
+        }
         return place
     }
 

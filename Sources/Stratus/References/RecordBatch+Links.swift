@@ -19,6 +19,7 @@ extension RecordBatch {
                 return encoder.failures
             }
             try encoder.encodeSharing(&draft, sink: sink) { _ in true }
+            try encoder.endMatches(&draft, sink: sink)
             encoder.finish(&draft)
             return [:]
         }
@@ -28,6 +29,7 @@ extension RecordBatch {
             late.merge(try addCascade(&encoder, &draft, sink: sink)) { first, _ in first }
         }
         if encoder.needsSerial { return [:] }
+        if late.isEmpty { try encoder.endMatches(&draft, sink: sink) }
         for (index, error) in late {
             draft.results[index] = .failed(error.with(items[index].recordID))
         }
@@ -89,7 +91,7 @@ extension RecordBatch {
         let reading = try encoder.flush(&draft, sink: sink)
         var cascade = LongCascade(
             in: encoder.zone, by: encoder.user, encoder.context, reading, commitStart: start,
-            wasEverShared: encoder.wasEverShared)
+            wasEverShared: encoder.wasEverShared, encoder.matcher, encoder.anchorZone)
         draft.buffer = try cascade.run(links.deletes, sink)
         var failures: [Int: StoreError] = [:]
         try encoder.encodeSharing(&draft, sink: sink) { name throws(EngineError) in

@@ -12,14 +12,14 @@ struct FieldEncoder {
     var numbers: NumberAssignment
 
     /// Where the value of a field comes from.
-    private enum Source {
+    fileprivate enum Source {
         /// The bytes of the version that is replaced.
         case stored(Range<Int>)
         /// What was encoded of the record at hand.
         case sent(Range<Int>)
     }
 
-    private struct Field {
+    fileprivate struct Field {
         var number: UInt32
         var kind: FieldKind
         var source: Source
@@ -47,6 +47,8 @@ struct FieldEncoder {
     private var replaced: [UInt32] = []
     /// The values that were sent, encoded at once: a value is dear to look at twice.
     private var values = ByteWriter(capacity: 448)
+    /// Of the version that is replaced.
+    private var storedBytes: [UInt8] = []
     private var shape: [Known] = []
     private var type: (name: String, number: UInt32)?
 
@@ -64,6 +66,7 @@ struct FieldEncoder {
         sent = record.sent(rule.policy, isInsert: stored == nil)
         fields.removeAll(keepingCapacity: true)
         values.removeAll()
+        storedBytes = stored?.bytes ?? []
         fields.reserveCapacity(sent.count + (stored?.count ?? 0))
         replaced.removeAll(keepingCapacity: true)
         for index in sent.indices {
@@ -229,6 +232,15 @@ struct FieldEncoder {
         return number
     }
 
+    fileprivate func encodedValue(of field: Field) -> EncodedValue {
+        switch field.source {
+        case .stored(let range):
+            EncodedValue(kind: field.kind, bytes: storedBytes, range: range, isKept: true)
+        case .sent(let range):
+            EncodedValue(kind: field.kind, bytes: values.bytes, range: range)
+        }
+    }
+
     /// By insertion: there are few, and they often come in order.
     private mutating func sortByNumber() {
         guard fields.count < 32 else { return fields.sort { $0.number < $1.number } }
@@ -240,4 +252,14 @@ struct FieldEncoder {
             }
         }
     }
+}
+
+// Of the record at hand, as it is encoded.
+extension FieldEncoder: EncodedFields {
+    func encodedValue(of number: UInt32) -> EncodedValue? {
+        guard let field = fields.first(where: { $0.number == number }) else { return nil }
+        return encodedValue(of: field)
+    }
+
+    var encodedValues: [EncodedValue] { fields.map { encodedValue(of: $0) } }
 }

@@ -8,13 +8,13 @@ struct RecordBatch: RecordedTransaction {
     typealias Item = RecordItem
 
     let scope: DatabaseScope
-    let principal: Principal
+    var principal: Principal
     /// The user whose name the changes bear.
     let caller: UserID
     /// That user's name as the host gave it.
     let userName: String
     let zoneID: RecordZone.ID
-    let items: [Item]
+    var items: [Item]
     /// Whether one item's failure is that of all.
     let isAtomic: Bool
     /// Whether it brings an earlier state back, which is what the items say and nothing else: the zone
@@ -27,6 +27,12 @@ struct RecordBatch: RecordedTransaction {
     var operation: OperationRequest?
     /// The assets of the whole call; nil where there are none.
     var assets: SealedAssets?
+    /// Nil where the host has none.
+    var rules: RecordRules?
+    /// What the rules made of it; nil: they are still to run.
+    var ruled: RuledItems?
+    /// Which of the caller's devices asks; nil: the one without a name.
+    var device: String?
 
     private enum Attempt {
         case draft(Draft)
@@ -92,6 +98,24 @@ struct RecordBatch: RecordedTransaction {
         var parents = ParentCheck(self, reading, zone: zone.number, access)
         var failures = try plan(
             zone, access, reading, context, without: failed, &parents, &numbers, &draft)
+        var ruled = ruled
+        if let rules, ruled == nil, !isRestore {
+            switch try outcome(
+                of: rules, in: zone, access, reading, context, draft.results, failures)
+            {
+            case .notConcerned: break
+            case .passed(let items): ruled = items
+            case .extended(let batch):
+                return try batch.extendedAttempt(reading, context, without: failed, sink: sink)
+            case .refused(let refused):
+                guard isAtomic else { return .retry(without: refused) }
+                failures.merge(refused) { first, _ in first }
+            }
+        }
+        if let ruled {
+            draft.readSet += ruled.readSet
+            if let lost = ruled.lost(in: draft, of: self) { return .retry(without: lost) }
+        }
         if let lost = lostShares(draft, access), failed.isEmpty {
             return .retry(without: lost)
         }
@@ -128,12 +152,15 @@ struct RecordBatch: RecordedTransaction {
             }
         } catch {
             if error.wouldBlock { throw error }
+            // All fail together, and no item because of another.
+            ruled = nil
             for index in draft.results.indices where !draft.results[index].hasFailed {
                 draft.results[index] = .failed(StoreError(error).with(items[index].recordID))
             }
         }
         if encoder.needsSerial { return .needsSerial }
         if !late.isEmpty { return .retry(without: late) }
+        if let lost = ruled?.lost(in: draft, of: self) { return .retry(without: lost) }
         failTogether(failures, &draft)
         // Names, users and zones are of no use without what they were assigned for, and must not
         // fix the type of a field that was not saved.
@@ -143,6 +170,21 @@ struct RecordBatch: RecordedTransaction {
             : draft.results.allSatisfy(\.writesNothing)
         if writesNothing { draft.buffer = CommitBuffer() }
         return .draft(draft)
+    }
+
+    /// The attempt of a batch with what triggers added, as that of the caller's items.
+    private func extendedAttempt(
+        _ reading: StoreReading, _ context: PreparationContext, without failed: [Int: StoreError],
+        sink: PartSink
+    ) throws(EngineError) -> Attempt {
+        switch try attempt(reading, context, without: failed, sink: sink) {
+        case .needsSerial: return .needsSerial
+        case .draft(var draft):
+            ruled?.finish(&draft, of: self)
+            return .draft(draft)
+        case .retry(let late):
+            return .retry(without: ruled?.blamed(for: late, in: self) ?? late)
+        }
     }
 
     /// Checks the items. Returns what failed of an atomic batch and is still encoded: nothing
@@ -156,6 +198,7 @@ struct RecordBatch: RecordedTransaction {
     ) throws(EngineError) -> [Int: StoreError] {
         draft.results = [ItemResult](repeating: .unchanged, count: items.count)
         var failures: [Int: StoreError] = [:]
+        let host: RecordBatch? = ruled == nil ? nil : asHost
         for index in items.indices {
             let item = items[index]
             if let error = failed[index] {
@@ -163,8 +206,15 @@ struct RecordBatch: RecordedTransaction {
                 continue
             }
             do throws(EngineError) {
-                let (plan, failure) = try validate(
-                    item, at: index, in: zone, access, reading, &parents, &draft)
+                let plan: ItemPlan?
+                let failure: StoreError?
+                if let host, let ruled, index >= ruled.ownCount {
+                    (plan, failure) = try host.validate(
+                        item, at: index, in: zone, access, reading, &parents, &draft)
+                } else {
+                    (plan, failure) = try validate(
+                        item, at: index, in: zone, access, reading, &parents, &draft)
+                }
                 if let failure, !isAtomic { throw .refused(failure) }
                 failures[index] = failure?.with(item.recordID)
                 if context.isSerial, case .save(let record, let rule) = item, failure == nil {

@@ -23,6 +23,13 @@ struct RecordEncoder {
     let wasEverShared: Bool
     /// What goes along with deletions.
     private(set) var gone: Set<Hash128> = []
+    /// Finds the subscriptions that the changes are of; nil where the store has none.
+    private(set) var matcher: SubscriptionMatcher?
+    /// The zone, as subscriptions name it.
+    let anchorZone: AnchorZone
+    /// What became of records since subscriptions were looked for last.
+    private var changes: [RecordChange] = []
+    private var reliedTypes = ReliedTypes()
     /// Whether something needs a part of its own, which this context does not write.
     private var isTooLong = false
 
@@ -42,12 +49,15 @@ struct RecordEncoder {
         self.zone = zone
         self.user = user
         self.batch = batch
+        anchorZone = AnchorZone(zone, name: batch.zoneID.zoneName)
         fields = FieldEncoder(batch: batch, numbers: numbers)
         quota = try QuotaRoom(batch.scope, zone.database, batch.limits, reading, context)
     }
 
     /// Whether only a serial context can go on; then nothing that was encoded is of use.
-    var needsSerial: Bool { isTooLong || fields.numbers.isIncomplete }
+    var needsSerial: Bool {
+        isTooLong || fields.numbers.isIncomplete || matcher?.isTooLong == true
+    }
 
     /// Adds the entries of all items that have a plan; those that cannot be encoded fail.
     mutating func encode(
@@ -57,6 +67,11 @@ struct RecordEncoder {
         // What a record usually takes, so that the buffer seldom grows.
         draft.buffer = CommitBuffer(capacity: min(items.count * 448, context.partLimit))
         try fields.numbers.write(to: &draft)
+        if try reading.hasSubscriptions() {
+            matcher = SubscriptionMatcher(
+                reading, context, in: zone.database, by: user, batch.caller,
+                device: batch.device, draft.schema)
+        }
         try encodeShares(&draft)
         if let assets = batch.assets {
             try draft.buffer.add(assets.rows, limit: context.payloadLimit)
@@ -72,8 +87,14 @@ struct RecordEncoder {
                 let failure = StoreError(error).with(items[index].recordID)
                 failures[index] = failure
                 draft.results[index] = .failed(failure)
+                changes.removeAll()
             }
             if needsSerial { return }
+            if case .staged(let place) = draft.results[index] {
+                // That this fails is no fault of the item, but one of the whole commit.
+                try match(at: place, &draft, sink)
+                if needsSerial { return }
+            }
             try flushIfFull(&draft, sink)
             if needsSerial { return }
         }
@@ -86,6 +107,8 @@ struct RecordEncoder {
         for place in cascade.sorted(by: { $0.offset < $1.offset }) {
             let entry = try reading.entry(place)
             try delete(entry, &draft)
+            try match(at: nil, &draft, sink)
+            if needsSerial { return }
             if sharing != nil, let name = entry.recordName { gone.insert(reading.hash(name)) }
             try flushIfFull(&draft, sink)
             if needsSerial { return }
@@ -153,6 +176,7 @@ struct RecordEncoder {
             state(index, in: &head)
             let parent = record.parent?.recordID.recordName
             try append(head, of: index, record, parent: parent, over: nil, nil, to: &draft)
+            note(RecordChange(.created, type: type), &draft)
         case (.save(let record, let rule), .update(let replaced, let held)):
             let entry = try entry(replaced, held)
             let (old, cursor, stored) = try decode(entry)
@@ -171,6 +195,8 @@ struct RecordEncoder {
                     && batch.mayChangeParent(of: old)
                 ? record.parent?.recordID.recordName : try former.parent
             try append(head, of: index, record, parent: parent, over: former, stored, to: &draft)
+            note(
+                RecordChange(.updated, type: old.type, former: entry, fields: stored), &draft)
         case (.delete, .delete) where sharing?.leaving[index] != nil:
             guard let (replaced, statement) = sharing?.leaving[index] else { break }
             return try rewrite(replaced, statement, &draft)
@@ -279,6 +305,66 @@ struct RecordEncoder {
             throw EngineError(JournalError.entryTooLong)
         }
         return length
+    }
+}
+
+// What query subscriptions are told of the changes.
+extension RecordEncoder {
+    /// Notes what becomes of a record.
+    mutating func note(_ change: RecordChange, _ draft: inout Draft) {
+        // In a serial context no subscription can begin or end meanwhile.
+        if !context.isSerial {
+            reliedTypes.add(change.type, in: zone.database, reading, to: &draft)
+        }
+        if matcher != nil { changes.append(change) }
+    }
+
+    /// Finds the subscriptions that the noted changes are of, and adds what follows. The entry of
+    /// the record that was saved, if one was, lies at `place`.
+    private mutating func match(
+        at place: Int?, _ draft: inout Draft, _ sink: PartSink
+    ) throws(EngineError) {
+        guard let matcher, !changes.isEmpty else { return }
+        for change in changes {
+            switch (change.reason, change.former) {
+            case (.deleted, let entry?): try matcher.delete(entry, in: anchorZone)
+            case (.deleted, nil): break
+            case (.created, _), (.updated, _):
+                var former: (entry: JournalEntry, fields: StoredFields)?
+                if let entry = change.former, let fields = change.fields {
+                    former = (entry, fields)
+                }
+                try matcher.save(fields, type: change.type, over: former, in: anchorZone) {
+                    place.flatMap { draft.buffer.payload(at: $0) }
+                }
+            }
+        }
+        changes.removeAll(keepingCapacity: true)
+        try addMatches(&draft, sink)
+    }
+
+    /// Adds what is known of users' badges at the end of the commit.
+    mutating func endMatches(
+        _ draft: inout Draft, sink: PartSink
+    ) throws(EngineError) {
+        guard let matcher, !needsSerial else { return }
+        matcher.close()
+        try addMatches(&draft, sink)
+        draft.readSet += matcher.readSet
+    }
+
+    /// Adds the entries that follow from what the matcher found.
+    private mutating func addMatches(
+        _ draft: inout Draft, _ sink: PartSink
+    ) throws(EngineError) {
+        guard let matcher else { return }
+        while !needsSerial, let output = try matcher.next() {
+            // Many are a long commit, of which no part grows beyond its limit.
+            try flushIfFull(&draft, sink)
+            if needsSerial { return }
+            try draft.buffer.add(output, limit: context.payloadLimit)
+        }
+        try flushIfFull(&draft, sink)
     }
 }
 

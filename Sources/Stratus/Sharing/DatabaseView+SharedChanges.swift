@@ -162,7 +162,7 @@ extension StoreReading {
     }
 
     /// The version of the last change that a participant meets in a zone.
-    fileprivate func lastChange(of shared: SharedZone) throws(EngineError) -> Version {
+    func lastChange(of shared: SharedZone) throws(EngineError) -> Version {
         // A token from before what is forgotten is refused.
         let horizon = try value(.horizon(ofPartition: shared.zone.number))
         var last = horizon.map { identity.version(at: JournalOffset(rawValue: $0.stamp)) } ?? .none

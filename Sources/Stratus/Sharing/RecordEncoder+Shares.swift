@@ -77,6 +77,7 @@ extension RecordEncoder {
         }
         try append(.tombstone, to: &draft) { tombstone.write(to: &$0) }
         count(0, replacing: tombstone.takenBytes)
+        note(RecordChange(.deleted, type: tombstone.type, former: entry), &draft)
         guard wasEverShared, try entry.recordHead().head.shareRecord != nil else { return }
         let root = reading.hash(tombstone.name)
         let ending = try ShareEnding(of: root, in: zone, by: user, context, reading)
@@ -95,6 +96,8 @@ extension RecordEncoder {
         else { return }
         try append(.tombstone, to: &draft) { record.write(to: &$0) }
         count(0, replacing: record.takenBytes)
+        note(
+            RecordChange(.deleted, type: record.type, former: ending.recordEntry), &draft)
     }
 }
 
@@ -151,6 +154,8 @@ struct RewrittenRecord {
 struct ShareEnding {
     let share: ShareEntry
     private(set) var record: Tombstone?
+    /// The last version of that record.
+    private(set) var recordEntry: JournalEntry?
 
     /// Nil where the share has ended before.
     init?(
@@ -166,8 +171,9 @@ struct ShareEnding {
         self.share = share
         let key = IndexKey.record(zone.number, reading.hash(share.recordName))
         if let place = try reading.value(key).map({ EntryLocation($0) }), !place.isDeleted {
-            record = try reading.entry(place).tombstone(
-                by: user, now: context.now / 1000, reading)
+            let entry = try reading.entry(place)
+            recordEntry = entry
+            record = try entry.tombstone(by: user, now: context.now / 1000, reading)
             record?.membership = try reading.membership(of: share.recordName, in: zone)
         }
     }

@@ -34,7 +34,7 @@ public struct AccountStatusChanges: AsyncSequence, Sendable {
                         return answer.status
                     }
                     let published = changes.container.published
-                    guard await published.change(of: answer.watched, since: answer.head) else {
+                    guard await published.change(of: [answer.watched], since: answer.head) else {
                         break
                     }
                 }

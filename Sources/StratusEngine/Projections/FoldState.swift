@@ -15,6 +15,8 @@ package struct FoldState: Sendable {
     /// Whether an identity was stated since the fold began. Of those before, which a checkpoint
     /// holds, the index tells.
     package internal(set) var hasIdentities = false
+    /// The same of subscriptions: whether one was saved or has ended.
+    package internal(set) var hasSubscriptions = false
     /// Where the last commit ends.
     package var end = JournalOffset.zero
     /// Of the last commit, in microseconds since 1970.

@@ -11,6 +11,9 @@ package struct KeySpace: Sendable {
 
     /// Which entries of the journal must stay because of its rows.
     package let names: Naming
+    /// Whether rows that were taken away for their number or age may come back where the index is made
+    /// anew of a journal that has lost what they were counted with.
+    package let mayComeBack: Bool
 
     /// What the stamp of a row says: the entry that the row came with. Is that needed as long as the
     /// row is?
@@ -38,10 +41,13 @@ package struct KeySpace: Sendable {
     /// For so many bytes of its entry a row stands that is one of many.
     static let partLength = 64
 
-    package init(_ number: UInt8, _ name: String, names: Naming = .entries) {
+    package init(
+        _ number: UInt8, _ name: String, names: Naming = .entries, mayComeBack: Bool = false
+    ) {
         rawValue = number
         self.name = name
         self.names = names
+        self.mayComeBack = mayComeBack
     }
 
     package func key(zone: UInt32 = 0) -> IndexKey {

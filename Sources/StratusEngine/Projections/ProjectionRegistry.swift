@@ -99,6 +99,8 @@ package struct ProjectionRegistry: Sendable {
     package func loosened(_ value: IndexValue, of key: IndexKey, to expected: IndexValue)
         -> IndexValue
     {
+        // How many rows there are depends on which came back.
+        if mayComeBack(key) { return expected }
         switch keyspaces[Int(key.keyspace)]?.names {
         case .built?: return expected
         case .deletions?, .memberships?, .nothing?:
@@ -107,6 +109,17 @@ package struct ProjectionRegistry: Sendable {
             return value
         case .entries?, .parts?, .shareRows?, .elsewhere?, nil: return value
         }
+    }
+
+    /// Whether a row may be there where not all entries were kept, though it was taken away.
+    package func mayComeBack(_ key: IndexKey) -> Bool {
+        keyspaces[Int(key.keyspace)]?.mayComeBack ?? false
+    }
+
+    /// Whether a row may be missing where not all entries were kept: it counts what may come back.
+    package func mayGo(_ key: IndexKey) -> Bool {
+        guard let keyspace = keyspaces[Int(key.keyspace)] else { return false }
+        return keyspace.mayComeBack && keyspace.names == .nothing
     }
 
     package func name(ofKeyspace number: UInt8) -> String {

@@ -4,6 +4,7 @@ extension ProjectionRegistry {
         RecordProjection.self,
         LinkProjection.self,
         SharingProjection.self,
+        NotificationProjection.self,
         AssetProjection.self,
         ZoneProjection.self,
         UserProjection.self,
@@ -15,5 +16,6 @@ extension ProjectionRegistry {
         ActivityProjection.self,
         OperationProjection.self,
         IdentityProjection.self,
+        SubscriptionProjection.self,
     ])
 }

@@ -80,10 +80,10 @@ package final class PublishedState: Sendable {
         waiters.wakeAll(returning: false)
     }
 
-    /// Waits until something has changed there since the journal ended at `head`, or may have.
-    /// False where nothing will change any more, or the task was cancelled.
+    /// Waits until one of the things that are watched has changed since the journal ended at `head`,
+    /// or may have. False where nothing will change any more, or the task was cancelled.
     package nonisolated(nonsending) func change(
-        of watched: ChangeWaiters.Watched, since head: JournalOffset
+        of watched: [ChangeWaiters.Watched], since head: JournalOffset
     ) async -> Bool {
         // Asked once the waiter is registered: what is published later finds it, what was
         // published before is seen here.

@@ -13,14 +13,24 @@ package final class StateCache: Sendable {
     private let derived = Mutex<[Derived]>([])
     private static let limit = 4
 
-    /// What ``hadIdentities`` is, by these numbers.
-    private enum Answer {
-        static let unknown: UInt8 = 0
-        static let no: UInt8 = 1
-        static let yes: UInt8 = 2
+    /// Of what it is known whether the index had any of it when the fold began. The raw value is
+    /// the place of the answer's two bits.
+    enum Question: UInt8 {
+        case identities = 0
+        case subscriptions = 2
     }
 
-    private let identities = Atomic<UInt8>(Answer.unknown)
+    private enum Answer {
+        static let no: UInt8 = 1
+        static let yes: UInt8 = 2
+        static let mask: UInt8 = 3
+    }
+
+    /// 0: not known yet.
+    private let answers = Atomic<UInt8>(0)
+
+    /// What query subscriptions wait for.
+    let subscriptionFilters = SubscriptionFilters()
 
     package init() {}
 
@@ -42,16 +52,17 @@ package final class StateCache: Sendable {
         }
     }
 
-    /// Whether there were identities when the fold began; nil: not known yet.
-    var hadIdentities: Bool? {
-        switch identities.load(ordering: .relaxed) {
+    /// Nil: not known yet.
+    func answer(to question: Question) -> Bool? {
+        switch answers.load(ordering: .relaxed) >> question.rawValue & Answer.mask {
+        case 0: nil
         case Answer.no: false
-        case Answer.yes: true
-        default: nil
+        default: true
         }
     }
 
-    func noteIdentities(_ isAny: Bool) {
-        identities.store(isAny ? Answer.yes : Answer.no, ordering: .relaxed)
+    func note(_ isAny: Bool, for question: Question) {
+        let answer = isAny ? Answer.yes : Answer.no
+        _ = answers.bitwiseOr(answer << question.rawValue, ordering: .relaxed)
     }
 }

@@ -236,16 +236,40 @@ package struct StoreReading: Sendable {
     /// index once, and memory from then on.
     package func hasIdentities() throws(EngineError) -> Bool {
         if store.fold.hasIdentities { return true }
-        if let known = store.cache.hadIdentities { return known }
+        return try hasAny(.identities, of: .identities)
+    }
+
+    /// The same of subscriptions, of all databases and kinds.
+    package func hasSubscriptions() throws(EngineError) -> Bool {
+        if store.fold.hasSubscriptions { return true }
+        return try hasAny(.subscriptions, of: .subscriptions)
+    }
+
+    /// Whether the index has a row of a keyspace, which was not changed since the fold began.
+    private func hasAny(
+        _ question: StateCache.Question, of keyspace: KeySpace
+    ) throws(EngineError) -> Bool {
+        if let known = store.cache.answer(to: question) { return known }
         let isAny: Bool
         do throws(IndexError) {
-            var cursor = store.fold.index.cursor(KeySpace.identities.range(), mode)
+            var cursor = store.fold.index.cursor(keyspace.range(), mode)
             isAny = try cursor.next() != nil
         } catch {
             throw EngineError(JournalError(error))
         }
-        store.cache.noteIdentities(isAny)
+        store.cache.note(isAny, for: question)
         return isAny
+    }
+
+    /// What query subscriptions wait for, as far as memory has it.
+    package var subscriptionFilters: SubscriptionFilters { store.cache.subscriptionFilters }
+
+    /// Entries before it stay what they are, whatever becomes of what is staged or of a long commit
+    /// that is open. Another entry may get the offset of one at or behind it.
+    package var settled: JournalOffset {
+        let end = store.fold.end
+        guard let staged = store.staged else { return end }
+        return min(staged.base, end)
     }
 
     /// The fields of a record whose entry is to be repeated in part: all that it names is known.

@@ -47,6 +47,12 @@ enum CallTable {
         "records/accept": entry(AcceptShares.self),
         "changes/database": entry(DatabaseChangesCall.self),
         "changes/zone": entry(ZoneChangesCall.self),
+        "subscriptions/list": entry(ListSubscriptions.self),
+        "subscriptions/lookup": entry(LookUpSubscriptions.self),
+        "subscriptions/modify": entry(ModifySubscriptions.self),
+        "notifications/changes": entry(NotificationChangesCall.self),
+        "notifications/read": entry(MarkNotificationsRead.self),
+        "badge/set": entry(SetBadge.self),
         "assets/upload": entry(UploadAsset.self),
         "assets/download": entry(DownloadAsset.self),
         "users/caller": entry(UserCaller.self),
@@ -69,8 +75,6 @@ enum CallTable {
     /// The calls of Web Services, and those beyond it, that this build does not have.
     static let announced: Set<String> = [
         "records/changes", "zones/changes", "assets/rereference",
-        "subscriptions/list", "subscriptions/lookup", "subscriptions/modify",
-        "notifications/changes", "notifications/read", "badge/set",
         "users/lookup/contacts",
         "tokens/create", "tokens/register",
         "operations/list", "operations/fetch", "operations/cancel",

@@ -47,6 +47,7 @@ struct IndexComparisonTests {
         try await save("deleted", to: database)
         try await saveLinks(to: database)
         try await share(container, database)
+        try await notify(container, database)
         _ = try await container.mark("here")
         try await container.setHistoryPolicy(.everything)
         try await container.setDeletionPolicy(.everything)
@@ -113,6 +114,24 @@ struct IndexComparisonTests {
         fewer.setParticipants(
             fewer.participants.filter { $0.userIdentity.userRecordID != users[1] })
         try await database.save(fewer.record)
+    }
+
+    /// A subscription that badges, and two notifications, one of which is read.
+    @inline(never)
+    private static func notify(_ container: Container, _ database: Database) async throws {
+        let ones = try Query.Predicate("number = 1")
+        var info = Subscription.NotificationInfo()
+        info.shouldBadge = true
+        let kind = Subscription.Kind.query(
+            ones, recordType: "Note", zoneID: nil,
+            options: [.firesOnRecordCreation, .firesOnRecordUpdate])
+        try await database.save(Subscription(kind, id: "ones", notificationInfo: info))
+        for _ in 0..<2 { try await save("told", to: database) }
+        let page = try await container.notificationChanges(for: "alice")
+        let first = try #require(page.notifications.first)
+        let results = try await container.markNotificationsRead([first.id], for: "alice")
+        let result = try #require(results[first.id])
+        try result.get()
     }
 
     private typealias Row = (key: IndexKey, value: IndexValue)

@@ -6,7 +6,7 @@ extension CommandTable {
         commands: [
             .importDirectory, .exportDirectory, .exec, .follow, .info, .users,
             .zones, .records, .show, .query, .tree,
-            .shares, .why, .whoCan, .whatCan,
+            .shares, .why, .whoCan, .whatCan, .subscriptions, .notifications,
             .log, .changes, .history, .blame, .mark, .retention,
             .backup, .backups, .restore, .revert, .copy,
             .verify,
@@ -27,7 +27,7 @@ extension Command.Option {
         Self("zone", taking: .init("NAME"), summary, isRequired: isRequired)
     }
 
-    fileprivate static func since(_ summary: String) -> Self {
+    static func since(_ summary: String) -> Self {
         Self("since", taking: .init("TOKEN"), summary)
     }
 
@@ -35,7 +35,7 @@ extension Command.Option {
         Self("limit", taking: .init("N", .number), summary)
     }
 
-    fileprivate static func follow(_ summary: String) -> Self {
+    static func follow(_ summary: String) -> Self {
         Self("follow", summary)
     }
 

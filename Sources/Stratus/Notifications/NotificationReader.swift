@@ -1,0 +1,363 @@
+internal import FoundationEssentials
+internal import StratusBytes
+internal import StratusEngine
+internal import StratusIndex
+internal import StratusJournal
+
+/// Reads the notifications of a user, in one state of the store: `Formats/Notification.md`,
+/// "Pages".
+struct NotificationReader {
+    let reading: StoreReading
+    let user: UserID
+    /// Of the user.
+    let number: UInt32
+    /// ``DeviceHash`` of the device for which they are read; nil: for any.
+    private let device: UInt64?
+    let owner: Record.ID
+    /// Those that were read, living or not.
+    private var subscriptions: [UInt64: StoredSubscription] = [:]
+    private var zones: [UInt32: RecordZone.ID] = [:]
+    private var access: PublicAccess?
+
+    /// What the user may read of the public database.
+    private struct PublicAccess {
+        var grants: Grants
+        var roles: Set<String>
+    }
+
+    /// Nil where the user is not known, who has no notifications. Fails where the user's account
+    /// cannot be used.
+    init?(
+        _ reading: StoreReading, of user: UserID, device: String? = nil
+    ) throws(EngineError) {
+        let refusal = try reading.accountRefusal(
+            of: .user(user), in: .private(owner: user), isWrite: false)
+        if let refusal { throw .refused(refusal) }
+        guard let number = try reading.user(user) else { return nil }
+        self.reading = reading
+        self.user = user
+        self.number = number
+        self.device = device.map {
+            DeviceHash.hash(user: number, device: $0, seed: reading.identity.secret)
+        }
+        owner = Record.ID(recordName: user.recordName)
+    }
+
+    var principal: Principal { .user(user) }
+
+    /// The notifications behind a token, or all that are kept.
+    mutating func page(
+        since token: NotificationToken?, limit: Int
+    ) throws(EngineError) -> NotificationChanges {
+        if let token {
+            try token.check(of: number, reading)
+            try checkIsKept(token)
+        }
+        let since = token?.position.offset ?? .zero
+        var own: [StoredSubscription] = []
+        var shared: [StoredSubscription] = []
+        for subscription in try reading.zoneSubscriptions(of: number) {
+            if subscription.entry.scope == .shared {
+                shared.append(subscription)
+            } else {
+                own.append(subscription)
+            }
+        }
+        var page = OwnPage(try zoneChanges(own, since: since), limit: limit)
+        try read(&page, since: since)
+        var moreComing = page.isFull
+        var sharedToken = shared.isEmpty ? nil : token?.shared
+        if !moreComing, !shared.isEmpty {
+            let room = limit - page.notifications.count
+            // What is shared may have changed, which the next page finds out.
+            moreComing = room <= 0
+            if room > 0 {
+                let changes = try sharedChanges(shared, since: sharedToken, limit: room)
+                page.notifications += changes.notifications
+                sharedToken = changes.token
+                moreComing = changes.moreComing
+            }
+        }
+        let position =
+            page.isFull ? reading.identity.version(at: page.last) : reading.lastVersion
+        return NotificationChanges(
+            notifications: page.notifications,
+            notificationToken: NotificationToken(
+                user: number, at: position, time: page.nextTime ?? reading.lastNotableTime,
+                shared: sharedToken, of: reading.identity),
+            moreComing: moreComing)
+    }
+
+    /// Fails where notifications behind a token may be gone.
+    private func checkIsKept(_ token: NotificationToken) throws(EngineError) {
+        var isKept = true
+        try reading.scan(IndexKey.notificationTimes(), .backward) { key, value in
+            if let last = NotificationRow(key, value) {
+                let limit = last.time.subtractingReportingOverflow(
+                    NotificationProjection.lifetime)
+                isKept = limit.overflow || token.time >= limit.partialValue
+            }
+            return false
+        }
+        let count = try reading.value(.notificationCount(number))
+        // The last one that went by number or age, as far as the index knows.
+        let gone = JournalOffset(rawValue: count?.second ?? 0)
+        if token.position.offset < gone { isKept = false }
+        if isKept, count?.first ?? 0 >= UInt64(NotificationProjection.countLimit) {
+            try reading.scan(IndexKey.notifications(of: number)) { key, value in
+                if let first = NotificationRow(key, value) {
+                    isKept = token.position.offset >= first.offset
+                }
+                return false
+            }
+        }
+        guard isKept else {
+            throw .refused(
+                .expired(
+                    .compacted, "notifications from behind the token are not kept any more"))
+        }
+    }
+}
+
+// Notifications of records, and read marks.
+extension NotificationReader {
+    /// A page of what the index has of the user, and of the user's own zones between it.
+    private struct OwnPage {
+        var notifications: [StoreNotification] = []
+        /// By their offsets.
+        private var changes: ArraySlice<ZoneChange>
+        private let limit: Int
+        /// Of what was taken last.
+        var last = JournalOffset.zero
+        /// Whether there is more.
+        var isFull = false
+        /// Of the first row that there was no room for.
+        var nextTime: Int64?
+
+        init(_ changes: [ZoneChange], limit: Int) {
+            self.changes = changes[...]
+            self.limit = limit
+        }
+
+        /// Whether what lies at `offset` has room, since the page has less than its limit or has
+        /// something of that offset already.
+        mutating func hasRoom(at offset: JournalOffset) -> Bool {
+            if !isFull, notifications.count >= limit, offset != last { isFull = true }
+            return !isFull
+        }
+
+        /// The next change of a zone that lies before `end`, where it has room.
+        mutating func takeChange(before end: JournalOffset?) -> ZoneChange? {
+            guard let next = changes.first, end.map({ next.offset < $0 }) ?? true,
+                hasRoom(at: next.offset)
+            else { return nil }
+            last = next.offset
+            return changes.popFirst()
+        }
+    }
+
+    private mutating func read(
+        _ page: inout OwnPage, since: JournalOffset
+    ) throws(EngineError) {
+        var rows: [NotificationRow] = []
+        var next = since.next
+        while true {
+            rows.removeAll(keepingCapacity: true)
+            let (start, batch) = (next, Self.batch)
+            try reading.scan(IndexKey.notifications(of: number, from: start)) {
+                key, value throws(EngineError) in
+                guard let row = NotificationRow(key, value) else {
+                    throw reading.damaged(at: JournalOffset(rawValue: value.stamp))
+                }
+                rows.append(row)
+                return rows.count < batch
+            }
+            for row in rows {
+                try readChanges(&page, before: row.offset)
+                guard page.hasRoom(at: row.offset) else {
+                    page.nextTime = row.time
+                    return
+                }
+                page.last = row.offset
+                page.notifications += try notifications(of: row)
+                next = row.offset.next
+            }
+            if rows.count < batch { break }
+        }
+        try readChanges(&page, before: nil)
+    }
+
+    private static let batch = 256
+
+    private mutating func readChanges(
+        _ page: inout OwnPage, before end: JournalOffset?
+    ) throws(EngineError) {
+        while let change = page.takeChange(before: end) {
+            let zoneID = try zoneID(change.zone)
+            page.notifications.append(
+                try notification(
+                    change.subscription, at: change.offset, change.zone, as: zoneID))
+        }
+    }
+
+    /// What the user is told because of an entry: nothing where the user may not read the record.
+    mutating func notifications(
+        of row: NotificationRow
+    ) throws(EngineError) -> [StoreNotification] {
+        switch row.kind {
+        case .matches: return try matches(of: row)
+        case .readMark: return [try readMark(row)]
+        }
+    }
+
+    private func readMark(_ row: NotificationRow) throws(EngineError) -> StoreNotification {
+        guard let entry = try reading.keptEntry(at: row.offset), entry.kind == .readMark,
+            let mark = entry.withPayload({ try? ReadMarkEntry($0) }), mark.user == number
+        else { throw reading.damaged(at: row.offset) }
+        var notification = StoreNotification(
+            NotificationIdentifier(readMark: row.offset.rawValue), .readMark,
+            created: Date(microseconds: row.time), of: reading.identity)
+        notification.subscriptionOwner = owner
+        notification.markedID = NotificationIdentifier(mark.id)
+        return notification
+    }
+
+    private mutating func matches(
+        of row: NotificationRow
+    ) throws(EngineError) -> [StoreNotification] {
+        guard let zone = try reading.zone(row.zone), zone.isAlive else { return [] }
+        guard let entry = try reading.keptEntry(at: row.offset), entry.kind == .matches,
+            let matches = entry.withPayload({ try? MatchesEntry($0) }),
+            let group = matches.group(of: number)
+        else { throw reading.damaged(at: row.offset) }
+        let isPublic = zone.database == 0
+        if isPublic, try !mayRead(matches, entry) { return [] }
+        let zoneID = try zoneID(zone)
+        let values = try values(of: matches, in: zoneID, entry)
+        var isAnyRead = false
+        try reading.scan(IndexKey.readMarks(of: number, row.offset.rawValue)) { _, _ in
+            isAnyRead = true
+            return false
+        }
+        var badge = group.badge ?? 0
+        var found: [StoreNotification] = []
+        for match in group.subscriptions {
+            let subscription = try subscription(match.number, in: entry)
+            if match.badges { badge = min(badge + 1, UInt64(UInt32.max)) }
+            let id = NotificationID(
+                kind: SubscriptionEntry.Kind.query.rawValue, number: match.number,
+                offset: row.offset.rawValue, zone: row.zone)
+            var notification = StoreNotification(
+                NotificationIdentifier(id), .query, created: Date(microseconds: row.time),
+                of: reading.identity)
+            notification.subscriptionOwner = owner
+            notification.state(subscription, values)
+            notification.reason = StoreNotification.Reason(matches.reason)
+            notification.recordID = Record.ID(recordName: matches.recordName, zoneID: zoneID)
+            notification.zoneID = zoneID
+            notification.databaseScope = isPublic ? .public : .private
+            notification.badge = match.badges ? Int(clamping: badge) : nil
+            if isAnyRead { notification.isRead = try isRead(id) }
+            notification.isFromThisDevice =
+                device != nil && matches.device == device && matches.modifier == number
+            found.append(notification)
+        }
+        return found
+    }
+
+    func isRead(_ id: NotificationID) throws(EngineError) -> Bool {
+        try reading.value(.readMark(number, id)) != nil
+    }
+
+    /// The subscription that an entry names.
+    private mutating func subscription(
+        _ number: UInt64, in entry: JournalEntry
+    ) throws(EngineError) -> StoredSubscription {
+        if let known = subscriptions[number] { return known }
+        guard let found = try reading.subscription(numbered: number),
+            found.entry.user == self.number
+        else { throw .damaged(entry) }
+        subscriptions[number] = found
+        return found
+    }
+
+    /// Whether the user may read the record of the public database, by the grants and roles now.
+    private mutating func mayRead(
+        _ matches: MatchesEntry, _ entry: JournalEntry
+    ) throws(EngineError) -> Bool {
+        guard let type = reading.schema.name(matches.type),
+            let creator = try reading.user(matches.creator)
+        else { throw .damaged(entry) }
+        var access = access
+        if access == nil {
+            access = PublicAccess(
+                grants: try reading.grants(), roles: try reading.roles(of: user))
+            self.access = access
+        }
+        guard let access else { return false }
+        let record = Permission.Object.publicRecord(
+            access.grants, type: type, roles: access.roles, creator: creator)
+        return Permission.refusal(of: .read, on: record, by: principal, in: .public) == nil
+    }
+
+    private func values(
+        of matches: MatchesEntry, in zone: RecordZone.ID, _ entry: JournalEntry
+    ) throws(EngineError) -> [String: RecordValue] {
+        var values: [String: RecordValue] = [:]
+        for value in matches.values {
+            guard let name = reading.schema.name(value.field) else { throw .damaged(entry) }
+            do throws(FormatError) {
+                values[name] = try ValueFormat.value(
+                    value.bytes, in: 0..<value.bytes.count, kind: value.kind, zone: zone)
+            } catch {
+                throw .damaged(entry)
+            }
+        }
+        return values
+    }
+
+    private mutating func zoneID(_ zone: ZonePlace) throws(EngineError) -> RecordZone.ID {
+        if let known = zones[zone.number] { return known }
+        let id = RecordZone.ID(zoneName: try reading.zoneEntry(zone).name)
+        zones[zone.number] = id
+        return id
+    }
+}
+
+extension StoreNotification {
+    /// Says what its subscription wants of it.
+    mutating func state(
+        _ subscription: StoredSubscription, _ values: [String: RecordValue]
+    ) {
+        subscriptionID = subscription.entry.id
+        guard let info = subscription.entry.info.map({ Subscription.NotificationInfo($0) }) else {
+            return
+        }
+        notificationInfo = info
+        for key in info.desiredKeys ?? [] { recordFields[key] = values[key] }
+        func inserted(_ fields: [String]?) -> [String]? {
+            fields.map { $0.map { values[$0]?.insertedText ?? "" } }
+        }
+        alertLocalizationArgs = inserted(info.alertLocalizationArgs)
+        titleLocalizationArgs = inserted(info.titleLocalizationArgs)
+        subtitleLocalizationArgs = inserted(info.subtitleLocalizationArgs)
+    }
+}
+
+extension StoreNotification.Reason {
+    fileprivate init(_ stored: MatchesEntry.Reason) {
+        self =
+            switch stored {
+            case .created: .recordCreated
+            case .updated: .recordUpdated
+            case .deleted: .recordDeleted
+            }
+    }
+}
+
+extension Date {
+    /// From microseconds since 1970, as entries have it.
+    init(microseconds: Int64) {
+        self.init(timeIntervalSince1970: Double(microseconds) / 1_000_000)
+    }
+}

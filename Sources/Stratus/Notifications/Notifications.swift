@@ -1,0 +1,125 @@
+internal import StratusEngine
+internal import StratusJournal
+
+/// The notifications of a user as they come, for one of the user's devices.
+///
+/// A page has the latest notification of each subscription since the page before, without those of
+/// changes that the device made itself; that there were more, it says. ``Container`` gives all of
+/// them, from the same tokens: ``Container/notificationChanges(for:since:resultsLimit:)``. Pages in
+/// which there is nothing are not given. A page is read when it is asked for, never ahead. Waiting
+/// costs nothing: only a commit ends it that concerns the user, or a zone of which something is
+/// shared with the user.
+///
+/// The sequence ends when its task is cancelled or the container closed. It throws what the call
+/// for a page throws. In a container opened for reading only it goes on with every
+/// ``Container/refresh()``.
+public struct Notifications: AsyncSequence, Sendable {
+    let container: Container
+    /// As the host gave it.
+    let user: String
+    let device: String?
+    let start: NotificationToken?
+
+    /// The pages from the beginning of the sequence on.
+    public func makeAsyncIterator() -> Iterator { Iterator(notifications: self) }
+
+    /// The pages, one after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let notifications: Notifications
+        private var token: NotificationToken?
+        private var isDone = false
+
+        fileprivate init(notifications: Notifications) {
+            self.notifications = notifications
+            token = notifications.start
+        }
+
+        /// The next page that has anything.
+        public mutating func next(
+            isolation actor: isolated (any Actor)? = #isolation
+        ) async throws(StoreError) -> NotificationPage? {
+            do throws(EngineError) {
+                while !isDone, !Task.isCancelled {
+                    let answer = try await notifications.answer(since: token)
+                    token = answer.page.notificationToken
+                    if !answer.page.notifications.isEmpty { return answer.page }
+                    let published = notifications.container.published
+                    guard await published.change(of: answer.watched, since: answer.head) else {
+                        break
+                    }
+                }
+            } catch {
+                isDone = true
+                throw StoreError(error)
+            }
+            isDone = true
+            return nil
+        }
+    }
+
+    private struct Answer: Sendable {
+        var page: NotificationPage
+        var watched: [ChangeWaiters.Watched]
+        /// Where the journal ended in what was asked.
+        var head: JournalOffset
+    }
+
+    private nonisolated(nonsending) func answer(
+        since token: NotificationToken?
+    ) async throws(EngineError) -> Answer {
+        let id = try container.namedUser(user)
+        let device = device
+        return try await container.read { reading throws(EngineError) -> Answer in
+            guard var reader = try NotificationReader(reading, of: id, device: device) else {
+                return Answer(
+                    page: NotificationPage(
+                        notificationToken: try NotificationToken(unknown: token, in: reading)),
+                    watched: [.everything], head: reading.head)
+            }
+            var watched: [ChangeWaiters.Watched] = [.database(reader.number)]
+            for zone in try reading.sharedZones(of: id) { watched.append(.zone(zone.number)) }
+            return Answer(
+                page: try reader.latest(since: token), watched: watched, head: reading.head)
+        }
+    }
+}
+
+extension NotificationReader {
+    /// Of all that is behind a token the latest of each subscription.
+    fileprivate mutating func latest(
+        since token: NotificationToken?
+    ) throws(EngineError) -> NotificationPage {
+        var latest = LatestNotifications()
+        var page = try self.page(since: token, limit: Page.usual)
+        latest.take(page.notifications)
+        while page.moreComing {
+            page = try self.page(since: page.notificationToken, limit: Page.usual)
+            latest.take(page.notifications)
+        }
+        return NotificationPage(
+            notifications: latest.notifications, hasMore: latest.isIncomplete,
+            notificationToken: page.notificationToken)
+    }
+}
+
+/// Of notifications in their order the latest of each subscription.
+struct LatestNotifications {
+    /// By subscription; 0 of read marks.
+    private var latest: [UInt64: (place: Int, notification: StoreNotification)] = [:]
+    private var count = 0
+    /// Whether there were others.
+    private(set) var isIncomplete = false
+
+    mutating func take(_ more: [StoreNotification]) {
+        for notification in more where !notification.isFromThisDevice {
+            count += 1
+            let number = notification.id.number
+            if latest[number] != nil { isIncomplete = true }
+            latest[number] = (count, notification)
+        }
+    }
+
+    var notifications: [StoreNotification] {
+        latest.values.sorted { $0.place < $1.place }.map { $0.notification }
+    }
+}

@@ -1,0 +1,174 @@
+internal import StratusEngine
+
+extension Database {
+    /// Saves a subscription: a new one, or in place of the one of the same ID. Saving what is there
+    /// already changes nothing.
+    ///
+    /// It tells of what is committed after it. The notifications of query subscriptions that it
+    /// replaces stay; what changed in a zone and was not read yet is not told any more.
+    ///
+    /// - Returns: the subscription as the store has it.
+    /// - Throws: ``StoreError`` with `notAuthenticated` for an anonymous caller, `badDatabase`
+    ///   where this database has no subscriptions of that kind, `invalidArguments` where a part of
+    ///   it cannot be, `permissionFailure` where the caller may read no record of the type,
+    ///   `zoneNotFound` with a ``StoreError/retryAfter``; with the profile ``Profile/cloudKit``
+    ///   also `serverRejectedRequest` where another one has the same content.
+    @discardableResult
+    public nonisolated(nonsending) func save(
+        _ subscription: Subscription
+    ) async throws(StoreError) -> Subscription {
+        let outcomes = try await change([.save(subscription)])
+        _ = try outcomes[0].get()
+        return subscription.normalized
+    }
+
+    /// Ends a subscription. That it is not there is no error. The notifications of a query
+    /// subscription stay.
+    ///
+    /// - Throws: ``StoreError`` with `notAuthenticated` for an anonymous caller.
+    @discardableResult
+    public nonisolated(nonsending) func deleteSubscription(
+        withID id: Subscription.ID
+    ) async throws(StoreError) -> Subscription.ID {
+        let outcomes = try await change([.delete(id)])
+        _ = try outcomes[0].get()
+        return id
+    }
+
+    /// The caller's subscription `id` in this database.
+    ///
+    /// - Throws: ``StoreError`` with `unknownItem`, `notAuthenticated` for an anonymous caller.
+    public nonisolated(nonsending) func subscription(
+        for id: Subscription.ID
+    ) async throws(StoreError) -> Subscription {
+        guard let found = try await subscriptions(for: [id])[id] else {
+            throw .noSubscription(id)
+        }
+        return try found.get()
+    }
+
+    /// The caller's subscriptions of these IDs in this database: for each the subscription, or
+    /// `unknownItem`.
+    ///
+    /// - Throws: ``StoreError`` with `notAuthenticated` for an anonymous caller, `limitExceeded`.
+    public nonisolated(nonsending) func subscriptions(
+        for ids: [Subscription.ID]
+    ) async throws(StoreError) -> [Subscription.ID: Result<Subscription, StoreError>] {
+        try answering { () throws(EngineError) in
+            try container.limits?.check(itemCount: ids.count)
+        }
+        let scope = scope
+        return try await readSubscriptions { reading, user throws(EngineError) in
+            var results: [Subscription.ID: Result<Subscription, StoreError>] = [:]
+            for id in ids {
+                var found: StoredSubscription?
+                if let user { found = try reading.subscription(id, of: user, in: scope) }
+                if let found {
+                    results[id] = .success(try reading.shown(found))
+                } else {
+                    results[id] = .failure(.noSubscription(id))
+                }
+            }
+            return results
+        }
+    }
+
+    /// All of the caller's subscriptions in this database, sorted by their IDs.
+    ///
+    /// - Throws: ``StoreError`` with `notAuthenticated` for an anonymous caller.
+    public nonisolated(nonsending) func allSubscriptions() async throws(StoreError)
+        -> [Subscription]
+    {
+        let scope = scope
+        return try await readSubscriptions { reading, user throws(EngineError) in
+            guard let user else { return [] }
+            var found: [Subscription] = []
+            for stored in try reading.subscriptions(of: user, in: scope) {
+                found.append(try reading.shown(stored))
+            }
+            return found.sorted { $0.subscriptionID < $1.subscriptionID }
+        }
+    }
+
+    /// Saves and deletes subscriptions: one commit of those that can be.
+    ///
+    /// - Returns: for each subscription what became of it: as of ``save(_:)`` and
+    ///   ``deleteSubscription(withID:)``.
+    /// - Throws: ``StoreError`` with `notAuthenticated` for an anonymous caller, `limitExceeded`,
+    ///   `invalidArguments` where two different subscriptions to be saved have the same ID, or one
+    ///   is to be saved and deleted.
+    public nonisolated(nonsending) func modifySubscriptions(
+        saving subscriptions: [Subscription], deleting ids: [Subscription.ID] = []
+    ) async throws(StoreError) -> ModifySubscriptionsResult {
+        let items: [SubscriptionChange.Item] =
+            subscriptions.map { .save($0) } + ids.map { .delete($0) }
+        let outcomes = try await change(items)
+        var result = ModifySubscriptionsResult()
+        for (item, outcome) in zip(items, outcomes) {
+            switch item {
+            case .save(let subscription):
+                result.saveResults[subscription.subscriptionID] = outcome.map { _ in
+                    subscription.normalized
+                }
+            case .delete(let id): result.deleteResults[id] = outcome
+            }
+        }
+        return result
+    }
+
+    /// What became of each item.
+    private nonisolated(nonsending) func change(
+        _ items: [SubscriptionChange.Item]
+    ) async throws(StoreError) -> [Result<Void, StoreError>] {
+        try await answering { () async throws(EngineError) -> [Result<Void, StoreError>] in
+            let user = try writer()
+            try await checkAccount()
+            try container.limits?.admit(user)
+            try container.limits?.check(itemCount: items.count)
+            let change = try SubscriptionChange(
+                items, of: user, named: userName, in: scope, as: principal,
+                container.limits?.profile)
+            let committed = try await container.engine().commit(change)
+            return change.outcomes(of: committed)
+        }
+    }
+
+    /// Asks the newest state for what is the caller's alone, in any database.
+    private nonisolated(nonsending) func readSubscriptions<Answer: Sendable>(
+        _ body: @escaping @Sendable (StoreReading, UInt32?) throws(EngineError) -> Answer
+    ) async throws(StoreError) -> Answer {
+        try await answering { () async throws(EngineError) -> Answer in
+            let user = try writer()
+            try container.limits?.admit(user)
+            let (principal, scope) = (principal, scope)
+            return try await container.read { reading throws(EngineError) -> Answer in
+                try reading.checkAccount(of: principal, in: scope)
+                return try body(reading, try reading.user(user))
+            }
+        }
+    }
+}
+
+extension Subscription {
+    /// With its zone under the name that the store gives it.
+    var normalized: Subscription {
+        var subscription = self
+        switch kind {
+        case .query(let predicate, let recordType, let zoneID, let options):
+            subscription.kind = .query(
+                predicate, recordType: recordType,
+                zoneID: zoneID.map { RecordZone.ID(zoneName: $0.zoneName) }, options: options)
+        case .zone(let zoneID, let recordType):
+            subscription.kind = .zone(
+                RecordZone.ID(zoneName: zoneID.zoneName), recordType: recordType)
+        case .database: break
+        }
+        return subscription
+    }
+}
+
+extension StoreError {
+    static func noSubscription(_ id: Subscription.ID) -> StoreError {
+        StoreError(.unknownItem, "there is no subscription '\(id)'")
+    }
+}

@@ -1,0 +1,299 @@
+internal import StratusEngine
+internal import StratusIndex
+internal import StratusJournal
+internal import StratusLanguage
+
+/// Saves and ends of subscriptions of one user in one database: one commit of those that can be.
+struct SubscriptionChange: Transaction {
+    enum Item: Sendable {
+        case save(Subscription)
+        case delete(Subscription.ID)
+
+        var id: Subscription.ID {
+            switch self {
+            case .save(let subscription): subscription.subscriptionID
+            case .delete(let id): id
+            }
+        }
+    }
+
+    private let scope: DatabaseScope
+    private let principal: Principal
+    private let user: UserID
+    /// The user's name as the host gave it.
+    private let userName: String
+    private let profile: Profile?
+    /// Of each ID one.
+    private let items: [Item]
+    /// For each item of the call the place of what is done for it.
+    private let places: [Int]
+
+    /// Fails where two items want different things of one subscription.
+    init(
+        _ items: [Item], of user: UserID, named userName: String, in scope: DatabaseScope,
+        as principal: Principal, _ profile: Profile?
+    ) throws(EngineError) {
+        self.scope = scope
+        self.principal = principal
+        self.user = user
+        self.userName = userName
+        self.profile = profile
+        var distinct: [Item] = []
+        var places: [Int] = []
+        var known: [Subscription.ID: Int] = [:]
+        for item in items {
+            let place = known[item.id] ?? distinct.count
+            places.append(place)
+            if place == distinct.count {
+                known[item.id] = place
+                distinct.append(item)
+            } else if !item.isSame(as: distinct[place]) {
+                throw .refused(
+                    .invalidArguments, "the subscription '\(item.id)' is named twice in one call")
+            }
+        }
+        self.items = distinct
+        self.places = places
+    }
+
+    func draft(
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) throws(EngineError) -> Draft? {
+        var draft = Draft(reading)
+        var numbers = NumberAssignment(reading, context)
+        let view = DatabaseView(reading, scope, principal)
+        var known = try reading.user(user)
+        if known == nil {
+            draft.readSet.append(.user(user.bits))
+            // Only who saves one becomes known by it.
+            if items.contains(where: { !$0.isDeletion }) {
+                guard let number = try numbers.user(user, name: userName) else { return nil }
+                known = number
+                try numbers.write(to: &draft)
+            }
+        }
+        var staged: [SubscriptionEntry] = []
+        var isAny = false
+        for item in items {
+            do throws(EngineError) {
+                var written: Written?
+                if let known {
+                    written = try entry(for: item, of: known, in: view, staged, &draft)
+                }
+                guard let written else {
+                    draft.results.append(.unchanged)
+                    continue
+                }
+                // Many long ones are a long commit, which nothing comes between.
+                if draft.buffer.lengthInBytes > context.partLimit * 3 / 4 {
+                    guard context.isSerial else { return nil }
+                    _ = try sink(.append(draft.buffer))
+                    draft.buffer = CommitBuffer(capacity: context.partLimit)
+                }
+                let place = draft.buffer.count
+                switch written {
+                case .saved(let entry):
+                    try draft.buffer.add(.subscription, limit: context.payloadLimit) {
+                        entry.write(to: &$0)
+                    }
+                    staged.append(entry)
+                case .ended(let entry):
+                    try draft.buffer.add(.subscriptionRemoval, limit: context.payloadLimit) {
+                        entry.write(to: &$0)
+                    }
+                }
+                isAny = true
+                draft.results.append(.staged(place: place))
+            } catch {
+                if error.wouldBlock { throw error }
+                draft.results.append(.failed(StoreError(error)))
+            }
+        }
+        // Without a subscription there is no need of a user either.
+        if !isAny { draft.buffer = CommitBuffer() }
+        return draft
+    }
+
+    /// What became of each item of the call.
+    func outcomes(of committed: Committed) -> [Result<Void, StoreError>] {
+        places.map { place in
+            guard let error = committed.draft.results[place].error else { return .success(()) }
+            return .failure(error)
+        }
+    }
+
+    /// What is to be written for an item.
+    private enum Written {
+        case saved(SubscriptionEntry)
+        case ended(SubscriptionRemovalEntry)
+    }
+
+    /// Nil where an item changes nothing.
+    private func entry(
+        for item: Item, of number: UInt32, in view: DatabaseView, _ staged: [SubscriptionEntry],
+        _ draft: inout Draft
+    ) throws(EngineError) -> Written? {
+        let reading = try view.reading
+        draft.readSet.append(
+            .subscription(number, scope.storedScope, reading.hash(item.id)))
+        let last = try reading.subscription(item.id, of: number, in: scope)
+        switch item {
+        case .save(let subscription):
+            var entry = try entry(subscription, of: number, in: view, &draft)
+            if let last, last.entry.content == entry.content { return nil }
+            try checkUnique(entry, of: number, staged, reading, &draft)
+            entry.former = last.map { $0.entry.former(at: $0.number) }
+            return .saved(entry)
+        case .delete:
+            return last.map { .ended(SubscriptionRemovalEntry($0.entry, at: $0.number)) }
+        }
+    }
+
+    /// The entry of a subscription that can be saved.
+    private func entry(
+        _ subscription: Subscription, of number: UInt32, in view: DatabaseView,
+        _ draft: inout Draft
+    ) throws(EngineError) -> SubscriptionEntry {
+        let reading = try view.reading
+        try checkForm(subscription)
+        if case .query(let predicate, let type, let zone, _) = subscription.kind {
+            try check(type: type, reading)
+            _ = try QueryPlan(
+                Query(recordType: type, predicate: predicate), in: zone, of: view, profile)
+        }
+        if let zone = subscription.zoneID { try check(zone, of: number, in: view, &draft) }
+        var entry = SubscriptionEntry(subscription, user: number, in: scope)
+        guard entry.predicate.utf8.count <= SubscriptionEntry.predicateLimit else {
+            throw .refused(
+                .invalidArguments,
+                "the text of a predicate has at most \(SubscriptionEntry.predicateLimit) bytes")
+        }
+        if case .query(let predicate, let type, _, _) = subscription.kind {
+            entry.anchors = predicate.tree.anchors(
+                ofType: type, zone: entry.zone, secret: reading.identity.secret, reading.schema)
+        }
+        return entry
+    }
+
+    /// What needs no look at the store.
+    private func checkForm(_ subscription: Subscription) throws(EngineError) {
+        guard subscription.mayBe(in: scope) else {
+            throw .refused(
+                .badDatabase,
+                "query subscriptions are for public and private databases, zone subscriptions for "
+                    + "private ones, database subscriptions for private and shared ones")
+        }
+        let length = subscription.subscriptionID.utf8.count
+        guard 1...NameRules.limit ~= length else {
+            throw .refused(
+                .invalidArguments,
+                "expected 1 to \(NameRules.limit) bytes in the ID of a subscription, found "
+                    + "\(length)")
+        }
+        switch subscription.kind {
+        case .query(_, let type, _, let options):
+            let known = Subscription.QueryOptions.known
+            guard !options.isDisjoint(with: .triggers), options.isSubset(of: known) else {
+                throw .refused(
+                    .invalidArguments,
+                    "a query subscription fires on creation, update, deletion or unmatching")
+            }
+            guard NameRules.isRecordType(type) else { throw .refused(.badName) }
+        case .zone(let zone, let type):
+            guard !zone.isDefault else {
+                throw .refused(
+                    StoreError(
+                        .invalidArguments, "the default zone takes no part in zone subscriptions"
+                    ).with(zone))
+            }
+            if let type, !NameRules.isRecordType(type) { throw .refused(.badName) }
+        case .database(let type):
+            if let type, !NameRules.isRecordType(type) { throw .refused(.badName) }
+        }
+        let isStrict = profile?.refusesUnusualSubscriptions ?? false
+        try subscription.notificationInfo?.check(isStrict: isStrict)
+    }
+
+    /// In production a save brings no type, and a subscription none either.
+    private func check(type: String, _ reading: StoreReading) throws(EngineError) {
+        guard reading.identity.environment == .production, type != Record.userRecordType,
+            reading.schema.number(type).map(reading.schema.mayBeType) != true
+        else { return }
+        throw .refused(
+            .invalidArguments, "cannot create new type '\(type)' in production schema")
+    }
+
+    private func check(
+        _ zone: RecordZone.ID, of number: UInt32, in view: DatabaseView, _ draft: inout Draft
+    ) throws(EngineError) {
+        guard zone.isDefault || NameRules.isItemName(zone.zoneName) else {
+            throw .refused(
+                StoreError(
+                    .invalidArguments,
+                    "a zone name is 1 to 255 ASCII characters and does not begin with _"
+                ).with(zone))
+        }
+        let reading = try view.reading
+        let database = scope == .public ? 0 : number
+        draft.readSet.append(.zone(database, reading.hash(zone.zoneName)))
+        do throws(EngineError) {
+            _ = try view.usedZone(zone, reading)
+        } catch {
+            if error.wouldBlock { throw error }
+            var refusal = StoreError(error)
+            // Behaviour-cases C134: the zone may be on its way.
+            if refusal.code == .zoneNotFound { refusal.retryAfter = .milliseconds(200) }
+            throw .refused(refusal)
+        }
+    }
+
+    /// In CloudKit's profile no two subscriptions of a user and database have the same content.
+    private func checkUnique(
+        _ entry: SubscriptionEntry, of number: UInt32, _ staged: [SubscriptionEntry],
+        _ reading: StoreReading, _ draft: inout Draft
+    ) throws(EngineError) {
+        guard profile?.refusesUnusualSubscriptions == true else { return }
+        draft.readRanges.append(IndexKey.subscriptions(number, scope.storedScope))
+        let content = entry.content
+        let replaced = Set(staged.map(\.id))
+        let kept = try reading.subscriptions(of: number, in: scope).map(\.entry)
+            .filter { !replaced.contains($0.id) }
+        for other in kept + staged where other.id != entry.id {
+            guard other.content == content else { continue }
+            throw .refused(
+                .serverRejectedRequest, "subscription is duplicate of '\(other.id)'")
+        }
+    }
+}
+
+extension SubscriptionChange.Item {
+    fileprivate var isDeletion: Bool { if case .delete = self { true } else { false } }
+
+    /// Whether both want the same.
+    fileprivate func isSame(as other: Self) -> Bool {
+        switch (self, other) {
+        case (.save(let one), .save(let other)): one.normalized == other.normalized
+        case (.delete, .delete): true
+        case (.save, .delete), (.delete, .save): false
+        }
+    }
+}
+
+extension Subscription {
+    /// The zone that it names.
+    fileprivate var zoneID: RecordZone.ID? {
+        switch kind {
+        case .query(_, _, let zoneID, _): zoneID
+        case .zone(let zoneID, _): zoneID
+        case .database: nil
+        }
+    }
+
+    /// Whether there are subscriptions of its kind in a database.
+    fileprivate func mayBe(in scope: DatabaseScope) -> Bool {
+        switch (kind, scope) {
+        case (.query, .public), (_, .private), (.database, .shared): true
+        case (_, .public), (_, .shared): false
+        }
+    }
+}

@@ -1,0 +1,273 @@
+internal import StratusBytes
+internal import StratusEngine
+internal import StratusLanguage
+
+/// The fields of one state of a record, encoded.
+protocol EncodedFields {
+    /// Nil where the record has no such field.
+    func encodedValue(of field: UInt32) -> EncodedValue?
+    var encodedValues: [EncodedValue] { get }
+}
+
+/// The value of a field as it lies among other bytes.
+struct EncodedValue {
+    var kind: FieldKind
+    var bytes: [UInt8]
+    var range: Range<Int>
+    /// Whether it is that of the version before.
+    var isKept = false
+}
+
+extension StoredFields: EncodedFields {
+    func encodedValue(of field: UInt32) -> EncodedValue? {
+        self.field(field).map { EncodedValue(kind: $0.kind, bytes: bytes, range: $0.range) }
+    }
+
+    var encodedValues: [EncodedValue] {
+        var values: [EncodedValue] = []
+        forEach { field in
+            values.append(EncodedValue(kind: field.kind, bytes: bytes, range: field.range))
+            return true
+        }
+        return values
+    }
+}
+
+/// The zone of a record that is changed.
+struct AnchorZone {
+    let number: UInt32
+    /// As the owner names it, who subscribes to it.
+    let id: RecordZone.ID
+    /// Of the name, for anchors of the zone.
+    let hash: UInt64
+
+    init(_ place: ZonePlace, name: String) {
+        number = place.number
+        id = RecordZone.ID(zoneName: name)
+        hash = Self.hash(name)
+    }
+
+    static func hash(_ name: String) -> UInt64 { Checksum.xxh3(name) }
+}
+
+/// What the query subscriptions of a database ask of the records of a type.
+final class AnchoredType {
+    /// A shape of anchors, but for its field.
+    struct Form {
+        var kind: SubscriptionAnchor.Kind
+        var parameter: UInt8
+        var isInZone: Bool
+        var hash: UInt64
+    }
+
+    let number: UInt32
+    let name: String
+    /// With the numbers of their fields.
+    let fields: [(number: UInt32, forms: [Form])]
+    /// Those of every record.
+    let always: [Form]
+    /// Those of the words of all strings.
+    let words: [Form]
+
+    init(
+        _ number: UInt32, _ name: String, _ shapes: [SubscriptionAnchor.Shape: UInt64],
+        _ schema: Schema
+    ) {
+        self.number = number
+        self.name = name
+        var fields: [UInt32: [Form]] = [:]
+        var always: [Form] = []
+        var words: [Form] = []
+        for (shape, hash) in shapes {
+            let form = Form(
+                kind: shape.kind, parameter: shape.parameter, isInZone: shape.isInZone,
+                hash: hash)
+            if shape.kind == .always {
+                always.append(form)
+            } else if shape.field.isEmpty {
+                words.append(form)
+            } else if let field = schema.number(shape.field) {
+                fields[field, default: []].append(form)
+            }
+        }
+        self.fields = fields.map { ($0.key, $0.value) }
+        self.always = always
+        self.words = words
+    }
+
+    var isEmpty: Bool { fields.isEmpty && always.isEmpty && words.isEmpty }
+}
+
+/// Finds by the values of records where subscriptions may wait for them.
+struct SubscriptionProbe {
+    /// A place where something waits.
+    struct Hit: Hashable {
+        var shape: UInt64
+        var kind: SubscriptionAnchor.Kind
+        /// Nil: any place of the shape.
+        var slot: UInt64?
+    }
+
+    /// Of the record that was looked at last. The value is the place of the record's own value in
+    /// order, where the kind is one of bounds.
+    private(set) var hits: [Hit: UInt64] = [:]
+
+    private let filters: SubscriptionFilters
+    private let database: UInt32
+    private let secret: UInt64
+    private var folded = FoldedBytes()
+
+    init(_ filters: SubscriptionFilters, in database: UInt32, secret: UInt64) {
+        self.filters = filters
+        self.database = database
+        self.secret = secret
+    }
+
+    /// Looks up the values of a record and, of an update, those that it had before. Returns whether
+    /// anything may wait for them.
+    mutating func find(
+        _ fields: some EncodedFields, over former: StoredFields?, _ type: AnchoredType,
+        in zone: AnchorZone
+    ) throws(FormatError) -> Bool {
+        if !hits.isEmpty { hits.removeAll(keepingCapacity: true) }
+        for form in type.always { look(for: .nothing, form, zone.hash) }
+        for (field, forms) in type.fields {
+            let value = fields.encodedValue(of: field)
+            if let value { try look(at: value, forms, zone.hash) }
+            if let former, value?.isKept != true, let old = former.encodedValue(of: field) {
+                try look(at: old, forms, zone.hash)
+            }
+        }
+        if !type.words.isEmpty {
+            for value in fields.encodedValues + (former?.encodedValues ?? [])
+            where value.kind.element == .string && !value.kind.isEncrypted {
+                try look(at: value, type.words, zone.hash)
+            }
+        }
+        return !hits.isEmpty
+    }
+
+    private mutating func look(
+        for value: AnchorValue, _ form: AnchoredType.Form, _ zone: UInt64, bound: UInt64 = 0
+    ) {
+        let slot = value.slot(form.hash, zone: form.isInZone ? zone : 0, secret: secret)
+        guard filters.mayContain(slot, in: database) else { return }
+        let hit = Hit(shape: form.hash, kind: form.kind, slot: slot)
+        switch form.kind {
+        case .above: hits[hit] = max(hits[hit] ?? bound, bound)
+        case .below: hits[hit] = min(hits[hit] ?? bound, bound)
+        default: hits[hit] = 0
+        }
+    }
+
+    /// Looks up a value or, of a list, each of its elements.
+    private mutating func look(
+        at value: EncodedValue, _ forms: [AnchoredType.Form], _ zone: UInt64
+    ) throws(FormatError) {
+        // An empty list may say nothing of its elements.
+        guard let kind = value.kind.element else { return }
+        let bytes = value.bytes
+        try ValueFormat.forEachElement(bytes.span, in: value.range, value.kind) {
+            range throws(FormatError) in
+            try look(at: bytes.span, range, kind, forms, zone)
+        }
+    }
+
+    private mutating func look(
+        at bytes: Span<UInt8>, _ range: Range<Int>, _ kind: ValueKind,
+        _ forms: [AnchoredType.Form], _ zone: UInt64
+    ) throws(FormatError) {
+        let part = bytes.extracting(0..<range.upperBound)
+        var cursor = ByteCursor(at: range.lowerBound)
+        switch kind {
+        case .string: try look(atText: bytes, range, forms, zone)
+        case .int64:
+            let number = try cursor.signedVarint(part)
+            look(at: AnchorValue(number), AnchorOrder(number), forms, zone)
+        case .double:
+            let number = try cursor.double(part)
+            look(
+                at: AnchorValue(.number, number), AnchorOrder(.number, number), forms, zone)
+        case .date:
+            let seconds = try cursor.double(part)
+            look(at: AnchorValue(.date, seconds), AnchorOrder(.date, seconds), forms, zone)
+        case .bytes:
+            let hash = Checksum.xxh3(bytes, in: range, seed: secret)
+            look(at: AnchorValue(.bytes, hash), nil, forms, zone)
+        case .reference:
+            let (_, name) = try ReferenceFields.read(bytes, in: range)
+            let hash = Checksum.xxh3(bytes, in: name, seed: secret)
+            look(at: AnchorValue(.reference, hash), nil, forms, zone)
+        case .location:
+            let latitude = try cursor.double(part)
+            let longitude = try cursor.double(part)
+            look(
+                at: GeographicPoint(latitude: latitude, longitude: longitude), forms, zone)
+        case .asset: return
+        }
+    }
+
+    /// `value` and `order` are nil of what is not a number, or has no order.
+    private mutating func look(
+        at value: AnchorValue?, _ order: AnchorOrder?, _ forms: [AnchoredType.Form],
+        _ zone: UInt64
+    ) {
+        for form in forms {
+            switch form.kind {
+            case .equal: if let value { look(for: value, form, zone) }
+            case .block: if let order { look(for: order.block(form.parameter), form, zone) }
+            case .above, .below:
+                guard let order else { continue }
+                look(for: AnchorValue(order.kind), form, zone, bound: order.bits)
+            case .always, .prefix, .word, .cell: continue
+            }
+        }
+    }
+
+    private mutating func look(
+        atText bytes: Span<UInt8>, _ range: Range<Int>, _ forms: [AnchoredType.Form],
+        _ zone: UInt64
+    ) throws(FormatError) {
+        var isFolded = false
+        for form in forms {
+            switch form.kind {
+            case .equal, .prefix:
+                if !isFolded {
+                    guard folded.fold(bytes, in: range) else { throw .text }
+                    isFolded = true
+                }
+                let count = form.kind == .equal ? folded.bytes.count : Int(form.parameter)
+                guard count <= folded.bytes.count else { continue }
+                let value = AnchorValue(
+                    folded: folded.bytes.span.extracting(0..<count), seed: secret)
+                look(for: value, form, zone)
+            case .word:
+                guard let text = bytes.text(in: range) else { throw .text }
+                for word in SearchWords(text) {
+                    look(for: AnchorValue(word, seed: secret), form, zone)
+                }
+            case .always, .block, .above, .below, .cell: continue
+            }
+        }
+    }
+
+    private mutating func look(
+        at point: GeographicPoint, _ forms: [AnchoredType.Form], _ zone: UInt64
+    ) {
+        for form in forms {
+            switch form.kind {
+            case .equal: if let value = AnchorValue(point) { look(for: value, form, zone) }
+            case .cell:
+                // What is not on the earth has no distance from anything.
+                guard abs(point.latitude) <= 90, point.longitude.isFinite else { continue }
+                if AnchorGrid.holds(point), form.parameter <= AnchorGrid.finest {
+                    let grid = AnchorGrid(level: form.parameter)
+                    look(for: grid.cell(of: point), form, zone)
+                } else {
+                    hits[Hit(shape: form.hash, kind: form.kind, slot: nil)] = 0
+                }
+            case .always, .prefix, .block, .above, .below, .word: continue
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+package import StratusBytes
+internal import StratusJournal
+
+/// The entry of a change of a record that query subscriptions wait for: `Formats/Record.md`,
+/// "Matches".
+package struct MatchesEntry: Equatable, Sendable {
+    /// What became of the record: CloudKit's numbers.
+    package enum Reason: UInt8, Sendable {
+        case created = 1
+        case updated = 2
+        case deleted = 3
+    }
+
+    /// A value that a notification brings.
+    package struct Value: Equatable, Sendable {
+        /// Number of the field's name.
+        package var field: UInt32
+        package var kind: FieldKind
+        /// As ``ValueFormat`` has it.
+        package var bytes: [UInt8]
+
+        package init(field: UInt32, kind: FieldKind, bytes: [UInt8]) {
+            self.field = field
+            self.kind = kind
+            self.bytes = bytes
+        }
+    }
+
+    /// A subscription that matches.
+    package struct Match: Equatable, Sendable {
+        /// Where its entry lies.
+        package var number: UInt64
+        /// Whether it adds one to the badge.
+        package var badges: Bool
+
+        package init(number: UInt64, badges: Bool) {
+            self.number = number
+            self.badges = badges
+        }
+    }
+
+    /// The subscriptions of a user.
+    package struct Group: Equatable, Sendable {
+        package var user: UInt32
+        /// What it was before this entry; nil where none of the subscriptions badges.
+        package var badge: UInt64?
+        /// Their numbers rise.
+        package private(set) var subscriptions: [Match]
+
+        package init(user: UInt32, badge: UInt64?, subscriptions: [Match]) {
+            self.user = user
+            self.badge = badge
+            self.subscriptions = subscriptions.sorted { $0.number < $1.number }
+        }
+    }
+
+    /// In microseconds since 1970. That of the commit does not outlive the commit's last entry.
+    package var time: Int64
+    /// Which device changed the record: ``DeviceHash``. Nil: not known.
+    package var device: UInt64?
+    package var reason: Reason
+    package var recordName: String
+    package var type: UInt32
+    /// Of the record.
+    package var creator: UInt32
+    /// Who changed it.
+    package var modifier: UInt32
+    /// The fields rise.
+    package private(set) var values: [Value]
+    /// The users rise.
+    package private(set) var groups: [Group]
+
+    package static let valueLimit = 4096
+    /// How many users an entry has at most, and how many subscriptions each of them.
+    package static let limit = 4096
+    /// Of a value, in bytes.
+    private static let valueLengthLimit = 4096
+    private static let timeLimit: UInt64 = 1 << 60
+    private static let hasDevice: UInt64 = 1
+
+    package init(
+        time: Int64, device: UInt64? = nil, reason: Reason, recordName: String, type: UInt32,
+        creator: UInt32, modifier: UInt32, values: [Value] = [], groups: [Group]
+    ) {
+        self.time = time
+        self.device = device
+        self.reason = reason
+        self.recordName = recordName
+        self.type = type
+        self.creator = creator
+        self.modifier = modifier
+        self.values = values.sorted { $0.field < $1.field }
+        self.groups = groups.sorted { $0.user < $1.user }
+    }
+
+    package func group(of user: UInt32) -> Group? { groups.first { $0.user == user } }
+
+    package func write(to writer: inout ByteWriter) {
+        writer.varint(device == nil ? 0 : Self.hasDevice)
+        writer.signedVarint(time)
+        if let device { writer.uint64(device) }
+        writer.uint8(reason.rawValue)
+        writer.countedText(recordName)
+        writer.varint(type)
+        writer.varint(creator)
+        writer.varint(modifier)
+        writer.varint(values.count)
+        for value in values {
+            writer.varint(value.field)
+            writer.uint8(value.kind.rawValue)
+            writer.varint(value.bytes.count)
+            writer.append(value.bytes)
+        }
+        writer.varint(groups.count)
+        var last: UInt32 = 0
+        for group in groups {
+            writer.varint(group.user - last)
+            last = group.user
+            group.write(to: &writer)
+        }
+    }
+
+    package init(_ bytes: Span<UInt8>) throws(FormatError) {
+        var cursor = ByteCursor()
+        let flags = try cursor.varint(bytes)
+        guard flags & ~Self.hasDevice == 0 else { throw .newer("flags") }
+        time = try Self.readTime(bytes, &cursor)
+        if flags & Self.hasDevice != 0 { device = try cursor.uint64(bytes) }
+        guard let reason = Reason(rawValue: try cursor.uint8(bytes)) else {
+            throw .newer("reason")
+        }
+        self.reason = reason
+        recordName = try cursor.text(bytes, upTo: NameRules.limit)
+        guard !recordName.isEmpty else { throw .value("name") }
+        type = try cursor.varint32(bytes)
+        creator = try cursor.varint32(bytes)
+        guard creator > 0 else { throw .value("creator") }
+        modifier = try cursor.varint32(bytes)
+        guard modifier > 0 else { throw .value("modifier") }
+        values = []
+        groups = []
+        let valueCount = try cursor.count(bytes, upTo: Self.valueLimit)
+        for _ in 0..<valueCount {
+            let value = try Value(bytes, &cursor, lengthLimit: Self.valueLengthLimit)
+            if let last = values.last, last.field >= value.field { throw .value("field") }
+            values.append(value)
+        }
+        let groupCount = try cursor.count(bytes, upTo: Self.limit)
+        guard groupCount > 0 else { throw .value("count") }
+        for _ in 0..<groupCount {
+            groups.append(try Group(bytes, &cursor, behind: groups.last?.user ?? 0))
+        }
+        try ExtensionBlock.end(bytes, &cursor)
+    }
+
+    static func readTime(
+        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
+    ) throws(FormatError) -> Int64 {
+        let time = try cursor.signedVarint(bytes)
+        guard time.magnitude < timeLimit else { throw .value("time") }
+        return time
+    }
+}
+
+extension MatchesEntry.Value {
+    fileprivate init(
+        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor, lengthLimit: Int
+    ) throws(FormatError) {
+        field = try cursor.varint32(bytes)
+        guard let kind = FieldKind(rawValue: try cursor.uint8(bytes)), Self.mayHave(kind) else {
+            throw .value("field kind")
+        }
+        self.kind = kind
+        let length = try cursor.count(bytes, upTo: lengthLimit)
+        let range = try cursor.range(bytes, count: length)
+        try ValueFormat.check(bytes, in: range, kind)
+        self.bytes = bytes.array(in: range)
+    }
+
+    /// Whether a notification may bring a value of that kind.
+    package static func mayHave(_ kind: FieldKind) -> Bool {
+        if kind.isList || kind.isEncrypted { return false }
+        switch kind.element {
+        case .string, .int64, .double, .date, .location, .reference: return true
+        case .bytes, .asset, nil: return false
+        }
+    }
+}
+
+extension MatchesEntry.Group {
+    /// What follows the user.
+    fileprivate func write(to writer: inout ByteWriter) {
+        writer.varint(badge.map { $0 + 1 } ?? 0)
+        writer.varint(subscriptions.count)
+        var last: UInt64 = 0
+        for match in subscriptions {
+            writer.varint((match.number - last) << 1 | (match.badges ? 1 : 0))
+            last = match.number
+        }
+    }
+
+    fileprivate init(
+        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor, behind lastUser: UInt32
+    ) throws(FormatError) {
+        let (user, overflow) = lastUser.addingReportingOverflow(try cursor.varint32(bytes))
+        guard !overflow, user > lastUser else { throw .value("user") }
+        self.user = user
+        let badge = try cursor.varint(bytes)
+        guard badge <= UInt64(UInt32.max) + 1 else { throw .value("badge") }
+        self.badge = badge == 0 ? nil : badge - 1
+        let count = try cursor.count(bytes, upTo: MatchesEntry.limit)
+        guard count > 0 else { throw .value("count") }
+        subscriptions = []
+        var last: UInt64 = 0
+        for _ in 0..<count {
+            let value = try cursor.varint(bytes)
+            let number = last + value >> 1
+            guard number > last, number < JournalOffset.limit else { throw .value("number") }
+            subscriptions.append(MatchesEntry.Match(number: number, badges: value & 1 != 0))
+            last = number
+        }
+        let isBadging = subscriptions.contains(where: { $0.badges })
+        guard isBadging == (badge != 0) else { throw .value("badge") }
+    }
+}
+
+/// What tells a user's device from all others, in entries that must not name it.
+package enum DeviceHash {
+    /// - Parameter seed: the secret of the store.
+    package static func hash(user: UInt32, device: String, seed: UInt64) -> UInt64 {
+        var writer = ByteWriter()
+        writer.uint32(user)
+        writer.countedText(device)
+        let bytes = writer.bytes
+        return Checksum.xxh3(bytes.span, seed: seed)
+    }
+}

@@ -1,0 +1,140 @@
+package import StratusIndex
+package import StratusJournal
+
+extension KeySpace {
+    /// In the partition of the zone: the notifications that its records' changes brought. A matches
+    /// entry is kept for their sake.
+    package static var matches: KeySpace {
+        KeySpace(15, "matches", names: .parts, mayComeBack: true)
+    }
+    /// The notifications of a user: ``NotificationRow``.
+    package static var notifications: KeySpace {
+        KeySpace(42, "notifications", names: .elsewhere, mayComeBack: true)
+    }
+    /// Those of all users, by time: ``NotificationRow``.
+    package static var notificationTimes: KeySpace {
+        KeySpace(43, "notificationTimes", names: .elsewhere, mayComeBack: true)
+    }
+    /// The first word is how many rows a user has among ``notifications``, the second the offset of
+    /// the last one that went for its age or their number, 0 where none did.
+    package static var notificationCounts: KeySpace {
+        KeySpace(44, "notificationCounts", names: .nothing, mayComeBack: true)
+    }
+    /// The first word is the badge of a user, the second the length of the frame as in
+    /// ``EntryLocation``.
+    package static var badges: KeySpace { KeySpace(45, "badges") }
+    /// The last read mark of a notification.
+    package static var readMarks: KeySpace { KeySpace(46, "readMarks", mayComeBack: true) }
+}
+
+extension IndexKey {
+    package static func match(
+        _ zone: UInt32, _ offset: JournalOffset, _ user: UInt32
+    ) -> IndexKey {
+        KeySpace.matches.key(zone: zone).appending(offset.rawValue).appending(user)
+    }
+
+    /// Of the notification of a user that the entry at `offset` brought, or of the read mark there.
+    package static func notification(_ user: UInt32, _ offset: JournalOffset) -> IndexKey {
+        KeySpace.notifications.key().appending(user).appending(offset.rawValue)
+    }
+    /// Those of a user that come from entries at `offset` or behind it.
+    package static func notifications(
+        of user: UInt32, from offset: JournalOffset = .zero
+    ) -> Range<IndexKey> {
+        let all = KeySpace.notifications.key().appending(user).asPrefix
+        return notification(user, offset)..<all.upperBound
+    }
+
+    package static func notificationTime(
+        _ time: Int64, _ offset: JournalOffset, _ user: UInt32
+    ) -> IndexKey {
+        notificationTime(time).appending(offset.rawValue).appending(user)
+    }
+    /// Those of all users from that time on.
+    package static func notificationTimes(from time: Int64 = .min) -> Range<IndexKey> {
+        notificationTime(time)..<KeySpace.notificationTimes.range().upperBound
+    }
+    private static func notificationTime(_ time: Int64) -> IndexKey {
+        KeySpace.notificationTimes.key().appending(UInt64(bitPattern: time) ^ 1 << 63)
+    }
+
+    package static func notificationCount(_ user: UInt32) -> IndexKey {
+        KeySpace.notificationCounts.key().appending(user)
+    }
+    package static func badge(_ user: UInt32) -> IndexKey {
+        KeySpace.badges.key().appending(user)
+    }
+
+    /// Of what a user's read mark names.
+    package static func readMark(_ user: UInt32, _ id: NotificationID) -> IndexKey {
+        readMark(user, id.offset).appending(id.number).appending(id.zone)
+    }
+    /// Those of all notifications of a user with that offset.
+    package static func readMarks(of user: UInt32, _ offset: UInt64) -> Range<IndexKey> {
+        readMark(user, offset).asPrefix
+    }
+    private static func readMark(_ user: UInt32, _ offset: UInt64) -> IndexKey {
+        KeySpace.readMarks.key().appending(user).appending(offset)
+    }
+}
+
+/// What the index says of a notification, by user and by time. A read mark is one, too.
+package struct NotificationRow: Equatable, Sendable {
+    package enum Kind: UInt8, Sendable {
+        case matches = 1
+        case readMark = 2
+    }
+
+    package var user: UInt32
+    /// Of the entry.
+    package var offset: JournalOffset
+    package var kind: Kind
+    /// Of the record; 0 of a read mark.
+    package var zone: UInt32
+    /// In microseconds since 1970.
+    package var time: Int64
+
+    package init(
+        user: UInt32, offset: JournalOffset, kind: Kind, zone: UInt32, time: Int64
+    ) {
+        self.user = user
+        self.offset = offset
+        self.kind = kind
+        self.zone = zone
+        self.time = time
+    }
+
+    /// Of ``KeySpace/notifications`` or ``KeySpace/notificationTimes``; nil where it is of neither.
+    package init?(_ key: IndexKey, _ value: IndexValue) {
+        let kind = Kind(rawValue: UInt8(truncatingIfNeeded: value.first >> 32))
+        guard let kind else { return nil }
+        self.kind = kind
+        zone = UInt32(truncatingIfNeeded: value.first)
+        switch (key.keyspace, key.count) {
+        case (KeySpace.notifications.rawValue, 17):
+            user = key.uint32(at: 5)
+            offset = JournalOffset(rawValue: key.uint64(at: 9))
+            time = Int64(bitPattern: value.second)
+        case (KeySpace.notificationTimes.rawValue, 25):
+            time = Int64(bitPattern: key.uint64(at: 5) ^ 1 << 63)
+            offset = JournalOffset(rawValue: key.uint64(at: 13))
+            user = key.uint32(at: 21)
+        default: return nil
+        }
+    }
+
+    /// Under ``StratusIndex/IndexKey/notification(_:_:)``.
+    var value: IndexValue {
+        IndexValue(
+            stamp: offset.rawValue, first: words, second: UInt64(bitPattern: time))
+    }
+
+    /// Under ``StratusIndex/IndexKey/notificationTime(_:_:_:)``; of a read mark with the offset of
+    /// what it marks, otherwise with 0.
+    func value(marked: UInt64) -> IndexValue {
+        IndexValue(stamp: offset.rawValue, first: words, second: marked)
+    }
+
+    private var words: UInt64 { UInt64(kind.rawValue) << 32 | UInt64(zone) }
+}

@@ -1,0 +1,405 @@
+package import StratusBytes
+internal import StratusFiles
+package import StratusIndex
+package import StratusJournal
+
+extension EntryKind {
+    package static let matches = EntryKind(rawValue: 56)
+    package static let readMark = EntryKind(rawValue: 57)
+    package static let badge = EntryKind(rawValue: 58)
+}
+
+/// Notifications of query subscriptions, read marks and badges.
+///
+/// One entry after the other takes effect as if each were a group of its own, so that what is there
+/// depends on the entries alone, and not on the groups that they were written in.
+package struct NotificationProjection: Projection {
+    package static let entries = [
+        EntryForm(.matches, "matches", isInZone: true),
+        EntryForm(.readMark, "read mark"),
+        EntryForm(.badge, "badge"),
+    ]
+    // Comes before what drops the partition of a zone, where its matches are found.
+    package static let alsoReads: [EntryKind] = [.zone]
+    package static let keyspaces: [KeySpace] = [
+        .matches, .notifications, .notificationTimes, .notificationCounts, .badges, .readMarks,
+    ]
+
+    /// So long a notification is kept, in microseconds.
+    package static let lifetime: Int64 = 30 * 86_400_000_000
+    /// So many are kept of a user, the latest.
+    package static let countLimit = 10_000
+
+    /// An entry, which takes effect when the group ends.
+    private struct Item {
+        var offset: JournalOffset
+        /// In microseconds since 1970; of the end of a zone that of the commit.
+        var time: Int64
+        var effect: Effect
+    }
+
+    private enum Effect {
+        /// Users have a notification each.
+        case matches(zone: UInt32, users: [UInt32])
+        case readMark(user: UInt32, NotificationID, IndexValue)
+        /// With the matches that the index had of the zone.
+        case zoneEnd(zone: UInt32, [IndexKey])
+    }
+
+    /// How many notifications a user has, since an entry at `stamp`.
+    private struct Count {
+        var rows: Int
+        /// Where the last one lies that went for its age or their number; zero: none did.
+        var floor: UInt64
+        var stamp: UInt64
+    }
+
+    /// Of the open commit, and of the complete commits of the group.
+    private var open: [Item] = []
+    private var complete: [Item] = []
+    /// Of the group, while it ends.
+    private var counts: [UInt32: Count] = [:]
+    /// No notification has an earlier time: what was removed need not be passed over again.
+    private var oldest = Int64.min
+    /// The same by user, of those who reached the limit: none has an earlier offset.
+    private var first: [UInt32: JournalOffset] = [:]
+    /// Why the matches of a zone could not be read.
+    private var failure: IndexError?
+
+    package init() {}
+
+    package mutating func rollBack() { self = NotificationProjection() }
+
+    package mutating func apply(
+        _ entry: inout FoldedEntry, _ payload: Span<UInt8>, to state: inout FoldState
+    ) throws(FormatError) {
+        switch entry.header.kind {
+        case .matches: try take(MatchesEntry(payload), entry, &state)
+        case .readMark: try take(ReadMarkEntry(payload), entry, &state)
+        case .badge: try take(BadgeEntry(payload), entry, &state)
+        default:
+            let zone = try ZoneEntry(payload)
+            if zone.state == .alive { return }
+            let matches = matchesBeforeEnd(of: zone.number, in: state.index)
+            open.append(
+                Item(
+                    offset: entry.offset, time: .min,
+                    effect: .zoneEnd(zone: zone.number, matches)))
+        }
+    }
+
+    private mutating func take(
+        _ matches: MatchesEntry, _ entry: borrowing FoldedEntry, _ state: inout FoldState
+    ) throws(FormatError) {
+        let (numbers, schema) = (state.numbers, state.numbers.schema)
+        guard schema.name(matches.type) != nil,
+            matches.values.allSatisfy({ schema.name($0.field) != nil })
+        else { throw .value("type number") }
+        guard numbers.hasUser(matches.creator), numbers.hasUser(matches.modifier),
+            matches.groups.allSatisfy({ numbers.hasUser($0.user) })
+        else { throw .value("user number") }
+        let users = matches.groups.map { $0.user }
+        open.append(
+            Item(
+                offset: entry.offset, time: matches.time,
+                effect: .matches(zone: entry.zone, users: users)))
+        for user in users { wake(user, &state) }
+    }
+
+    private mutating func take(
+        _ mark: ReadMarkEntry, _ entry: borrowing FoldedEntry, _ state: inout FoldState
+    ) throws(FormatError) {
+        guard state.numbers.hasUser(mark.user) else { throw .value("user number") }
+        open.append(
+            Item(
+                offset: entry.offset, time: mark.time,
+                effect: .readMark(user: mark.user, mark.id, entry.location())))
+        wake(mark.user, &state)
+    }
+
+    private func take(
+        _ badge: BadgeEntry, _ entry: borrowing FoldedEntry, _ state: inout FoldState
+    ) throws(FormatError) {
+        guard state.numbers.hasUser(badge.user) else { throw .value("user number") }
+        var row = entry.location()
+        row.first = UInt64(badge.value)
+        state.index.set(.badge(badge.user), row)
+        wake(badge.user, &state)
+    }
+
+    /// Wakes those who wait for the user's notifications. There is no zone 0.
+    private func wake(_ user: UInt32, _ state: inout FoldState) {
+        state.changes?.zones.append(ChangedZone(number: 0, database: user))
+    }
+
+    /// The matches that the index has of a zone, but for those of this group. Once the partition is
+    /// dropped a merge may take them away, so they cannot be looked for when the group ends.
+    private mutating func matchesBeforeEnd(
+        of zone: UInt32, in index: OrderedIndex
+    ) -> [IndexKey] {
+        do throws(IndexError) {
+            return try Self.matches(of: zone, at: .max, in: index)
+        } catch {
+            failure = failure ?? error
+            return []
+        }
+    }
+
+    /// The keys of the matches of a zone at a point.
+    private static func matches(
+        of zone: UInt32, at point: UInt64, in index: OrderedIndex
+    ) throws(IndexError) -> [IndexKey] {
+        var keys: [IndexKey] = []
+        var cursor = index.cursor(KeySpace.matches.range(zone: zone), at: point, .blocking)
+        while let (key, _) = try cursor.next() { keys.append(key) }
+        return keys
+    }
+
+    package mutating func completeCommit(at time: Int64, in state: inout FoldState) {
+        if open.isEmpty { return }
+        for var item in open {
+            if case .zoneEnd = item.effect { item.time = time }
+            complete.append(item)
+        }
+        open.removeAll()
+    }
+
+    package mutating func endGroup(in state: inout FoldState) throws(IndexError) {
+        if let failure { throw failure }
+        if complete.isEmpty { return }
+        let items = complete
+        complete.removeAll()
+        for item in items {
+            try removeExpired(at: item, &state)
+            switch item.effect {
+            case .matches(let zone, let users):
+                for user in users { try add(item, to: user, in: zone, &state) }
+            case .readMark(let user, let id, let location):
+                try mark(id, of: user, location, item, &state)
+            case .zoneEnd(let zone, let matches):
+                try end(zone, matches, item, &state)
+            }
+        }
+        // The index gets the users in one order, whatever the dictionary's.
+        for (user, count) in counts.sorted(by: { $0.key < $1.key }) {
+            let key = IndexKey.notificationCount(user)
+            if count.rows > 0 || count.floor > 0 {
+                let rows = UInt64(max(0, count.rows))
+                state.index.set(
+                    key, IndexValue(stamp: count.stamp, first: rows, second: count.floor))
+            } else {
+                state.index.remove(key, at: count.stamp)
+            }
+        }
+        counts.removeAll()
+    }
+}
+
+// What an entry does to the rows.
+extension NotificationProjection {
+    private mutating func add(
+        _ item: Item, to user: UInt32, in zone: UInt32, _ state: inout FoldState
+    ) throws(IndexError) {
+        let row = NotificationRow(
+            user: user, offset: item.offset, kind: .matches, zone: zone, time: item.time)
+        let match = IndexValue(
+            stamp: item.offset.rawValue, first: UInt64(bitPattern: item.time))
+        state.index.set(.match(zone, item.offset, user), match, isFresh: true)
+        try add(row, marked: 0, &state)
+    }
+
+    /// A notification was read. A mark that was made of it before says nothing more.
+    private mutating func mark(
+        _ id: NotificationID, of user: UInt32, _ location: IndexValue, _ item: Item,
+        _ state: inout FoldState
+    ) throws(IndexError) {
+        let key = IndexKey.readMark(user, id)
+        if let old = try state.index.value(of: key, .blocking) {
+            let offset = JournalOffset(rawValue: old.stamp)
+            try remove(offset, of: user, at: item.offset.rawValue, &state)
+        }
+        state.index.set(key, location)
+        let row = NotificationRow(
+            user: user, offset: item.offset, kind: .readMark, zone: 0, time: item.time)
+        try add(row, marked: id.offset, &state)
+    }
+
+    /// With a zone the notifications of its records go.
+    private mutating func end(
+        _ zone: UInt32, _ matches: [IndexKey], _ item: Item, _ state: inout FoldState
+    ) throws(IndexError) {
+        // Those of the group, too, which no merge has seen.
+        let point = item.offset.previous.rawValue
+        let keys = try matches + Self.matches(of: zone, at: point, in: state.index)
+        for key in keys {
+            let (offset, user) = (JournalOffset(rawValue: key.uint64(at: 5)), key.uint32(at: 13))
+            try remove(offset, of: user, at: item.offset.rawValue, &state)
+        }
+    }
+
+    private mutating func add(
+        _ row: NotificationRow, marked: UInt64, _ state: inout FoldState
+    ) throws(IndexError) {
+        let stamp = row.offset.rawValue
+        state.index.set(.notification(row.user, row.offset), row.value, isFresh: true)
+        state.index.set(
+            .notificationTime(row.time, row.offset, row.user), row.value(marked: marked),
+            isFresh: true)
+        oldest = min(oldest, row.time)
+        let surplus = try count(1, of: row.user, at: stamp, state) - Self.countLimit
+        guard surplus > 0 else { return }
+        let gone = try firstRows(surplus, of: row.user, in: state.index)
+        for row in gone { try removeWhole(row, at: stamp, &state) }
+        first[row.user] = gone.last?.offset.next
+    }
+
+    /// The oldest notifications of a user.
+    private func firstRows(
+        _ count: Int, of user: UInt32, in index: OrderedIndex
+    ) throws(IndexError) -> [NotificationRow] {
+        var rows: [NotificationRow] = []
+        let range = IndexKey.notifications(of: user, from: first[user] ?? .zero)
+        var cursor = index.cursor(range, .blocking)
+        while rows.count < count, let (key, value) = try cursor.next() {
+            if let row = NotificationRow(key, value) { rows.append(row) }
+        }
+        return rows
+    }
+
+    /// Takes away what is older than the lifetime at the time of an entry.
+    private mutating func removeExpired(
+        at item: Item, _ state: inout FoldState
+    ) throws(IndexError) {
+        let (limit, overflow) = item.time.subtractingReportingOverflow(Self.lifetime)
+        guard !overflow, limit > oldest else { return }
+        let (expired, next) = try rows(before: limit, in: state.index)
+        for row in expired { try removeWhole(row, at: item.offset.rawValue, &state) }
+        oldest = next
+    }
+
+    /// The notifications from before a time, and the time of the next one.
+    private func rows(
+        before limit: Int64, in index: OrderedIndex
+    ) throws(IndexError) -> (rows: [NotificationRow], next: Int64) {
+        var rows: [NotificationRow] = []
+        var cursor = index.cursor(IndexKey.notificationTimes(from: oldest), .blocking)
+        while let (key, value) = try cursor.next() {
+            guard let row = NotificationRow(key, value) else { continue }
+            if row.time >= limit { return (rows, row.time) }
+            rows.append(row)
+        }
+        return (rows, .max)
+    }
+
+    /// Takes away a notification and what there is because of it alone.
+    private mutating func removeWhole(
+        _ row: NotificationRow, at stamp: UInt64, _ state: inout FoldState
+    ) throws(IndexError) {
+        switch row.kind {
+        case .matches:
+            state.index.remove(.match(row.zone, row.offset, row.user), at: stamp)
+        case .readMark:
+            let key = IndexKey.notificationTime(row.time, row.offset, row.user)
+            guard let value = try state.index.value(of: key, .blocking) else { break }
+            for mark in try marks(of: value.second, row, in: state.index) {
+                state.index.remove(mark, at: stamp)
+            }
+        }
+        try remove(row, at: stamp, &state)
+        counts[row.user]?.floor.raise(to: row.offset.rawValue)
+    }
+
+    /// The keys of what a read mark alone says of the notification at `offset`.
+    private func marks(
+        of offset: UInt64, _ row: NotificationRow, in index: OrderedIndex
+    ) throws(IndexError) -> [IndexKey] {
+        var keys: [IndexKey] = []
+        var cursor = index.cursor(IndexKey.readMarks(of: row.user, offset), .blocking)
+        while let (key, value) = try cursor.next() {
+            if value.stamp == row.offset.rawValue { keys.append(key) }
+        }
+        return keys
+    }
+
+    /// Takes away the rows of a notification of which it is known where it lies; it may be gone.
+    private mutating func remove(
+        _ offset: JournalOffset, of user: UInt32, at stamp: UInt64, _ state: inout FoldState
+    ) throws(IndexError) {
+        let key = IndexKey.notification(user, offset)
+        guard let value = try state.index.value(of: key, .blocking),
+            let row = NotificationRow(key, value)
+        else { return }
+        try remove(row, at: stamp, &state)
+    }
+
+    private mutating func remove(
+        _ row: NotificationRow, at stamp: UInt64, _ state: inout FoldState
+    ) throws(IndexError) {
+        state.index.remove(.notification(row.user, row.offset), at: stamp)
+        state.index.remove(.notificationTime(row.time, row.offset, row.user), at: stamp)
+        state.deadBytes &+= KeySpace.partLength
+        _ = try count(-1, of: row.user, at: stamp, state)
+    }
+
+    /// Counts a row that came or went; returns how many there are.
+    private mutating func count(
+        _ difference: Int, of user: UInt32, at stamp: UInt64, _ state: FoldState
+    ) throws(IndexError) -> Int {
+        var count = Count(rows: 0, floor: 0, stamp: stamp)
+        if let known = counts[user] {
+            count = known
+        } else if let value = try state.index.value(of: .notificationCount(user), .blocking) {
+            count.rows = Int(truncatingIfNeeded: value.first)
+            count.floor = value.second
+        }
+        count.rows += difference
+        count.stamp = stamp
+        counts[user] = count
+        return count.rows
+    }
+}
+
+// What an entry says.
+extension NotificationProjection {
+    package static func validate(
+        _ payload: Span<UInt8>, of entry: JournalEntry, _ numbers: inout NumberCheck
+    ) throws(FormatError) {
+        switch entry.kind {
+        case .matches:
+            let matches = try MatchesEntry(payload)
+            numbers.useType(matches.type)
+            for value in matches.values { numbers.useType(value.field) }
+            numbers.useUser(matches.creator)
+            numbers.useUser(matches.modifier)
+            for group in matches.groups { numbers.useUser(group.user) }
+        case .readMark: numbers.useUser(try ReadMarkEntry(payload).user)
+        default: numbers.useUser(try BadgeEntry(payload).user)
+        }
+    }
+
+    package static func describe(
+        _ payload: Span<UInt8>, _ kind: EntryKind, _ schema: Schema
+    ) throws(FormatError) -> EntryDescription {
+        switch kind {
+        case .matches:
+            let matches = try MatchesEntry(payload)
+            let count = matches.groups.reduce(0) { $0 + $1.subscriptions.count }
+            return EntryDescription(
+                recordName: matches.recordName, recordType: schema.name(matches.type),
+                detail: "\(matches.reason), \(count) subscriptions of "
+                    + "\(matches.groups.count) users")
+        case .readMark:
+            let mark = try ReadMarkEntry(payload)
+            return EntryDescription(
+                detail: "user \(mark.user), notification \(mark.id.offset) of subscription "
+                    + "\(mark.id.number)")
+        default:
+            let badge = try BadgeEntry(payload)
+            return EntryDescription(detail: "user \(badge.user): \(badge.value)")
+        }
+    }
+}
+
+extension UInt64 {
+    fileprivate mutating func raise(to other: UInt64) { self = Swift.max(self, other) }
+}

@@ -1,0 +1,224 @@
+import FoundationEssentials
+import Stratus
+import StratusEngine
+import StratusFiles
+import StratusJournal
+import Support
+import Synchronization
+import Testing
+
+/// How long notifications are kept: by number and by age. Issue 20, rule 4.
+@Suite(.timeLimit(.minutes(20))) struct NotificationExpiryTests {
+    private static let limit = NotificationProjection.countLimit
+
+    private static func records(_ range: Range<Int>) -> [Record] {
+        range.map { note("r\($0)", ["n": .int64(Int64($0))]) }
+    }
+
+    @Test func `of too many notifications the newest stay, and tokens from before are expired`()
+        async throws
+    {
+        let (container, database) = try await makeDatabase()
+        try await database.save(querySubscription("s"))
+        let start = try await container.notificationToken()
+        try await database.saveAll(Self.records(0..<Self.limit - 1))
+        // None is gone yet.
+        let whole = try await FollowedNotifications(of: container, since: start)
+        #expect(whole.items.count == Self.limit - 1)
+        var page = try await container.notificationChanges(for: "alice", resultsLimit: 10)
+        let behindTen = page.notificationToken
+        page = try await container.notificationChanges(
+            for: "alice", since: behindTen, resultsLimit: 10)
+        let behindTwenty = page.notificationToken
+        try await database.saveAll(Self.records(Self.limit - 1..<Self.limit + 15))
+        let left = try await FollowedNotifications(of: container)
+        #expect(left.told == (15..<Self.limit + 15).map { "s created r\($0)" })
+        for token in [start, behindTen] {
+            let error = await failure {
+                try await container.notificationChanges(for: "alice", since: token)
+            }
+            #expect(error.code == .changeTokenExpired)
+            #expect(error.cause == .changeToken(.compacted))
+        }
+        let rest = try await container.told(since: behindTwenty)
+        #expect(rest == Array(left.told.dropFirst(5)))
+        #expect(try await container.told(since: whole.token).count == 16)
+        // It is the number of each user alone.
+        let bob = container.privateDatabase(for: "bob")
+        try await bob.save(querySubscription("s"))
+        try await bob.save(note("b", in: .default))
+        #expect(try await container.told(to: "bob") == ["s created b"])
+        #expect(try await container.told().count == Self.limit)
+    }
+
+    @Test func `a token from before what went is expired also when a zone has made room`()
+        async throws
+    {
+        let (container, database) = try await makeDatabase()
+        let other = RecordZone.ID(zoneName: "other")
+        try await database.save(RecordZone(zoneID: other))
+        try await database.save(querySubscription("s"))
+        let start = try await container.notificationToken()
+        try await database.saveAll(Self.records(0..<Self.limit + 5))
+        try await database.save(note("other", in: other))
+        let token = try await container.notificationToken()
+        try await database.deleteRecordZone(withID: other)
+        // The first six have gone by number, the last with its zone.
+        let left = try await container.told()
+        #expect(left == (6..<Self.limit + 5).map { "s created r\($0)" })
+        let error = await failure {
+            try await container.notificationChanges(for: "alice", since: start)
+        }
+        #expect(error.code == .changeTokenExpired)
+        #expect(error.cause == .changeToken(.compacted))
+        #expect(try await container.told(since: token) == [])
+    }
+
+    @Test func `read marks count, and go with what they mark`() async throws {
+        let (container, database) = try await makeDatabase()
+        try await database.save(querySubscription("s"))
+        try await database.save(note("first"))
+        try await database.save(note("second"))
+        let ids = try await FollowedNotifications(of: container).items.map { $0.id }
+        _ = try await container.markNotificationsRead([ids[1]], for: "alice")
+        try await database.saveAll(Self.records(0..<Self.limit - 2))
+        // One too many: the first is gone.
+        var left = try await FollowedNotifications(of: container).items
+        #expect(left.count == Self.limit && left[0].id == ids[1] && left[0].isRead)
+        #expect(left[1].markedID == ids[1])
+        let gone = try await container.markNotificationsRead([ids[0]], for: "alice")
+        #expect(gone[ids[0]]?.code == .unknownItem)
+        // The mark goes, and what it marked has gone before.
+        try await database.saveAll(Self.records(Self.limit..<Self.limit + 2))
+        left = try await FollowedNotifications(of: container).items
+        #expect(left.count == Self.limit && left[0].told == "s created r0" && !left[0].isRead)
+    }
+
+    /// A store whose clock the test sets.
+    private struct Timed {
+        let time: SharedTime
+        let store: DiskStore
+
+        init() {
+            let time = SharedTime()
+            var store = DiskStore()
+            store.options.clock = Clock { time.next() }
+            self.time = time
+            self.store = store
+        }
+    }
+
+    private final class SharedTime: Sendable {
+        private let microseconds = Mutex<Int64>(1_700_000_000_000_000)
+
+        func next() -> Int64 {
+            microseconds.withLock {
+                $0 += 1000
+                return $0
+            }
+        }
+
+        func pass(days: Int64) { microseconds.withLock { $0 += days * 86_400_000_000 } }
+    }
+
+    @Test func `what is older than its lifetime goes with the next that comes`() async throws {
+        let timed = Timed()
+        let container = try timed.store.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.save(querySubscription("s", info: badging))
+        let start = try await container.notificationToken()
+        try await database.save(note("old"))
+        let old = try await FollowedNotifications(of: container)
+        _ = try await container.markNotificationsRead(old.items.map { $0.id }, for: "alice")
+        timed.time.pass(days: 20)
+        try await database.save(note("middle"))
+        let middle = try await container.notificationToken()
+        timed.time.pass(days: 20)
+        // Time alone takes nothing away.
+        try await database.save(note("page", type: "Page"))
+        #expect(try await container.told(since: start).count == 3)
+        try await database.save(note("new"))
+        #expect(try await container.told() == ["s created middle", "s created new"])
+        #expect(try await container.told(since: middle) == ["s created new"])
+        for token in [start, old.token] {
+            let error = await failure {
+                try await container.notificationChanges(for: "alice", since: token)
+            }
+            #expect(error.code == .changeTokenExpired)
+            #expect(error.cause == .changeToken(.compacted))
+        }
+        #expect(try await container.badge(for: "alice") == 3)
+        // The same where the index is made anew, and after a compaction.
+        try await container.checkpoint()
+        try await container.maintenance.compact()
+        #expect(try await container.told() == ["s created middle", "s created new"])
+        try await container.close()
+        try timed.store.deleteIndex()
+        let again = try timed.store.open()
+        #expect(try await again.told() == ["s created middle", "s created new"])
+        let error = await failure {
+            try await again.notificationChanges(for: "alice", since: start)
+        }
+        #expect(error.cause == .changeToken(.compacted))
+        #expect(try await again.badge(for: "alice") == 3)
+        try await again.close()
+    }
+
+    @Test(arguments: [false, true])
+    func `a token from before what went by age is expired also when the newest went since`(
+        hasNew: Bool
+    ) async throws {
+        let timed = Timed()
+        let container = try timed.store.open()
+        let database = container.privateDatabase(for: "alice")
+        let other = RecordZone.ID(zoneName: "other")
+        for zone in [notes, other] { try await database.save(RecordZone(zoneID: zone)) }
+        try await database.save(querySubscription("s"))
+        let start = try await container.notificationToken()
+        try await database.save(note("old"))
+        timed.time.pass(days: 20)
+        try await database.save(note("middle"))
+        timed.time.pass(days: 20)
+        if hasNew {
+            try await database.save(note("new", in: other))
+            #expect(try await container.told() == ["s created middle", "s created new"])
+        }
+        try await database.deleteRecordZone(withID: other)
+        // Either all that is left is told, or that something is not.
+        do throws(StoreError) {
+            let page = try await container.notificationChanges(for: "alice", since: start)
+            #expect(page.notifications.map { $0.told } == ["s created old", "s created middle"])
+        } catch {
+            #expect(error.code == .changeTokenExpired)
+            #expect(error.cause == .changeToken(.compacted))
+            #expect(try await container.told() == ["s created middle"])
+        }
+        try await container.close()
+    }
+
+    @Test func `a zone that is deleted takes its notifications along, and makes room`()
+        async throws
+    {
+        let (container, database) = try await makeDatabase()
+        let other = RecordZone.ID(zoneName: "other")
+        try await database.save(RecordZone(zoneID: other))
+        try await database.save(querySubscription("s"))
+        let start = try await container.notificationToken()
+        try await database.save(note("before", in: other))
+        let count = Self.limit - 10
+        try await database.saveAll(Self.records(0..<count))
+        let amid = try await container.notificationChanges(for: "alice", resultsLimit: 100)
+            .notificationToken
+        try await database.save(note("after", in: other))
+        try await database.deleteRecordZone(withID: notes)
+        #expect(try await container.told() == ["s created before", "s created after"])
+        #expect(try await container.told(since: start).count == 2)
+        #expect(try await container.told(since: amid) == ["s created after"])
+        // In the zone made anew nothing of the old one is told.
+        try await database.save(RecordZone(zoneID: notes))
+        #expect(try await container.told(since: amid) == ["s created after"])
+        try await database.saveAll(Self.records(0..<count))
+        #expect(try await container.told(since: start).count == count + 2)
+    }
+}

@@ -1,0 +1,130 @@
+import FoundationEssentials
+import Stratus
+
+/// What subscriptions add to the CPU time of saves: the same saves into stores with none, with few and
+/// with many, in turns.
+enum SubscriptionCost {
+    /// One store and its subscriptions.
+    private struct Side {
+        let name: String
+        let container: Container
+        let database: Database
+        let zone: RecordZone.ID
+        /// Of the value that saved records have in the field that subscriptions wait for.
+        let value: String
+        /// In microseconds a record, a figure a round.
+        var figures: [Double] = []
+
+        var median: Double { Number.median(figures) ?? 0 }
+    }
+
+    private static let usage = "Benchmarks subscriptions DIRECTORY MANY ROUNDS"
+    private static let batch = 100
+
+    static func run(_ arguments: [String]) async throws {
+        guard arguments.count == 3, let many = Int(arguments[1]), let rounds = Int(arguments[2]),
+            many >= 10, rounds > 0
+        else { throw BenchmarkError(usage) }
+        let directory = arguments[0]
+        var sides = [
+            try await side("none", in: directory),
+            try await side("10 of equality, none matching", in: directory) { number in
+                number < 10 ? equality(number) : nil
+            },
+            try await side("\(many) of equality, none matching", in: directory) { number in
+                number < many ? equality(number) : nil
+            },
+            try await side("1 of equality, matching", in: directory, value: "owner 0") { number in
+                number < 1 ? equality(number) : nil
+            },
+            try await side("\(many) of zones, 1 of the database", in: directory) { number in
+                if number > many { return nil }
+                let zone = RecordZone.ID(zoneName: "items")
+                return Subscription(
+                    number == 0 ? .database(recordType: nil) : .zone(zone, recordType: nil),
+                    id: "s\(number)")
+            },
+        ]
+        for round in 0...rounds {
+            // In turns, each one first as often as the others.
+            for place in sides.indices {
+                let place = (place + round) % sides.count
+                let figure = try await saves(sides[place], round)
+                // The first round fills caches.
+                if round > 0 { sides[place].figures.append(figure) }
+            }
+        }
+        let base = sides[0].median
+        for side in sides {
+            let cost = side.median
+            print(
+                "\(side.name): \(Number.short(cost)) us CPU a record,"
+                    + " \(Number.short(base / cost)) of the speed without,"
+                    + " \(Number.short(cost - base)) us more")
+            try await side.container.close()
+        }
+    }
+
+    private static func equality(_ number: Int) -> Subscription {
+        Subscription(
+            .query(
+                Query.Predicate { $0.owner == "owner \(number)" }, recordType: "Item",
+                zoneID: nil, options: [.firesOnRecordCreation, .firesOnRecordUpdate]),
+            id: "s\(number)")
+    }
+
+    private static func side(
+        _ name: String, in directory: String, value: String = "nobody",
+        _ subscription: (Int) -> Subscription? = { _ in nil }
+    ) async throws -> Side {
+        let path = directory + "/" + name.split(separator: " ").joined(separator: "-")
+        Disk.remove(path)
+        let container = try await Container.open(at: path, creating: true, durability: .none)
+        let database = container.privateDatabase(for: "bench")
+        let zone = RecordZone.ID(zoneName: "items")
+        try await database.save(RecordZone(zoneID: zone))
+        var number = 0
+        while let next = subscription(number) {
+            var group = [next]
+            number += 1
+            while group.count < 200, let next = subscription(number) {
+                group.append(next)
+                number += 1
+            }
+            let result = try await database.modifySubscriptions(saving: group, deleting: [])
+            for result in result.saveResults.values { _ = try result.get() }
+        }
+        return Side(
+            name: name, container: container, database: database, zone: zone, value: value)
+    }
+
+    /// The CPU time of a record, in microseconds.
+    private static func saves(_ side: Side, _ round: Int) async throws -> Double {
+        let count = 20_000
+        var batches: [[Record]] = []
+        for first in stride(from: 0, to: count, by: batch) {
+            batches.append(
+                (first..<first + batch).map { number in
+                    var record = Record(
+                        recordType: "Item",
+                        recordID: Record.ID(
+                            recordName: "r\(round)-\(number)", zoneID: side.zone))
+                    record["owner"] = .string(side.value)
+                    record["title"] = .string("title \(number)")
+                    record["count"] = .int64(Int64(number))
+                    return record
+                })
+        }
+        let start = cpuTime()
+        for records in batches {
+            let result = try await side.database.modifyRecords(
+                saving: records, savePolicy: .allKeys)
+            if let failure = result.partialFailure { throw failure }
+        }
+        return (cpuTime() - start) / Double(count) * 1e6
+    }
+}
+
+extension FieldKeys {
+    fileprivate var owner: FieldKey<String> { FieldKey("owner") }
+}

@@ -1,0 +1,88 @@
+import Stratus
+import StratusGateway
+
+/// Lists subscriptions.
+enum Subscriptions {
+    static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let container = try await invocation.openStore()
+        try output.header(
+            schema: "stratus.subscriptions/1",
+            columns: "user  database  subscription  kind  zone  type  fires on  predicate")
+        let databases =
+            invocation.has("database") ? [invocation.database] : DatabaseChoice.allCases
+        var hasSkipped = false
+        for user in try users(invocation, container) {
+            for choice in databases {
+                let database = container.database(choice, of: user.recordName)
+                let subscriptions: [Subscription]
+                do {
+                    subscriptions = try await database.allSubscriptions()
+                } catch {
+                    guard error.isOfAccount else { throw error }
+                    hasSkipped = true
+                    output.warning(
+                        "subscriptions.account",
+                        "skipped: the account of \(user.text) cannot be used")
+                    break
+                }
+                for subscription in subscriptions {
+                    try output.result(
+                        "subscription", subscription.json(of: user, in: choice),
+                        text: subscription.columns(of: user, in: choice)
+                            .map { Output.escaped($0) }.joined(separator: "  "))
+                }
+            }
+        }
+        return hasSkipped ? .partial : .ok
+    }
+
+    private static func users(
+        _ invocation: Invocation, _ container: Container
+    ) throws -> [StoreUser] {
+        guard let name = invocation.value("user") else { return try container.allUsers() }
+        return [try container.demandUser(name)]
+    }
+}
+
+extension Container {
+    fileprivate func database(_ choice: DatabaseChoice, of user: String) -> Database {
+        switch choice {
+        case .private: privateDatabase(for: user)
+        case .public: publicDatabase(as: user)
+        case .shared: sharedDatabase(for: user)
+        }
+    }
+}
+
+extension StoreError {
+    /// Whether the host has said that the account of the user cannot be used.
+    fileprivate var isOfAccount: Bool {
+        code == .notAuthenticated || code == .accountTemporarilyUnavailable
+    }
+}
+
+extension Subscription {
+    fileprivate func json(of user: StoreUser, in choice: DatabaseChoice) -> JSONObject {
+        var object: JSONObject = ["user": .string(user.recordName)]
+        object.append("userName", user.userName.map(JSONValue.string))
+        object.append("database", .string(choice.rawValue))
+        for member in json(ownedBy: choice == .private ? user.recordName : nil).members {
+            object.append(member.name, member.value)
+        }
+        return object
+    }
+
+    fileprivate func columns(of user: StoreUser, in choice: DatabaseChoice) -> [String] {
+        let start = [user.text, choice.rawValue, subscriptionID]
+        switch kind {
+        case .query(let predicate, let type, let zone, let options):
+            let firesOn = options.firesOn + (options.contains(.firesOnce) ? ["once"] : [])
+            return start + [
+                "query", zone?.text ?? "*", type, firesOn.joined(separator: ", "),
+                predicate.description,
+            ]
+        case .zone(let zone, let type): return start + ["zone", zone.text, type ?? "*"]
+        case .database(let type): return start + ["database", "*", type ?? "*"]
+        }
+    }
+}
