@@ -57,6 +57,9 @@ public struct DatabaseChanges: Sendable {
     /// Zones that are gone. One that was made again since is among the modifications only; its old
     /// tokens are expired.
     public internal(set) var deletions: [Deletion] = []
+    /// Of a shared database: the places of the zones, in the same orders.
+    var modifiedPlaces: [ZonePlace] = []
+    var deletedPlaces: [ZonePlace] = []
     /// From where the next page, or the next fetch, goes on.
     public internal(set) var changeToken: ChangeToken
     /// Whether there is more already.

@@ -98,11 +98,17 @@ private struct ToldNotifications {
 extension NotificationReader {
     /// Whether a notification of a zone may have been told: of past ones nothing is kept.
     fileprivate func mayHaveTold(_ id: NotificationID) throws(EngineError) -> Bool {
-        guard id.offset > id.number, JournalOffset(rawValue: id.offset) < reading.head,
+        let offset = JournalOffset(rawValue: id.offset)
+        guard offset < reading.head,
             let subscription = try reading.subscription(numbered: id.number),
             subscription.entry.user == number, subscription.entry.kind.rawValue == id.kind,
             let zone = try reading.zone(id.zone)
         else { return false }
+        guard try offset > start(of: subscription, since: .zero) else { return false }
+        if subscription.entry.kind == .zone {
+            let name = try reading.zoneEntry(zone).name
+            guard name == subscription.entry.zone else { return false }
+        }
         switch subscription.entry.scope {
         case .shared:
             return try !reading.participations(of: number, in: id.zone).isEmpty

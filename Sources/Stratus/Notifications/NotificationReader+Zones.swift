@@ -47,7 +47,7 @@ extension NotificationReader {
 
     /// From where on a subscription tells what there is behind `since`: from where it began or, where
     /// it says again what one under its ID said before it, from where that did.
-    private func start(
+    func start(
         of subscription: StoredSubscription, since: JournalOffset
     ) throws(EngineError) -> JournalOffset {
         var last = subscription
@@ -159,13 +159,19 @@ extension NotificationReader {
         let changes = try view.databaseChanges(since: token, resultsLimit: limit)
         var page = SharedPage(token: changes.changeToken, moreComing: changes.moreComing)
         let seen = token?.position.offset ?? .zero
-        let gone = changes.deletions.map(\.zoneID)
-        for (id, isGone) in changes.modifications.map({ ($0, false) }) + gone.map({ ($0, true) }) {
-            guard let database = try reading.database(of: id, in: scope) else { continue }
-            let value = try reading.value(.zone(database, reading.hash(id.zoneName)))
-            guard let zone = try ZonePlace.decoded(value) else { continue }
+        // What changed behind the round is told of in the next one.
+        let bound = changes.changeToken.round?.bound ?? changes.changeToken.position
+        let zones = changes.modifiedPlaces + changes.deletedPlaces
+        for (place, zone) in zones.enumerated() {
+            let isGone = place >= changes.modifiedPlaces.count
+            let id = try view.sharedID(of: zone, reading)
             let shared = try SharedZone(zone, for: number, reading)
-            let offset = try reading.lastChange(of: shared).offset
+            let last =
+                isGone
+                ? shared.parts.compactMap(\.end).filter { $0 <= bound }.max() ?? Version.none
+                : try reading.lastChange(of: shared)
+            guard last <= bound else { continue }
+            let offset = last.offset
             for subscription in subscriptions {
                 let since = try start(of: subscription, since: seen)
                 guard offset > since else { continue }

@@ -67,6 +67,9 @@ struct NotificationReader {
         try read(&page, since: since)
         var moreComing = page.isFull
         var sharedToken = shared.isEmpty ? nil : token?.shared
+        if sharedToken == nil, !shared.isEmpty {
+            sharedToken = try sharedStart(of: shared, since: since)
+        }
         if !moreComing, !shared.isEmpty {
             let room = limit - page.notifications.count
             // What is shared may have changed, which the next page finds out.
@@ -86,6 +89,22 @@ struct NotificationReader {
                 user: number, at: position, time: page.nextTime ?? reading.lastNotableTime,
                 shared: sharedToken, of: reading.identity),
             moreComing: moreComing)
+    }
+
+    /// Where a reader begins who was told nothing of what others share.
+    private func sharedStart(
+        of subscriptions: [StoredSubscription], since: JournalOffset
+    ) throws(EngineError) -> ChangeToken? {
+        var first: JournalOffset?
+        for subscription in subscriptions {
+            let start = try start(of: subscription, since: since)
+            first = min(first ?? start, start)
+        }
+        return first.map {
+            ChangeToken(
+                participant: number, in: nil, at: reading.identity.version(at: $0),
+                of: reading.identity)
+        }
     }
 
     /// Fails where notifications behind a token may be gone.

@@ -1,4 +1,5 @@
 internal import StratusEngine
+internal import StratusIndex
 internal import StratusJournal
 
 // What the rules of the host do to a batch: `Formats/README.md`, "Validators and triggers".
@@ -11,7 +12,8 @@ extension RecordBatch {
         /// With what triggers added and changed.
         case extended(RecordBatch)
         /// These items fail.
-        case refused([Int: StoreError])
+        /// With what the rules read.
+        case refused([Int: StoreError], [IndexKey])
     }
 
     /// Runs the rules for the items that have passed their checks, which those of `failures` have
@@ -48,7 +50,9 @@ extension RecordBatch {
             isOfUse: deletions.isEmpty ? nil : takesAlong)
         var run = RuleRun(rules, of: self, reader, cascade, reading)
         try run.run(concerned, deletions)
-        guard run.failures.isEmpty else { return .refused(run.failures) }
+        guard run.failures.isEmpty else {
+            return .refused(run.failures, run.readSet)
+        }
         let ruled = RuledItems(
             ownCount: items.count, readSet: run.readSet, causes: run.causes,
             failedBefore: failedBefore)

@@ -40,6 +40,8 @@ struct RecordBatch: RecordedTransaction {
         /// These items fail, which was found when others had been encoded that rely on them: what
         /// is left is checked again without them.
         case retry(without: [Int: StoreError])
+        /// The host's rules refuse these items, because of what these keys say.
+        case refused([Int: StoreError], [IndexKey])
     }
 
     /// Checks and encodes the items; nil where that needs a serial context.
@@ -48,6 +50,7 @@ struct RecordBatch: RecordedTransaction {
     ) throws(EngineError) -> Draft? {
         var (reading, context) = (reading, context)
         var failed: [Int: StoreError] = [:]
+        var relied: [IndexKey] = []
         while true {
             var hasParts = false
             let attempt = try attempt(reading, context, without: failed) {
@@ -56,15 +59,19 @@ struct RecordBatch: RecordedTransaction {
                 return try sink(step)
             }
             switch attempt {
-            case .draft(let draft): return draft
+            case .draft(var draft):
+                draft.readSet += relied
+                return draft
             case .needsSerial: return nil
-            case .retry(let late):
-                failed.merge(late) { first, _ in first }
-                guard hasParts else { continue }
-                reading = try sink(.takeBack).reading
-                // What the group held was written ahead of the first part.
-                context.staged = [:]
+            case .retry(let late): failed.merge(late) { first, _ in first }
+            case .refused(let refused, let keys):
+                failed.merge(refused) { first, _ in first }
+                relied += keys
             }
+            guard hasParts else { continue }
+            reading = try sink(.takeBack).reading
+            // What the group held was written ahead of the first part.
+            context.staged = [:]
         }
     }
 
@@ -107,8 +114,9 @@ struct RecordBatch: RecordedTransaction {
             case .passed(let items): ruled = items
             case .extended(let batch):
                 return try batch.extendedAttempt(reading, context, without: failed, sink: sink)
-            case .refused(let refused):
-                guard isAtomic else { return .retry(without: refused) }
+            case .refused(let refused, let keys):
+                guard isAtomic else { return .refused(refused, keys) }
+                draft.readSet += keys
                 failures.merge(refused) { first, _ in first }
             }
         }
@@ -182,6 +190,7 @@ struct RecordBatch: RecordedTransaction {
         case .draft(var draft):
             ruled?.finish(&draft, of: self)
             return .draft(draft)
+        case .refused(let refused, let keys): return .refused(refused, keys)
         case .retry(let late):
             return .retry(without: ruled?.blamed(for: late, in: self) ?? late)
         }

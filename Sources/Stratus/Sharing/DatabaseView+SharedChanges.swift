@@ -95,6 +95,7 @@ extension DatabaseView {
                 guard shared.wasVisible(by: round.bound) else { continue }
                 guard try reading.lastChange(of: shared) > seen else { continue }
                 changes.modifications.append(id)
+                changes.modifiedPlaces.append(place)
             } else {
                 guard shared.wasLost(after: seen, upTo: round.bound),
                     try !isMadeAnew(id, place, for: number, by: round.bound, reading)
@@ -102,6 +103,7 @@ extension DatabaseView {
                 changes.deletions.append(
                     DatabaseChanges.Deletion(
                         zoneID: id, reason: place.state == .purged ? .purged : .deleted))
+                changes.deletedPlaces.append(place)
             }
         }
         changes.moreComing = !isAtEnd

@@ -4,8 +4,9 @@ extension Database {
     /// Saves a subscription: a new one, or in place of the one of the same ID. Saving what is there
     /// already changes nothing.
     ///
-    /// It tells of what is committed after it. The notifications of query subscriptions that it
-    /// replaces stay; what changed in a zone and was not read yet is not told any more.
+    /// It tells of what is committed after it. The notifications of a query subscription that it
+    /// replaces stay. What changed in a zone and was not read yet is still told where the one that
+    /// it replaces watched the same.
     ///
     /// - Returns: the subscription as the store has it.
     /// - Throws: ``StoreError`` with `notAuthenticated` for an anonymous caller, `badDatabase`

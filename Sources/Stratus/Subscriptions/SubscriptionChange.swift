@@ -1,3 +1,4 @@
+internal import StratusBytes
 internal import StratusEngine
 internal import StratusIndex
 internal import StratusJournal
@@ -40,12 +41,14 @@ struct SubscriptionChange: Transaction {
         self.profile = profile
         var distinct: [Item] = []
         var places: [Int] = []
-        var known: [Subscription.ID: Int] = [:]
+        // The store tells IDs apart by their bytes.
+        var known: [[UInt8]: Int] = [:]
         for item in items {
-            let place = known[item.id] ?? distinct.count
+            let id = Array(item.id.utf8)
+            let place = known[id] ?? distinct.count
             places.append(place)
             if place == distinct.count {
-                known[item.id] = place
+                known[id] = place
                 distinct.append(item)
             } else if !item.isSame(as: distinct[place]) {
                 throw .refused(
@@ -168,9 +171,25 @@ struct SubscriptionChange: Transaction {
                 .invalidArguments,
                 "the text of a predicate has at most \(SubscriptionEntry.predicateLimit) bytes")
         }
-        if case .query(let predicate, let type, _, _) = subscription.kind {
-            entry.anchors = predicate.tree.anchors(
+        if case .query(_, let type, _, _) = subscription.kind {
+            // What is kept is the text, and records are judged by that.
+            guard let tree = try? PredicateParser.parse(entry.predicate),
+                tree.fields.allSatisfy({ $0.name.utf8.count <= NameRules.limit })
+            else {
+                throw .refused(
+                    .invalidArguments,
+                    "expected a predicate without lists in lists, and names of fields of at most "
+                        + "\(NameRules.limit) bytes")
+            }
+            entry.anchors = tree.anchors(
                 ofType: type, zone: entry.zone, secret: reading.identity.secret, reading.schema)
+        }
+        var writer = ByteWriter()
+        entry.write(to: &writer)
+        let bytes = writer.bytes
+        // An entry that cannot be read would fail others that commit with it.
+        guard (try? SubscriptionEntry(bytes.span)) != nil else {
+            throw .refused(.invalidArguments, "the subscription cannot be stored as it is")
         }
         return entry
     }
@@ -255,10 +274,12 @@ struct SubscriptionChange: Transaction {
         guard profile?.refusesUnusualSubscriptions == true else { return }
         draft.readRanges.append(IndexKey.subscriptions(number, scope.storedScope))
         let content = entry.content
-        let replaced = Set(staged.map(\.id))
+        // What the call ends or replaces is not there any more.
+        var gone = Set(staged.map { Array($0.id.utf8) })
+        for item in items where item.isDeletion { gone.insert(Array(item.id.utf8)) }
         let kept = try reading.subscriptions(of: number, in: scope).map(\.entry)
-            .filter { !replaced.contains($0.id) }
-        for other in kept + staged where other.id != entry.id {
+            .filter { !gone.contains(Array($0.id.utf8)) }
+        for other in kept + staged where !other.id.utf8.elementsEqual(entry.id.utf8) {
             guard other.content == content else { continue }
             throw .refused(
                 .serverRejectedRequest, "subscription is duplicate of '\(other.id)'")

@@ -62,6 +62,17 @@ final class SubscriptionMatcher {
 
     private static let evaluatorLimit = 256
 
+    /// What a subscriber may do in the public database.
+    private struct Access {
+        var number: UInt32
+        var user: UserID
+        var roles: Set<String>
+    }
+
+    /// Of the public database.
+    private var grants: Grants?
+    private var lastAccess: Access?
+
     /// For the changes of a database; a store without subscriptions needs none.
     init(
         _ reading: StoreReading, _ context: PreparationContext, in database: UInt32,
@@ -192,6 +203,10 @@ extension SubscriptionMatcher {
             count += 1
         }
         matches.removeLast(matches.count - count)
+        if database == 0 {
+            try removeUnreadable(from: &matches, of: judge.type.name, creator: creator)
+            if matches.isEmpty { return }
+        }
         for match in matches where match.options.contains(.firesOnce) {
             ended.insert(match.number)
             endings.append(match)
@@ -201,6 +216,43 @@ extension SubscriptionMatcher {
                 reason: judge.reason, name: record.recordID.recordName, type: judge.type.number,
                 creator: creator, zone: judge.zone.number, fields: record.stored,
                 matches: matches))
+    }
+
+    /// Of the public database nobody is told, by a badge or the end of a subscription either, what may
+    /// not be read. Whether it may be is asked again when it is told.
+    private func removeUnreadable(
+        from matches: inout [Match], of type: String, creator: UInt32
+    ) throws(EngineError) {
+        let grants: Grants
+        if let known = self.grants {
+            grants = known
+        } else {
+            grants = try reading.grants()
+            self.grants = grants
+        }
+        if grants.isOpen { return }
+        let creator = creator == user ? caller : try reading.user(creator)
+        var readable: [Match] = []
+        for match in matches {
+            let access = try access(of: match.user)
+            let record = Permission.Object.publicRecord(
+                grants, type: type, roles: access.roles, creator: creator)
+            let refusal = Permission.refusal(
+                of: .read, on: record, by: .user(access.user), in: .public)
+            if refusal == nil { readable.append(match) }
+        }
+        matches = readable
+    }
+
+    private func access(of number: UInt32) throws(EngineError) -> Access {
+        if let last = lastAccess, last.number == number { return last }
+        guard let user = try reading.user(number) else {
+            throw reading.damaged(at: reading.head)
+        }
+        if !context.isSerial { readSet.append(.roles(number)) }
+        let access = Access(number: number, user: user, roles: try reading.roles(of: user))
+        lastAccess = access
+        return access
     }
 
     private func collect(
@@ -277,7 +329,10 @@ extension SubscriptionMatcher {
         if let known = evaluators[text] { return known }
         guard let tree = try? PredicateParser.parse(subscription.predicate),
             let evaluator = try? PredicateEvaluator(tree)
-        else { throw .damaged(entry) }
+        else {
+            // Others' saves do not fail because of it.
+            return nil
+        }
         if evaluators.count == Self.evaluatorLimit { evaluators.removeAll() }
         evaluators[text] = evaluator
         return evaluator

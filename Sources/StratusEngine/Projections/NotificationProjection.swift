@@ -61,8 +61,12 @@ package struct NotificationProjection: Projection {
     private var counts: [UInt32: Count] = [:]
     /// No notification has an earlier time: what was removed need not be passed over again.
     private var oldest = Int64.min
-    /// The same by user, of those who reached the limit: none has an earlier offset.
-    private var first: [UInt32: JournalOffset] = [:]
+    /// By user, of those who reached the limit: the next ones to go, of which some may have gone
+    /// otherwise, and where those behind them begin.
+    private var next: [UInt32: (rows: ArraySlice<NotificationRow>, end: JournalOffset)] = [:]
+    /// So many rows of a user are read at once, and of so many users.
+    private static let readAhead = 64
+    private static let userLimit = 1000
     /// Why the matches of a zone could not be read.
     private var failure: IndexError?
 
@@ -250,20 +254,38 @@ extension NotificationProjection {
         guard surplus > 0 else { return }
         let gone = try firstRows(surplus, of: row.user, in: state.index)
         for row in gone { try removeWhole(row, at: stamp, &state) }
-        first[row.user] = gone.last?.offset.next
     }
 
     /// The oldest notifications of a user.
-    private func firstRows(
+    private mutating func firstRows(
         _ count: Int, of user: UInt32, in index: OrderedIndex
     ) throws(IndexError) -> [NotificationRow] {
         var rows: [NotificationRow] = []
-        let range = IndexKey.notifications(of: user, from: first[user] ?? .zero)
-        var cursor = index.cursor(range, .blocking)
-        while rows.count < count, let (key, value) = try cursor.next() {
-            if let row = NotificationRow(key, value) { rows.append(row) }
+        while rows.count < count {
+            guard let row = next[user]?.rows.popFirst() else {
+                guard try readOn(user, in: index) else { break }
+                continue
+            }
+            let key = IndexKey.notification(user, row.offset)
+            if try index.value(of: key, .blocking) != nil { rows.append(row) }
         }
         return rows
+    }
+
+    /// Reads the next ones to go; false where there are none.
+    private mutating func readOn(
+        _ user: UInt32, in index: OrderedIndex
+    ) throws(IndexError) -> Bool {
+        var rows: [NotificationRow] = []
+        let start = next[user]?.end ?? .zero
+        var cursor = index.cursor(IndexKey.notifications(of: user, from: start), .blocking)
+        while rows.count < Self.readAhead, let (key, value) = try cursor.next() {
+            if let row = NotificationRow(key, value) { rows.append(row) }
+        }
+        guard let last = rows.last else { return false }
+        if next[user] == nil, next.count == Self.userLimit { next.removeAll() }
+        next[user] = (rows[...], last.offset.next)
+        return true
     }
 
     /// Takes away what is older than the lifetime at the time of an entry.

@@ -1,8 +1,8 @@
 import Support
 
 /// A participant's feed read in rounds, without a store: records that are made, moved and deleted
-/// while a hierarchy is shared, and one reader of what is shared. The rules are those of issue 18,
-/// rule 5; each can be left out, to show that it is needed.
+/// while a hierarchy is shared, and one reader of what is shared. Each of the rules can be left
+/// out, to show that it is needed.
 struct RoundsModel {
     /// A rule that is left out.
     enum Mutation: CaseIterable {

@@ -5,7 +5,7 @@ import Support
 import Synchronization
 import Testing
 
-/// Notifications as they come: issue 20, "Delivery" and rule 5.
+/// Notifications as they come.
 @Suite(.timeLimit(.minutes(20))) struct LiveNotificationTests {
     private static func begin(
         _ subscriptions: [Subscription]

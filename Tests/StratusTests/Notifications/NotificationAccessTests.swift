@@ -1,8 +1,7 @@
 import Stratus
 import Testing
 
-/// Zones and databases, and who is told what at the time of reading: semantics 6.1; issue 20, rules
-/// 4 and 5.
+/// Zones and databases, and who is told what at the time of reading: semantics 6.1.
 @Suite(.timeLimit(.minutes(20))) struct NotificationAccessTests {
     private static let other = RecordZone.ID(zoneName: "other")
 
@@ -179,13 +178,36 @@ extension NotificationAccessTests {
         let own = #", GRANT CREATE TO "_icloud", GRANT READ TO "_creator", GRANT READ TO Curator"#
         try await Self.declare(own, in: container)
         #expect(try await told() == [["s created a"], [], ["s created a"]])
-        // What is made meanwhile is told to those who may read it then.
+        // What is made meanwhile is for those who may read it when it is made, and when it is told.
         try await alice.save(note("b", ["n": 1], in: .default))
         try await container.setRoles([], of: "carol")
         #expect(try await told() == [["s created a", "s created b"], [], []])
         try await Self.declare(open, in: container)
         let all = ["s created a", "s created b"]
-        #expect(try await told() == [all, all, all])
+        #expect(try await told() == [all, ["s created a"], all])
+    }
+
+    @Test func `neither a badge nor the end of a subscription tells of what may not be read`()
+        async throws
+    {
+        let container = try Container.inMemory()
+        let own = #", GRANT CREATE TO "_icloud", GRANT READ TO "_creator""#
+        try await Self.declare(own, in: container)
+        let mallory = container.publicDatabase(as: "mallory")
+        try await mallory.save(querySubscription("badge", info: badging))
+        let once: Subscription.QueryOptions = [.firesOnRecordCreation, .firesOnce]
+        try await mallory.save(querySubscription("once", .all, once))
+        let alice = container.publicDatabase(as: "alice")
+        try await alice.save(querySubscription("own", info: badging))
+        try await alice.save(note("a", ["n": 1], in: .default))
+        #expect(try await container.badge(for: "mallory") == 0)
+        #expect(
+            try await mallory.allSubscriptions().map { $0.subscriptionID } == ["badge", "once"])
+        #expect(try await container.told(to: "mallory") == [])
+        #expect(try await container.badge(for: "alice") == 1)
+        try await mallory.save(note("b", ["n": 1], in: .default))
+        #expect(try await container.badge(for: "mallory") == 1)
+        #expect(try await mallory.allSubscriptions().map { $0.subscriptionID } == ["badge"])
     }
 
     @Test func `pages lead past what may not be read`() async throws {
@@ -269,6 +291,35 @@ extension NotificationAccessTests {
         // The owner and others have no subscription.
         #expect(try await container.told(to: "alice") == [])
         #expect(try await container.told(to: "carol") == [])
+    }
+
+    @Test func `what ends before the first page is told, too`() async throws {
+        let fixture = try await SharingFixture.family()
+        let container = fixture.container
+        let token = try await container.notificationToken(of: "bob")
+        let share = try await fixture.share("root", with: ["bob"])
+        try await fixture.accept(share, ["bob"])
+        try await fixture.bob.save(Subscription(.database(recordType: nil), id: "d"))
+        try await fixture.alice.deleteRecordZone(withID: notes)
+        #expect(try await container.told(to: "bob", since: token) == ["d database notes"])
+        #expect(try await container.told(to: "bob") == ["d database notes"])
+    }
+
+    @Test func `what a replaced subscription had to tell can be marked as read`() async throws {
+        let (container, database) = try await Self.begin()
+        try await database.save(Subscription(.zone(notes, recordType: nil), id: "z"))
+        try await database.save(note("a"))
+        var info = Subscription.NotificationInfo()
+        info.alertBody = "new"
+        try await database.save(
+            Subscription(.zone(notes, recordType: nil), id: "z", notificationInfo: info))
+        let told = try await container.notificationChanges(for: "alice").notifications
+        #expect(told.count == 1)
+        let id = try #require(told.first).id
+        let result = try await container.markNotificationsRead([id], for: "alice")
+        #expect(result[id]?.code == nil && result.count == 1)
+        let again = try await container.notificationChanges(for: "alice").notifications
+        #expect(again.first { $0.id == id }?.isRead == true)
     }
 
     @Test func `what becomes shared, and what ends, is told once`() async throws {

@@ -3,7 +3,7 @@ import Stratus
 import Support
 import Testing
 
-/// What devices are sent: semantics 6.3; issue 20, rule 3.
+/// What devices are sent: semantics 6.3.
 @Suite struct NotificationPayloadTests {
     /// The first notification of a subscription for which a record was saved.
     private static func notification(

@@ -3,7 +3,7 @@ import Stratus
 import Support
 import Testing
 
-/// The notifications that are kept for a user: semantics 6.5; issue 20, "Rules" 2 to 5.
+/// The notifications that are kept for a user: semantics 6.5.
 @Suite(.timeLimit(.minutes(20))) struct NotificationTests {
     /// Alice's zone `notes`, and her subscriptions to it.
     private static func begin(

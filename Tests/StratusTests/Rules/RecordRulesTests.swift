@@ -206,6 +206,20 @@ extension RecordRulesTests {
     }
 }
 
+// Moves.
+extension RecordRulesTests {
+    @Test func `a record of a type with rules is not moved past them`() async throws {
+        let database = try await Self.database(Self.counting)
+        let other = RecordZone.ID(zoneName: "other")
+        try await database.save(RecordZone(zoneID: other))
+        try await database.save(note("a"))
+        let error = await failure { try await database.moveRecords([noteID("a")], to: other) }
+        #expect(error.code == .serverRejectedRequest)
+        let there = try await database.record(for: noteID("a"))
+        #expect(there.recordID.zoneID == notes)
+    }
+}
+
 // Triggers.
 extension RecordRulesTests {
     @Test func `what a trigger adds is part of the same commit`() async throws {

@@ -1,7 +1,7 @@
 import Stratus
 import Testing
 
-/// Records that enter and leave shares with the trees they stand in: issue 18, rules 1 to 3.
+/// Records that enter and leave shares with the trees they stand in.
 @Suite struct SharedTreeTests {
     private static let archive = RecordZone.ID(zoneName: "archive")
 

@@ -322,7 +322,7 @@ import Testing
     }
 }
 
-/// Moving records between shares as a participant: issue 18, rule 9.
+/// Moving records between shares as a participant.
 @Suite struct SharedMoveTests {
     /// `a` and `b` are shared with bob with these permissions.
     private static func begin(

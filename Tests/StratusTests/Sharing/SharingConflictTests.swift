@@ -3,7 +3,7 @@ import Stratus
 import Support
 import Testing
 
-/// Conflicts, repeated calls, assets and quotas of shared records: issue 18, rules 7 and 9.
+/// Conflicts, repeated calls, assets and quotas of shared records.
 @Suite struct SharingConflictTests {
     /// A record with an old tag, of which no more is known.
     private static func bare(

@@ -263,7 +263,9 @@ extension PredicateAnchorTests {
         Edge(text: "f CONTAINS 'X'", matching: [["x"], ["a", "X"]], others: [["a"], nil]),
         Edge(text: "ANY f IN {'a', 'b'}", matching: [["c", "B"]], others: [["c"]]),
         Edge(text: "ANY f BEGINSWITH 'a'", matching: [["b", "ab"]], others: [["b"]]),
-        Edge(text: "ALL f = 'a'", matching: [["a"], ["A", "a"]], others: [["a", "b"]]),
+        Edge(
+            text: "ALL f = 'a'", matching: [["a"], ["A", "a"], .list([])],
+            others: [["a", "b"]]),
         Edge(text: "ANY f > 5", matching: [[1, 6]], others: [[1, 5]]),
         Edge(text: "ANY f BETWEEN {2, 3}", matching: [[1, 3]], others: [[1, 4]]),
         // Words.

@@ -4,7 +4,7 @@ import Support
 import Synchronization
 import Testing
 
-/// Whose subscriptions are, and how long they last: issue 20, rules 1 and 6.
+/// Whose subscriptions are, and how long they last.
 @Suite(.timeLimit(.minutes(20))) struct SubscriptionLifetimeTests {
     @Test func `subscriptions are of one user and one database, and of all the user's devices`()
         async throws

@@ -245,6 +245,29 @@ extension SubscriptionTests {
         #expect(try await database.allSubscriptions() == [])
     }
 
+    @Test func `what cannot be kept is refused, and keeps nobody from saving`() async throws {
+        let (_, database) = try await makeDatabase()
+        let long = FieldKey<Int>(String(repeating: "f", count: 256))
+        let nested = FieldKey<[Int]>("x")
+        for predicate in [long == 1, nested.isIn([[1, 2]]), nested.isBetween([1], [2])] {
+            let error = await failure { try await database.save(querySubscription("s", predicate)) }
+            #expect(error.code == .invalidArguments)
+        }
+        try await database.save(
+            querySubscription("s", FieldKey<Int>(long.name.dropLast() + "") == 1))
+        try await database.save(note("a"))
+    }
+
+    @Test func `identities are told apart by their bytes`() async throws {
+        let (_, database) = try await makeDatabase()
+        let (composed, decomposed) = ("\u{e9}", "e\u{301}")
+        try await database.save(querySubscription(composed))
+        try await database.save(querySubscription(decomposed))
+        #expect(try await database.allSubscriptions().count == 2)
+        _ = try await database.modifySubscriptions(saving: [], deleting: [composed, decomposed])
+        #expect(try await database.allSubscriptions() == [])
+    }
+
     // C136.
     @Test func `fetching a subscription that is not there is unknownItem, and others are found`()
         async throws
@@ -311,7 +334,7 @@ extension SubscriptionTests {
         try await database.save(querySubscription("f", try .init("n > 1")))
     }
 
-    // Semantics 6.2: UI keys together with content-available; issue 20, rule 2.
+    // Semantics 6.2: UI keys together with content-available.
     @Test func `an alert with content-available is refused in CloudKit's profile only`()
         async throws
     {
