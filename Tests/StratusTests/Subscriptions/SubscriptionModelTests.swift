@@ -25,6 +25,6 @@ import Testing
             Issue.record("seed \(seed), step \(run.step): \(error)")
         }
         for problem in run.problems.prefix(3) { Issue.record("seed \(seed), \(problem)") }
-        if Self.steps >= 100 { #expect(run.delivered > Self.steps, "seed \(seed)") }
+        if Self.steps >= 100 { #expect(run.delivered > Self.steps / 4, "seed \(seed)") }
     }
 }
