@@ -107,17 +107,23 @@ extension ChangeToken {
     /// That its position, and the last change that its fetch knew of, are of the store's journal.
     private func checkHistory(_ reading: StoreReading) throws(EngineError) {
         for version in [position, fetchHead, round?.bound ?? .none, round?.head ?? .none] {
-            guard reading.identity.includes(version, of: lineage) else {
-                throw .refused(
-                    .expired(
-                        .incarnation, "the token is of a copy of the store that went another way"))
-            }
-            // An offset that the journal never kept was handed out in a future that a crash took.
-            let offset = version.offset
-            guard
-                offset == .zero
-                    || (offset < reading.head && reading.view.segment(at: offset) != nil)
-            else { throw .refused(.expired(.future, "the token is from a future that was lost")) }
+            try reading.checkHistory(has: version, of: lineage)
+        }
+    }
+}
+
+extension StoreReading {
+    /// That a version which a token of that lineage names is of the store's journal.
+    func checkHistory(has version: Version, of lineage: UInt64) throws(EngineError) {
+        guard identity.includes(version, of: lineage) else {
+            throw .refused(
+                .expired(
+                    .incarnation, "the token is of a copy of the store that went another way"))
+        }
+        // An offset that the journal never kept was handed out in a future that a crash took.
+        let offset = version.offset
+        guard offset == .zero || (offset < head && view.segment(at: offset) != nil) else {
+            throw .refused(.expired(.future, "the token is from a future that was lost"))
         }
     }
 }

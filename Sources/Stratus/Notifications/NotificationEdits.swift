@@ -44,11 +44,7 @@ struct ReadMarks: Transaction {
                 draft.results.append(.unchanged)
                 continue
             }
-            if draft.buffer.lengthInBytes > context.partLimit * 3 / 4 {
-                guard context.isSerial else { return nil }
-                _ = try sink(.append(draft.buffer))
-                draft.buffer = CommitBuffer(capacity: context.partLimit)
-            }
+            guard try draft.flushIfFull(context, sink) else { return nil }
             let place = draft.buffer.count
             let mark = ReadMarkEntry(user: reader.number, time: context.now, id: entryID)
             try draft.buffer.add(.readMark, limit: context.payloadLimit) { mark.write(to: &$0) }

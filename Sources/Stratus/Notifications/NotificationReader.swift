@@ -17,13 +17,9 @@ struct NotificationReader {
     /// Those that were read, living or not.
     private var subscriptions: [UInt64: StoredSubscription] = [:]
     private var zones: [UInt32: RecordZone.ID] = [:]
-    private var access: PublicAccess?
-
-    /// What the user may read of the public database.
-    private struct PublicAccess {
-        var grants: Grants
-        var roles: Set<String>
-    }
+    /// What the user may read of the public database, by the grants and roles now. The inner one is nil
+    /// where that is everything, the outer one until it is asked for.
+    private var publicReader: PublicReader??
 
     /// Nil where the user is not known, who has no notifications. Fails where the user's account
     /// cannot be used.
@@ -300,23 +296,21 @@ extension NotificationReader {
         return found
     }
 
-    /// Whether the user may read the record of the public database, by the grants and roles now.
+    /// Whether the user may read the record of the public database.
     private mutating func mayRead(
         _ matches: MatchesEntry, _ entry: JournalEntry
     ) throws(EngineError) -> Bool {
         guard let type = reading.schema.name(matches.type),
             let creator = try reading.user(matches.creator)
         else { throw .damaged(entry) }
-        var access = access
-        if access == nil {
-            access = PublicAccess(
-                grants: try reading.grants(), roles: try reading.roles(of: user))
-            self.access = access
+        let reader: PublicReader?
+        if let publicReader {
+            reader = publicReader
+        } else {
+            reader = try PublicReader(user, reading.grants(), reading)
+            publicReader = .some(reader)
         }
-        guard let access else { return false }
-        let record = Permission.Object.publicRecord(
-            access.grants, type: type, roles: access.roles, creator: creator)
-        return Permission.refusal(of: .read, on: record, by: principal, in: .public) == nil
+        return reader?.refusal(ofType: type, creator: creator) == nil
     }
 
     private func values(

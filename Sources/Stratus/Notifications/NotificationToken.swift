@@ -17,7 +17,7 @@ public struct NotificationToken: Hashable, Sendable {
     private(set) var position: Version
     /// In microseconds since 1970: notifications from before are not needed any more.
     private(set) var time: Int64
-    /// How far the shared database was read; nil: nobody wanted to know.
+    /// How far the shared database was read; nil: there was no subscription to it.
     private(set) var shared: ChangeToken?
 
     private static let format: UInt8 = 1
@@ -118,15 +118,6 @@ extension NotificationToken {
         guard self.user == user else {
             throw .refused(.expired(.user, "the token is of another user"))
         }
-        guard reading.identity.includes(position, of: lineage) else {
-            throw .refused(
-                .expired(
-                    .incarnation, "the token is of a copy of the store that went another way"))
-        }
-        let offset = position.offset
-        guard
-            offset == .zero
-                || (offset < reading.head && reading.view.segment(at: offset) != nil)
-        else { throw .refused(.expired(.future, "the token is from a future that was lost")) }
+        try reading.checkHistory(has: position, of: lineage)
     }
 }

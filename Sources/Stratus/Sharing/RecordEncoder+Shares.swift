@@ -184,6 +184,6 @@ extension StoreReading {
     func membership(
         of name: String, in zone: ZonePlace
     ) throws(EngineError) -> ShareMembership? {
-        try member(hash(name), in: zone.number)?.membership
+        try member(hash(name), in: zone.number)
     }
 }

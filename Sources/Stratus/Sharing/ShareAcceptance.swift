@@ -55,7 +55,7 @@ struct ShareAcceptance: Transaction {
         guard let location = try reading.value(key).map({ EntryLocation($0) }), !location.isDeleted
         else { throw reading.damaged(at: place.offset) }
         let statement = SharingPlan.Statement(
-            membership: try reading.member(name, in: zone.number)?.membership)
+            membership: try reading.member(name, in: zone.number))
         let record = try RewrittenRecord(location, statement, by: user, context, reading)
         try draft.buffer.add(.record, in: zone, limit: context.payloadLimit) {
             record.write(to: &$0)

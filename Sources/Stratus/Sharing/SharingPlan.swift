@@ -28,7 +28,7 @@ struct SharingPlan {
         var changesParent = false
         var isShareRecord = false
         /// The share that the index has it in.
-        var member: MemberPlace?
+        var member: ShareMembership?
     }
 
     /// A record that is written once more.
@@ -369,9 +369,9 @@ extension SharingPlan {
         let old = record.member
         var statement = Statement()
         if let old, old.share == new {
-            statement.membership = old.membership
+            statement.membership = old
         } else {
-            statement.former = old?.membership
+            statement.former = old
             statement.membership = new.map {
                 ShareMembership(share: $0, since: .none, place: 0)
             }
@@ -577,7 +577,7 @@ extension SharingPlan {
         return isAlive
     }
 
-    private mutating func member(_ name: Hash128) throws(EngineError) -> MemberPlace? {
+    private mutating func member(_ name: Hash128) throws(EngineError) -> ShareMembership? {
         rely(on: .member(zone.number, name))
         return try reading.member(name, in: zone.number)
     }

@@ -64,8 +64,8 @@ extension StoreReading {
 
     /// The share that a record is in, as the index says: one that ended is left by the record's next
     /// entry.
-    func member(_ name: Hash128, in zone: UInt32) throws(EngineError) -> MemberPlace? {
-        try value(.member(zone, name)).map { MemberPlace($0) }
+    func member(_ name: Hash128, in zone: UInt32) throws(EngineError) -> ShareMembership? {
+        try value(.member(zone, name)).map { ShareMembership($0) }
     }
 
     /// The participants of a share, in the order of their IDs.

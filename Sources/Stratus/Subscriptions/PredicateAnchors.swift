@@ -23,11 +23,6 @@ extension RecordPredicate {
     }
 }
 
-extension SubscriptionAnchor {
-    /// Whether it stands for every record: nothing in its predicate helps to find it.
-    var isAlways: Bool { shape.kind == .always }
-}
-
 /// Makes the anchors of a predicate. Everywhere nil stands for a condition that does not tell by
 /// which values a record satisfies it, and an empty list for one that no record satisfies.
 private struct AnchorMaker {

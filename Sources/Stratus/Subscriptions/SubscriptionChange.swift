@@ -88,11 +88,7 @@ struct SubscriptionChange: Transaction {
                     continue
                 }
                 // Many long ones are a long commit, which nothing comes between.
-                if draft.buffer.lengthInBytes > context.partLimit * 3 / 4 {
-                    guard context.isSerial else { return nil }
-                    _ = try sink(.append(draft.buffer))
-                    draft.buffer = CommitBuffer(capacity: context.partLimit)
-                }
+                guard try draft.flushIfFull(context, sink) else { return nil }
                 let place = draft.buffer.count
                 switch written {
                 case .saved(let entry):
@@ -245,13 +241,7 @@ struct SubscriptionChange: Transaction {
     private func check(
         _ zone: RecordZone.ID, of number: UInt32, in view: DatabaseView, _ draft: inout Draft
     ) throws(EngineError) {
-        guard zone.isDefault || NameRules.isItemName(zone.zoneName) else {
-            throw .refused(
-                StoreError(
-                    .invalidArguments,
-                    "a zone name is 1 to 255 ASCII characters and does not begin with _"
-                ).with(zone))
-        }
+        try zone.checkName()
         let reading = try view.reading
         let database = scope == .public ? 0 : number
         draft.readSet.append(.zone(database, reading.hash(zone.zoneName)))

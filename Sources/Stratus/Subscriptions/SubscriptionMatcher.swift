@@ -62,16 +62,10 @@ final class SubscriptionMatcher {
 
     private static let evaluatorLimit = 256
 
-    /// What a subscriber may do in the public database.
-    private struct Access {
-        var number: UInt32
-        var user: UserID
-        var roles: Set<String>
-    }
-
     /// Of the public database.
     private var grants: Grants?
-    private var lastAccess: Access?
+    /// What the last subscriber may read of it.
+    private var lastReader: (number: UInt32, reader: PublicReader?)?
 
     /// For the changes of a database; a store without subscriptions needs none.
     init(
@@ -234,25 +228,23 @@ extension SubscriptionMatcher {
         let creator = creator == user ? caller : try reading.user(creator)
         var readable: [Match] = []
         for match in matches {
-            let access = try access(of: match.user)
-            let record = Permission.Object.publicRecord(
-                grants, type: type, roles: access.roles, creator: creator)
-            let refusal = Permission.refusal(
-                of: .read, on: record, by: .user(access.user), in: .public)
-            if refusal == nil { readable.append(match) }
+            let reader = try publicReader(match.user, grants)
+            if reader?.refusal(ofType: type, creator: creator) == nil { readable.append(match) }
         }
         matches = readable
     }
 
-    private func access(of number: UInt32) throws(EngineError) -> Access {
-        if let last = lastAccess, last.number == number { return last }
+    private func publicReader(
+        _ number: UInt32, _ grants: Grants
+    ) throws(EngineError) -> PublicReader? {
+        if let lastReader, lastReader.number == number { return lastReader.reader }
         guard let user = try reading.user(number) else {
             throw reading.damaged(at: reading.head)
         }
         if !context.isSerial { readSet.append(.roles(number)) }
-        let access = Access(number: number, user: user, roles: try reading.roles(of: user))
-        lastAccess = access
-        return access
+        let reader = try PublicReader(user, grants, reading)
+        lastReader = (number, reader)
+        return reader
     }
 
     private func collect(

@@ -5,7 +5,6 @@ struct PublicReader {
     private let grants: Grants
     private let roles: Set<String>
     private let principal: Principal
-    private let scope: DatabaseScope
 
     /// Nil where the caller may read everything.
     init?(_ view: DatabaseView, _ reading: StoreReading) throws(EngineError) {
@@ -15,20 +14,30 @@ struct PublicReader {
         if grants.isOpen { return nil }
         self.grants = grants
         principal = try reading.publicReader(view.principal)
-        scope = view.scope
         roles =
             try view.user.map { user throws(EngineError) in
                 try reading.roles(of: user)
             } ?? []
     }
 
+    /// The same of a user whose account is not looked at.
+    init?(_ user: UserID, _ grants: Grants, _ reading: StoreReading) throws(EngineError) {
+        if grants.isOpen { return nil }
+        self.grants = grants
+        principal = .user(user)
+        roles = try reading.roles(of: user)
+    }
+
     /// Why the caller may not read a record; nil where that is allowed.
     func refusal(of record: Record) -> StoreError? {
+        refusal(ofType: record.recordType, creator: record.system?.creator)
+    }
+
+    func refusal(ofType type: String, creator: UserID?) -> StoreError? {
         Permission.refusal(
             of: .read,
-            on: .publicRecord(
-                grants, type: record.recordType, roles: roles, creator: record.system?.creator),
-            by: principal, in: scope)
+            on: .publicRecord(grants, type: type, roles: roles, creator: creator),
+            by: principal, in: .public)
     }
 
     func check(_ record: Record) throws(EngineError) {
@@ -37,10 +46,8 @@ struct PublicReader {
 
     /// Fails where the caller may read no record of a type but perhaps its own.
     func check(type: String) throws(EngineError) {
-        let refusal = Permission.refusal(
-            of: .read,
-            on: .publicRecord(grants, type: type, roles: roles, creator: principal.user),
-            by: principal, in: scope)
-        if let refusal { throw .refused(refusal) }
+        if let refusal = refusal(ofType: type, creator: principal.user) {
+            throw .refused(refusal)
+        }
     }
 }

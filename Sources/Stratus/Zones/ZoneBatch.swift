@@ -91,16 +91,23 @@ extension ZoneEntry {
     init(
         newZone id: RecordZone.ID, number: UInt32, in database: UInt32, of identity: StoreIdentity
     ) throws(EngineError) {
-        guard id.isDefault || NameRules.isItemName(id.zoneName) else {
-            throw .refused(
-                StoreError(
-                    .invalidArguments,
-                    "a zone name is 1 to 255 ASCII characters and does not begin with _"
-                ).with(id))
-        }
+        try id.checkName()
         self.init(
             number: number, database: database, state: .alive,
             capabilities: id.isDefault ? [] : .custom, incarnation: identity.incarnation,
             name: id.zoneName)
+    }
+}
+
+extension RecordZone.ID {
+    /// Fails where no zone can have that name.
+    func checkName() throws(EngineError) {
+        guard isDefault || NameRules.isItemName(zoneName) else {
+            throw .refused(
+                StoreError(
+                    .invalidArguments,
+                    "a zone name is 1 to 255 ASCII characters and does not begin with _"
+                ).with(self))
+        }
     }
 }

@@ -54,6 +54,18 @@ package struct Draft: Sendable {
         basis = reading.head
     }
 
+    /// Sends what there is as a part where it nearly is one, and something follows. False where that
+    /// needs a serial context.
+    package mutating func flushIfFull(
+        _ context: PreparationContext, _ sink: PartSink
+    ) throws(EngineError) -> Bool {
+        guard buffer.lengthInBytes > context.partLimit * 3 / 4 else { return true }
+        guard context.isSerial else { return false }
+        _ = try sink(.append(buffer))
+        buffer = CommitBuffer(capacity: context.partLimit)
+        return true
+    }
+
     /// Whether nothing it relied on was written since, as memory tells.
     package func holds(in state: FoldState) -> Bool {
         state.end <= basis

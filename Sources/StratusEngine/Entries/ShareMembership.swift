@@ -1,7 +1,9 @@
 internal import StratusBytes
+package import StratusIndex
 package import StratusJournal
 
-/// The membership of a record in a share, as entries state it: `Formats/Record.md`, "Membership".
+/// The membership of a record in a share, as entries and the index state it: `Formats/Record.md`,
+/// "Membership".
 package struct ShareMembership: Hashable, Sendable {
     /// 0: a members entry took the record out of a share, and it is in none since.
     package var share: UInt32
@@ -51,5 +53,27 @@ package struct ShareMembership: Hashable, Sendable {
         let place = try cursor.varint32(bytes)
         guard place <= MembersEntry.limit else { throw .value("place") }
         return place
+    }
+}
+
+// What the index says of the share that a record is in. The share may have ended: the record leaves it
+// with its next entry.
+extension ShareMembership {
+    package init(_ value: IndexValue) {
+        self.init(
+            share: UInt32(truncatingIfNeeded: value.first), since: Version(rawValue: value.second),
+            place: UInt32(truncatingIfNeeded: value.first >> 32))
+    }
+
+    package func value(at stamp: UInt64) -> IndexValue {
+        IndexValue(
+            stamp: stamp, first: UInt64(place) << 32 | UInt64(share), second: since.rawValue)
+    }
+
+    /// Whether the entry at the stamp is the members entry with which the membership began. Where
+    /// an index is made anew of a part of the journal, it may be a later one of the record.
+    static func isOfMembersEntry(_ value: IndexValue) -> Bool {
+        let member = ShareMembership(value)
+        return member.place > 0 && member.since.offset.rawValue == value.stamp
     }
 }

@@ -89,7 +89,7 @@ package struct ProjectionRegistry: Sendable {
         case .parts?: return KeySpace.partLength
         case .built?: return value.first != 0 ? KeySpace.partLength : nil
         case .memberships?:
-            return MemberPlace.isOfMembersEntry(value) ? KeySpace.partLength : nil
+            return ShareMembership.isOfMembersEntry(value) ? KeySpace.partLength : nil
         case .shareRows?: return ShareRow.bytesNamed(value, part: KeySpace.partLength)
         case .elsewhere?, .nothing?, nil: return nil
         }

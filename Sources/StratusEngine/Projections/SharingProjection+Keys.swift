@@ -3,7 +3,7 @@ package import StratusIndex
 package import StratusJournal
 
 extension KeySpace {
-    /// The share that a record is in: ``MemberPlace``. A record that a members entry took out of a
+    /// The share that a record is in: ``ShareMembership``. A record that a members entry took out of a
     /// share has a row until its next entry: otherwise nothing would keep that members entry, and
     /// an index that is made anew would find the record in the share that its own entry states.
     package static var members: KeySpace { KeySpace(8, "members", names: .memberships) }

@@ -23,7 +23,7 @@ extension SharingProjection {
             let enters = own.since == .none
             let since = enters ? version : own.since
             if enters || standing != nil {
-                let member = MemberPlace(share: own.share, since: since, place: own.place)
+                let member = ShareMembership(share: own.share, since: since, place: own.place)
                 state.index.set(
                     key, member.value(at: stamp), isFresh: record.previous == .none)
             }
@@ -88,7 +88,7 @@ extension SharingProjection {
             if let former = members.formerMembership(of: item) {
                 removeRow(of: former, item.version, entry, &state.index)
             }
-            let member = MemberPlace(share: new, since: version, place: UInt32(number) + 1)
+            let member = ShareMembership(share: new, since: version, place: UInt32(number) + 1)
             state.index.set(.member(entry.zone, name), member.value(at: stamp))
             if new != 0 {
                 state.index.set(

@@ -121,7 +121,7 @@ extension FoldedEntry {
     ) throws(JournalError) -> ShareMembership? {
         do throws(IndexError) {
             return try index.value(of: .member(zone, name), .blocking)
-                .map { MemberPlace($0).membership }
+                .map { ShareMembership($0) }
         } catch {
             throw JournalError(error)
         }

@@ -1,4 +1,4 @@
-internal import StratusGateway
+internal import StratusBytes
 
 extension String {
     /// Whether every byte is a printable ASCII character, which most text is.

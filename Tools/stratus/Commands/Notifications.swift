@@ -18,8 +18,9 @@ enum Notifications {
         var token = since
         var left = limit
         while true {
-            let page = try await container.notifications(
-                of: user, on: invocation.value("device"), since: token, limit: left)
+            let page = try await container.notificationChanges(
+                for: user.recordName, onDevice: invocation.value("device"), since: token,
+                resultsLimit: left)
             for notification in page.notifications {
                 let file = try folder?.write(notification)
                 try output.jsonLine("notification", notification.json(file: file))
@@ -50,21 +51,6 @@ enum Notifications {
             if try await container.refresh() { return nil }
             Thread.pause(microseconds: 20_000)
         }
-    }
-}
-
-extension Container {
-    /// A page of what a user was notified of or, where a device is named, of what that device did not
-    /// change itself.
-    fileprivate func notifications(
-        of user: StoreUser, on device: String?, since token: NotificationToken?, limit: Int?
-    ) async throws -> NotificationChanges {
-        guard let device else {
-            return try await notificationChanges(
-                for: user.recordName, since: token, resultsLimit: limit)
-        }
-        return try await notificationChanges(
-            for: user.recordName, onDevice: device, since: token, resultsLimit: limit)
     }
 }
 
