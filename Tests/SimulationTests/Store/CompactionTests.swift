@@ -19,8 +19,10 @@ struct CompactionTests {
     }
 
     /// Saves `count` records anew, a few kilobytes each.
-    private func change(_ container: Container, _ round: Int, count: Int = 60) async throws {
-        let text = RecordValue.string(String(repeating: "\(round % 10)", count: 2_000))
+    private func change(
+        _ container: Container, _ round: Int, count: Int = 60, length: Int = 2_000
+    ) async throws {
+        let text = RecordValue.string(String(repeating: "\(round % 10)", count: length))
         for part in 0..<count / 20 {
             let records = (0..<20).map { place in
                 var record = Record(recordType: "Note", recordID: Self.id("r\(part * 20 + place)"))
@@ -84,6 +86,26 @@ struct CompactionTests {
             compactions.formUnion(store.journalFiles.filter { $0.hasPrefix("compacted-") })
         }
         #expect(compactions.count > 5)
+        try await container.close()
+        try expectWhole()
+    }
+
+    @Test func `what is replaced behind a checkpoint is kept for the state that it names`()
+        async throws
+    {
+        let container = try await filled(rounds: 2)
+        var snapshot: Snapshot? = container.snapshot()
+        // The first round goes. Its files are those of the snapshot, and are given back later.
+        try await container.maintenance.compact()
+        let checkpoint = try store.manifest.checkpoint?.position.offset
+        // Few records, so that the memtable does not fill.
+        for round in 2..<8 { try await change(container, round, count: 20, length: 6_000) }
+        _ = snapshot?.offset
+        snapshot = nil
+        // Now that there are files to be deleted, maintenance looks around without a checkpoint.
+        try await change(container, 8, count: 20)
+        #expect(try store.manifest.checkpoint?.position.offset == checkpoint)
+        #expect(try store.verification().findings.filter { $0.severity == .damage } == [])
         try await container.close()
         try expectWhole()
     }

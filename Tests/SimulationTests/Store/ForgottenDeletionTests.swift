@@ -21,11 +21,17 @@ struct ForgottenDeletionTests {
     }
 
     private func save(
-        _ names: [String], in zone: RecordZone.ID = zone, _ container: Container
+        _ names: [String], in zone: RecordZone.ID = zone, incompressible: Bool = false,
+        _ container: Container
     ) async throws {
+        var generator = SeededGenerator(seed: Campaign.seed)
         let records = names.map { name in
+            let text = (0..<500).map { _ in
+                incompressible
+                    ? UInt8.random(in: 0x21...0x7E, using: &generator) : UInt8(ascii: "x")
+            }
             var record = Record(recordType: "Note", recordID: Self.id(name, in: zone))
-            record["text"] = .string(String(repeating: "x", count: 500))
+            record["text"] = .string(String(decoding: text, as: UTF8.self))
             return record
         }
         let result = try await database(container).modifyRecords(
@@ -263,7 +269,9 @@ struct ForgottenDeletionTests {
         let container = try store.open()
         try await database(container).save(RecordZone(zoneID: Self.zone))
         func names(_ word: String, _ count: Int) -> [String] { (0..<count).map { "\(word)\($0)" } }
-        try await save(["kept"] + names("old", 200), container)
+        // A file of its own once it is compacted, too large to be joined to others, and of so much that
+        // lives that it is not worth to be written anew for one record.
+        try await save(["kept"] + names("old", 600), incompressible: true, container)
         let mark = try await container.mark("then")
         try await save(names("amid", 200), container)
         try await pad(container)
