@@ -68,6 +68,7 @@ public final class Container: Sendable {
     let rules: RecordRules?
     /// What never changes of the store.
     let identity: StoreIdentity
+    let longLivedRuns = LongLivedRuns()
     /// What a save may bring: said once, when the store is made.
     public var environment: Environment { Environment(identity.environment) }
 
@@ -99,7 +100,7 @@ public final class Container: Sendable {
     }
 
     /// Opens the store in the directory `path`. Indexes of which a death left a part are built on
-    /// beside whatever follows.
+    /// beside whatever follows, and long-lived operations that change records go on.
     ///
     /// - Parameters:
     ///   - creating: makes the store where there is none.
@@ -144,6 +145,7 @@ public final class Container: Sendable {
                     options: JournalOptions(), driver: .thread)
             }
             container.resumeIndexes()
+            container.resumeLongLivedOperations()
             return container
         }
     }
@@ -329,10 +331,12 @@ public final class Container: Sendable {
     ///
     /// A save whose assets are still being read is refused likewise, as soon as their next bytes
     /// come: it is not waited for, since a stream may have no end. Nothing of it is written once
-    /// this has returned; what was before is collected some day.
+    /// this has returned; what was before is collected some day. A long-lived operation that is run
+    /// is interrupted between two commits, and goes on when the store is opened again.
     public nonisolated(nonsending) func close() async throws(StoreError) {
         defer { published.end() }
         guard case .writing(let engine) = access else { return }
+        await longLivedRuns.close()
         try await answering { () async throws(EngineError) in try await engine.close() }
     }
 

@@ -188,7 +188,7 @@ import Testing
             names("the same name twice", first: 3, ["hostile", "hostile"], type: 0),
             names("a field of a type without a name", first: 3, ["hostile"], type: 9),
         ]
-        return all + ofIndexes + ofSubscriptions
+        return all + ofIndexes + ofSubscriptions + ofDevices
     }()
 
     /// A store whose last entry is a commit of its own.

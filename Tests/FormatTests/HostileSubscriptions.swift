@@ -33,15 +33,17 @@ extension HostilePayloadTests {
         }
     }
 
-    /// With one value, of one user and one subscription.
+    /// Of one change with one value, of one user and one subscription.
     private static func matches(
         _ name: String, zone: UInt8 = 1, type: UInt64 = 0, creator: UInt64 = 1,
         modifier: UInt64 = 1, field: UInt64 = 1, user: UInt64 = 1
     ) -> Malformation {
         var matches = Malformation(name, entry: 56) {
-            $0.append([0, 0, 1])
+            $0.append([0, 0])
+            $0.varint(modifier)
+            $0.append([1, 1])
             $0.countedText("note-0")
-            for number in [type, creator, modifier, 1, field] { $0.varint(number) }
+            for number in [type, creator, 1, field] { $0.varint(number) }
             $0.append([2, 1, 2])
             for number in [1, user, 0, 1, 1200] { $0.varint(number) }
         }

@@ -142,9 +142,9 @@ import Testing
         flags: UInt8 = 0, reason: UInt8 = 1, _ rest: [UInt8] = []
     ) -> Malformation {
         var matches = Malformation("matches", entry: 56) {
-            $0.append([flags, 0, reason])
+            $0.append([flags, 0, 1, 1, reason])
             $0.countedText("note-0")
-            $0.append([0, 1, 1, 0, 1, 1, 0, 1])
+            $0.append([0, 1, 0, 1, 1, 0, 1])
             $0.varint(UInt64(1200))
             $0.append(rest)
         }
@@ -206,7 +206,39 @@ import Testing
         (identity(extensions(4)), "extension"), (roles(extensions(2)), "extension"),
     ]
 
-    private static let mustBeKnown = ofOthers + ofSubscriptions
+    private static func device(
+        state: UInt8 = 1, environment: UInt8 = 0, _ rest: [UInt8] = []
+    ) -> Malformation {
+        Malformation("device", entry: 59) {
+            $0.append([1, state, 1, 0x61, environment, 1, 7, 0])
+            $0.append(rest)
+        }
+    }
+
+    private static func pushPosition(_ rest: [UInt8]) -> Malformation {
+        Malformation("push position", entry: 60) {
+            $0.append([1, 1, 0x61, 55])
+            $0.zeros(55)
+            $0.append(rest)
+        }
+    }
+
+    private static let ofDevices: [(entry: Malformation, what: String)] = [
+        (device(state: 2), "device state"), (device(environment: 2), "push environment"),
+        (device(extensions(2)), "extension"), (pushPosition(extensions(0)), "extension"),
+    ]
+
+    private static func requestState(_ rest: [UInt8]) -> Malformation {
+        Malformation("request state", entry: 62) {
+            $0.zeros(16)
+            $0.append([1, 0x61, 1, 2])
+            $0.append(rest)
+        }
+    }
+
+    private static let mustBeKnown =
+        ofOthers + ofSubscriptions + ofDevices
+        + [(requestState(extensions(2)), "extension")]
 
     @Test(arguments: mustBeKnown.indices)
     func `what must be known is of a newer format for all that read it`(index: Int) async throws {
@@ -232,7 +264,8 @@ import Testing
         zone(extensions(1)), user(extensions(3)), share(extensions(1)),
         participant(extensions(5)), identity(extensions(7)), roles(extensions(1)),
         subscription(extensions(1)), removal(extensions(3)), matches(extensions(1)),
-        readMark(extensions(7)), badge(extensions(1)),
+        readMark(extensions(7)), badge(extensions(1)), device(extensions(1)),
+        pushPosition(extensions(3)), requestState(extensions(1)),
     ]
 
     @Test(arguments: mayBeIgnored.indices)

@@ -78,9 +78,9 @@ extension LastEntry {
         groups: [UInt8] = [1, 1, 0, 1, 0xb0, 0x09]
     ) -> LastEntry {
         LastEntry(56, zone: zone) {
-            $0.append([0, 0, reason])
+            $0.append([0, 0, 1, 1, reason])
             $0.countedText("note-0")
-            $0.append([0, 1, 1])
+            $0.append([0, 1])
             $0.append(values)
             $0.append(groups)
         }

@@ -23,7 +23,8 @@ extension SampleMaker {
             ("forgotten", forgotten), ("indexes", declaredIndexes),
             ("indexes-compacted", compactedIndexes), ("shares", shares),
             ("shares-compacted", compactedShares), ("subscriptions", subscriptions),
-            ("subscriptions-compacted", compactedSubscriptions),
+            ("subscriptions-compacted", compactedSubscriptions), ("devices", devices),
+            ("requests", requests),
             ("assets", { try await assets().files }), ("assets-collected", collectedAssets),
         ]
         var stores: [String: StoreFiles] = [:]

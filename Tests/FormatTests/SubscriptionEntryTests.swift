@@ -40,27 +40,37 @@ import Testing
     private static let removal = SubscriptionRemovalEntry(subscription, at: 600)
 
     private static let matches = MatchesEntry(
-        time: -1_767_225_600_000_000, device: .max, reason: .updated, recordName: "æ", type: 3,
-        creator: 1, modifier: 300,
-        values: [
-            MatchesEntry.Value(field: 200, kind: FieldKind(.string), bytes: [0x61, 0x62]),
-            MatchesEntry.Value(field: 4, kind: FieldKind(.int64), bytes: [0x80, 1]),
-        ],
-        groups: [
-            MatchesEntry.Group(
-                user: 300, badge: nil,
-                subscriptions: [MatchesEntry.Match(number: 700, badges: false)]),
-            MatchesEntry.Group(
-                user: 7, badge: UInt64(UInt32.max),
-                subscriptions: [
-                    MatchesEntry.Match(number: 1 << 52 - 1, badges: true),
-                    MatchesEntry.Match(number: 600, badges: false),
+        time: -1_767_225_600_000_000, device: .max, modifier: 300,
+        changes: [
+            MatchesEntry.Change(
+                .updated, recordName: "æ", type: 3, creator: 1,
+                values: [
+                    MatchesEntry.Value(field: 200, kind: FieldKind(.string), bytes: [0x61, 0x62]),
+                    MatchesEntry.Value(field: 4, kind: FieldKind(.int64), bytes: [0x80, 1]),
+                ],
+                groups: [
+                    MatchesEntry.Group(
+                        user: 300, badge: nil,
+                        subscriptions: [MatchesEntry.Match(number: 700, badges: false)]),
+                    MatchesEntry.Group(
+                        user: 7, badge: UInt64(UInt32.max),
+                        subscriptions: [
+                            MatchesEntry.Match(number: 1 << 52 - 1, badges: true),
+                            MatchesEntry.Match(number: 600, badges: false),
+                        ]),
+                ]),
+            MatchesEntry.Change(
+                .deleted, recordName: "b", type: 3, creator: 300,
+                groups: [
+                    MatchesEntry.Group(
+                        user: 7, badge: nil,
+                        subscriptions: [MatchesEntry.Match(number: 600, badges: false)])
                 ]),
         ])
 
     private static let mark = ReadMarkEntry(
         user: 9, time: 1_767_225_600_000_000,
-        id: NotificationID(kind: 2, number: 600, offset: 1 << 52 - 1, zone: .max))
+        id: NotificationID(kind: 2, number: 600, offset: 1 << 52 - 1, place: .max))
 
     private static func bytes(_ write: (inout ByteWriter) -> Void) -> [UInt8] {
         var writer = ByteWriter()
@@ -171,12 +181,31 @@ import Testing
     }
 
     @Test func `matches are grouped by user, in order`() {
-        let matches = Self.matches
-        #expect(matches.groups.map { $0.user } == [7, 300])
-        #expect(matches.values.map { $0.field } == [4, 200])
-        #expect(matches.group(of: 7)?.subscriptions.map { $0.number } == [600, 1 << 52 - 1])
-        #expect(matches.group(of: 300)?.badge == nil)
-        #expect(matches.group(of: 8) == nil)
+        let change = Self.matches.changes[0]
+        #expect(change.groups.map { $0.user } == [7, 300])
+        #expect(change.values.map { $0.field } == [4, 200])
+        #expect(change.group(of: 7)?.subscriptions.map { $0.number } == [600, 1 << 52 - 1])
+        #expect(change.group(of: 300)?.badge == nil)
+        #expect(change.group(of: 8) == nil)
+    }
+
+    @Test func `users have as many notifications as subscriptions match in all changes`() {
+        var matches = Self.matches
+        #expect(matches.counts.map { $0.user } == [7, 300])
+        #expect(matches.counts.map { $0.count } == [3, 1])
+        matches.changes.removeFirst()
+        #expect(matches.counts.map { $0.count } == [1])
+    }
+
+    @Test func `a change takes no more bytes than it says`() {
+        for change in Self.matches.changes {
+            let one = MatchesEntry(time: 0, modifier: 1, changes: [change])
+            let none = MatchesEntry(time: 0, modifier: 1, changes: [])
+            let (whole, rest) = (
+                Self.bytes { one.write(to: &$0) }, Self.bytes { none.write(to: &$0) }
+            )
+            #expect(whole.count - rest.count <= change.greatestLength)
+        }
     }
 
     @Test func `a notification brings values that are neither lists nor bytes nor encrypted`() {
@@ -389,8 +418,10 @@ extension SubscriptionEntryTests {
         var time: Int64 = 0
         var reason: UInt8 = 1
         var name = "a"
-        /// Type, creator and modifier.
-        var numbers: [UInt64] = [0, 1, 1]
+        var modifier: UInt64 = 1
+        var changeCount: UInt64 = 1
+        /// Type and creator.
+        var numbers: [UInt64] = [0, 1]
         /// With their count.
         var values: [UInt8] = [0]
         var groupCount: UInt64 = 1
@@ -401,6 +432,8 @@ extension SubscriptionEntryTests {
         func write(to writer: inout ByteWriter) {
             writer.varint(flags)
             writer.signedVarint(time)
+            writer.varint(modifier)
+            writer.varint(changeCount)
             writer.uint8(reason)
             writer.countedText(name)
             for number in numbers { writer.varint(number) }
@@ -429,7 +462,10 @@ extension SubscriptionEntryTests {
         badMatch("a name of 256 bytes", .value("count")) { $0.name = long(256) },
         badMatch("a type of 33 bits", .integer) { $0.numbers[0] = 1 << 32 },
         badMatch("creator 0", .value("creator")) { $0.numbers[1] = 0 },
-        badMatch("modifier 0", .value("modifier")) { $0.numbers[2] = 0 },
+        badMatch("modifier 0", .value("modifier")) { $0.modifier = 0 },
+        badMatch("no changes", .value("count")) { $0.changeCount = 0 },
+        badMatch("257 changes", .value("count")) { $0.changeCount = 257 },
+        badMatch("a change that is not there", .truncated) { $0.changeCount = 2 },
         badMatch("4,097 values", .value("count")) { $0.values = [0x81, 0x20] },
         badMatch("fields that fall", .value("field")) {
             $0.values = [2, 1, 2, 1, 2, 0, 2, 1, 2]
@@ -563,7 +599,7 @@ extension SubscriptionEntryTests {
         badRemoval("of a later one", .value(""), number: 1 << 40),
         badMatch("of an unknown type", .value("")) { $0.numbers[0] = 9999 },
         badMatch("of an unknown creator", .value("")) { $0.numbers[1] = 2 },
-        badMatch("of an unknown modifier", .value("")) { $0.numbers[2] = 2 },
+        badMatch("of an unknown modifier", .value("")) { $0.modifier = 2 },
         badMatch("of an unknown user", .value("")) { $0.groups[0] = 2 },
         badMatch("with an unknown field", .value("")) {
             $0.values = [1, 0x8f, 0x4e, 2, 1, 2]
@@ -618,8 +654,8 @@ extension SubscriptionEntryTests {
         let times: [Int64] = [-1 << 59, -1, 0, 1 << 59]
         for time in times {
             let row = NotificationRow(
-                user: 7, offset: offset, kind: .matches, zone: 300, time: time)
-            let words: UInt64 = 1 << 32 | 300
+                user: 7, offset: offset, kind: .matches, zone: 300, count: 1 << 24 - 1, time: time)
+            let words: UInt64 = (1 << 24 - 1) << 40 | 1 << 32 | 300
             let byUser = NotificationRow(
                 .notification(7, offset),
                 IndexValue(
@@ -662,7 +698,7 @@ extension SubscriptionEntryTests {
         #expect(numbers.contains(.subscriptionNumber(4, 10)))
         #expect(!numbers.contains(.subscriptionNumber(5, 10)))
 
-        let id = NotificationID(kind: 1, number: 8, offset: 9, zone: 1)
+        let id = NotificationID(kind: 1, number: 8, offset: 9, place: 1)
         #expect(IndexKey.readMarks(of: 7, 9).contains(.readMark(7, id)))
         #expect(!IndexKey.readMarks(of: 7, 8).contains(.readMark(7, id)))
         let hash = Hash128(high: .max, low: .max)

@@ -104,6 +104,8 @@ import Testing
             "matches for an unknown user": "user number",
             "a read mark of an unknown user": "user number",
             "a badge of an unknown user": "user number",
+            "a device of an unknown user": "user number",
+            "a push position of an unknown user": "user number",
         ]
         // An opening does not check the type of members and the user of a participant.
         var members = Malformation("members of an unknown type", entry: 50) {

@@ -61,6 +61,19 @@ func rules(of database: Database, _ note: Record) async throws {
     }
 }
 
+func notifications(of container: Container, _ database: Database, _ note: Record) async throws {
+    let done = try Query.Predicate("done = 1")
+    try await database.save(
+        Subscription(.query(done, recordType: "Note", zoneID: nil, options: .firesOnRecordUpdate)))
+    let token = try await container.notificationChanges(for: "alice").notificationToken
+    var note = note
+    note["done"] = 1
+    try await database.save(note)
+    // All that the user was told since; or `notifications(for:device:since:)`, as they come.
+    let told = try await container.notificationChanges(for: "alice", since: token)
+    print(told.notifications.map { $0.recordID?.recordName ?? "" })
+}
+
 func assets(of database: Database, _ zone: RecordZone.ID, _ path: String) async throws {
     var photo = Record(recordType: "Photo", recordID: .init(recordName: "p1", zoneID: zone))
     photo["image"] = .asset(Asset(file: path))

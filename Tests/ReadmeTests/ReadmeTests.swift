@@ -28,7 +28,7 @@ import Testing
             readme = readme[end...].dropFirst()
         }
         var compiled = try Self.compiledExamples()
-        try #require(compiled.count == 8)
+        try #require(compiled.count == 9)
         compiled[0] = ["import Stratus", ""] + compiled[0]
         #expect(shown == compiled)
     }
@@ -55,7 +55,8 @@ import Testing
         let database = writing.privateDatabase(for: "alice")
         let note = try await database.record(for: Record.ID(recordName: "n1", zoneID: zone))
         try await queries(of: writing, database, zone)
-        try await rules(of: database, note)
+        try await notifications(of: writing, database, note)
+        try await rules(of: database, try await database.record(for: note.recordID))
         #expect(try await database.recordCount(inZoneWith: zone) == 0)
         try await assets(of: database, zone, #filePath)
         let photo = Record.ID(recordName: "p1", zoneID: zone)

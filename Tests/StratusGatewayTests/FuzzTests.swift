@@ -75,6 +75,10 @@ struct FuzzTests {
             + #""subscription":{"subscriptionID":"z"}}]}}"#,
         #"{"id":20,"as":"alice","call":"notifications/changes","body":{"resultsLimit":5}}"#,
         #"{"id":21,"as":"alice","call":"badge/set","body":{"value":3}}"#,
+        #"{"id":22,"as":"alice","device":"d","call":"tokens/register","body":{"#
+            + #""apnsEnvironment":"production","apnsToken":"1","clientId":"c"}}"#,
+        #"{"id":23,"as":"alice","device":"d","call":"tokens/create","body":{"#
+            + #""apnsEnvironment":"development"}}"#,
     ]
 
     /// What hostile clients like to send.

@@ -22,6 +22,7 @@ extension Tool {
             "what-can": Rights.whatCan,
             "subscriptions": Subscriptions.run,
             "notifications": Notifications.run,
+            "devices": Devices.run,
             "log": Log.run,
             "changes": Show.changes,
             "history": Past.history,

@@ -111,8 +111,8 @@ def in_use(journal):
 
 
 def declared(journal, rows, *others):
-    """Compares what a checkpoint and its tables say of declared indexes, and of what shares.py and
-    subscriptions.py hold, with what the journal did."""
+    """Compares what a checkpoint and its tables say of declared indexes, and of what shares.py,
+    subscriptions.py, devices.py and longlived.py hold, with what the journal did."""
     found = state(journal)
     if not found:
         return

@@ -414,6 +414,10 @@ class Journal:
                     raise f["damage"]
             if f["kind"] in (54, 55) and f["decoded"]["number"] >= f["offset"]:
                 raise f["damage"]
+            if f["kind"] == 62 and f["decoded"]["request"] >= f["offset"]:
+                raise f["damage"]
+            if f["kind"] == 59 and f["decoded"]["start"] >= f["offset"]:
+                raise f["damage"]
             if f["kind"] == 4:
                 self.check_preamble(f)
             if not f["entry"]:
@@ -475,7 +479,7 @@ class Journal:
             return d["share"] <= zones
         if kind in (52, 53):
             return (d["user"] if kind == 52 else d[0]) <= users
-        if 54 <= kind <= 58:
+        if 54 <= kind <= 62:
             return max(d["users"]) <= users and max(d["names"], default=-1) < names
         if kind == 35:
             self.given[1] = d[0]

@@ -18,8 +18,10 @@ sys.dont_write_bytecode = True
 
 from assets import Chunks
 from base import Cursor, Damage, u
+from devices import DECODERS as OF_DEVICES, Devices
 from index import declared, in_use, index, state
 from journal import DECODERS, Journal
+from longlived import DECODERS as OF_REQUESTS, Requests
 from rows import Rows, built_rows, declared_index, index_rows
 from shares import Shares, members, membership, participant, profile, roles, share, sharing
 from subscriptions import DECODERS as OF_SUBSCRIPTIONS, Subscriptions
@@ -184,6 +186,8 @@ def horizon(c):
 def operation(c):
     o = dict(caller=identity(c), id=c.text(least=1), request=c.take(16))
     o["outcomes"] = [outcome(c) for _ in range(c.varint())]
+    if c.left():
+        need(c.number(1) == 1)
     return ended(c, o)
 
 
@@ -231,7 +235,7 @@ DECODERS.update({4: preamble, 32: record, 33: tombstone, 34: zone, 35: user, 36:
                  38: mark_removal, 39: history_policy, 40: operation, 41: client_token, 42: chunks, 43: lost_chunks,
                  44: horizon, 45: deletion_policy, 46: lambda c: ended(c, declared_index(c)),
                  47: lambda c: ended(c, built_rows(c)), 48: schema_text, 49: share, 50: members,
-                 51: participant, 52: profile, 53: roles, **OF_SUBSCRIPTIONS})
+                 51: participant, 52: profile, 53: roles, **OF_SUBSCRIPTIONS, **OF_DEVICES, **OF_REQUESTS})
 
 
 def asset(c):
@@ -325,6 +329,8 @@ class Store:
         packed = any(s["packed"] for s in self.manifest.segments)
         self.shares = Shares(self.manifest.secret, packed)
         self.subscriptions = Subscriptions(self.manifest.secret, packed)
+        self.devices = Devices(self.manifest.secret)
+        self.requests = Requests(self.manifest.secret)
         checkpoint, self.before = journal.manifest.checkpoint, None
         for commit in journal.commits:
             touched = {}
@@ -337,6 +343,8 @@ class Store:
                 if d is not None:
                     self.shares.apply(f, self.entries.get(f["zone"], {}))
                     self.subscriptions.apply(f, time_of(commit))
+                    self.devices.apply(f)
+                    self.requests.apply(f, time_of(commit))
                 if kind in (32, 33):
                     entries = self.entries.setdefault(f["zone"], {})
                     self.rows.replace(f, entries.get(d["name"]))
@@ -378,7 +386,7 @@ class Store:
 
     def parts(self):
         """What a checkpoint is compared with."""
-        return [self.rows, self.shares, self.subscriptions]
+        return [self.rows, self.shares, self.subscriptions, self.devices, self.requests]
 
     def databases(self):
         return [(0, "public")] + sorted(self.users.items())

@@ -129,25 +129,36 @@ def matches(c):
     m = dict(time=time_of(c))
     if flags:
         c.number(8)
-    known(1 <= c.number(1) <= 3, "reason")
-    c.text(least=1)
-    m["type"], m["changers"] = c.varint(32), [user_number(c), user_number(c)]
-    m["fields"], count = [], c.varint()
-    need(count <= 4096)
+    m["changers"], m["types"], m["fields"], m["counts"] = {user_number(c)}, set(), set(), {}
+    count = c.varint()
+    need(1 <= count <= 256)
     for _ in range(count):
-        m["fields"].append(value(c))
-        need(m["fields"][-2:] == sorted(set(m["fields"][-2:])))
-    m["groups"], user, count = [], 0, c.varint()
-    need(1 <= count <= 4096)
-    for _ in range(count):
-        user = group(c, user)
-        m["groups"].append(user)
+        change(c, m)
     rest(c)
     return m
 
 
+def change(c, m):
+    """One of the changes of matches, added to what these say."""
+    known(1 <= c.number(1) <= 3, "reason")
+    c.text(least=1)
+    m["types"].add(c.varint(32))
+    m["changers"].add(user_number(c))
+    fields, count = [], c.varint()
+    need(count <= 4096)
+    for _ in range(count):
+        fields.append(value(c))
+        need(fields[-2:] == sorted(set(fields[-2:])))
+    m["fields"].update(fields)
+    user, count = 0, c.varint()
+    need(1 <= count <= 4096)
+    for _ in range(count):
+        user, matched = group(c, user)
+        m["counts"][user] = m["counts"].get(user, 0) + matched
+
+
 def group(c, before):
-    """The user of a group."""
+    """The user of a group, and how many subscriptions it has."""
     user = c.varint() + before
     need(before < user < 1 << 32)
     badge, number, badges, count = c.varint(), 0, 0, c.varint()
@@ -159,7 +170,7 @@ def group(c, before):
         number += step >> 1
         need(number < 1 << 52)
     need(bool(badge) == bool(badges))
-    return user
+    return user, count
 
 
 def read_mark(c):
@@ -180,8 +191,9 @@ def using(decode):
     """With the numbers of users and names that an entry uses."""
     def read(c):
         d = decode(c)
-        own = [d["user"]] if "user" in d else d["changers"] + d["groups"]
-        return dict(d, users=own, names=[d["type"], *d["fields"]] if "fields" in d else [])
+        own = [d["user"]] if "user" in d else [*d["changers"], *d["counts"]]
+        names = [*d["types"], *d["fields"]] if "types" in d else []
+        return dict(d, users=own, names=names)
     return read
 
 
@@ -204,7 +216,8 @@ class Subscriptions:
         # Rows by what stands in their keys: the two words and the stamp.
         self.subscriptions, self.anchors, self.numbers, self.changes = {}, {}, {}, {}
         self.badges, self.read, self.counts = {}, {}, {}
-        # By user and offset: kind, zone, time, and what a read mark has as its key in 46.
+        # By user and offset: kind, zone, time, what a read mark has as its key in 46, and how many
+        # notifications there are.
         self.notifications = {}
 
     def copy(self):
@@ -226,15 +239,15 @@ class Subscriptions:
             self.replace(f, d)
         elif kind == 56:
             self.forget(d["time"], offset)
-            for user in d["groups"]:
-                self.add(user, (MATCHES, f["zone"], d["time"], None), offset)
+            for user, count in d["counts"].items():
+                self.add(user, (MATCHES, f["zone"], d["time"], None, count), offset)
         elif kind == 57:
             self.forget(d["time"], offset)
             key = d["user"], d["offset"], d["number"], d["zone"]
             if key in self.read:
                 self.take([(d["user"], self.read[key][2])], offset)
             self.read[key] = location(f)
-            self.add(d["user"], (READ_MARK, 0, d["time"], key), offset)
+            self.add(d["user"], (READ_MARK, 0, d["time"], key, 1), offset)
         elif kind == 58:
             self.badges[d["user"]] = d["value"], length(f) << 1, offset
 
@@ -271,28 +284,30 @@ class Subscriptions:
 
     def add(self, user, notification, offset):
         self.notifications[user, offset] = notification
-        self.count(user, 1, offset)
+        self.count(user, notification[4], offset)
         surplus = self.counts[user][0] - LIMIT
-        if surplus > 0:
-            own = sorted(key for key in self.notifications if key[0] == user)
-            self.take(own[:surplus], offset, expired=True)
+        for key in sorted(key for key in self.notifications if key[0] == user):
+            surplus -= self.notifications[key][4]
+            if surplus < 0:
+                break
+            self.take([key], offset, expired=True)
 
     def count(self, user, change, offset, gone=0):
-        rows, floor, _ = self.counts.get(user, (0, 0, 0))
-        self.counts[user] = rows + change, max(floor, gone), offset
+        number, floor, _ = self.counts.get(user, (0, 0, 0))
+        self.counts[user] = number + change, max(floor, gone), offset
         if not any(self.counts[user][:2]):
             del self.counts[user]
 
     def forget(self, time, offset):
         """Takes what is too old at that time."""
-        self.take([key for key, (_, _, then, _) in self.notifications.items()
+        self.take([key for key, (_, _, then, *_) in self.notifications.items()
                    if then < time - LIFETIME], offset, expired=True)
 
     def take(self, keys, offset, expired=False):
         """Takes notifications; with `expired` for their age or their number."""
         for user, at in keys:
-            kind, _, _, key = self.notifications.pop((user, at))
-            self.count(user, -1, offset, at if expired else 0)
+            kind, _, _, key, count = self.notifications.pop((user, at))
+            self.count(user, -count, offset, at if expired else 0)
             if kind == READ_MARK and self.read.get(key, (0, 0, 0))[2] == at:
                 del self.read[key]
 
@@ -311,8 +326,8 @@ class Subscriptions:
             put(40, row, big(database), big(number, 8))
         for (database, kind), row in self.changes.items():
             put(41, row, big(database), b"" if kind is None else big(kind, 8))
-        for (user, at), (kind, zone, time, key) in self.notifications.items():
-            here = kind << 32 | zone
+        for (user, at), (kind, zone, time, key, count) in self.notifications.items():
+            here = count << 40 | kind << 32 | zone
             put(42, (here, time & MASK, at), big(user), big(at, 8))
             put(43, (here, key[1] if key else 0, at), big(time + (1 << 63), 8), big(at, 8),
                 big(user))

@@ -14,7 +14,8 @@ extension Container {
     /// - Parameters:
     ///   - user: named as in ``publicDatabase(as:device:)``.
     ///   - resultsLimit: the most notifications in the page, 1,000 unless given; at least 1, at
-    ///     most 10,000. Those of one change are not divided, so that there may be more.
+    ///     most 10,000. What several subscriptions are told of one zone is not divided, so that
+    ///     there may be more.
     /// - Throws: ``StoreError`` with `changeTokenExpired` where the token is not, or no longer, one
     ///   of this user's, `invalidArguments` for an empty name, and with what ``AccountStatus`` says
     ///   where the account of the user cannot be used.

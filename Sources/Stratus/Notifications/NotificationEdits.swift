@@ -98,7 +98,7 @@ extension NotificationReader {
         guard offset < reading.head,
             let subscription = try reading.subscription(numbered: id.number),
             subscription.entry.user == number, subscription.entry.kind.rawValue == id.kind,
-            let zone = try reading.zone(id.zone)
+            let zone = try reading.zone(id.place)
         else { return false }
         guard try offset > start(of: subscription, since: .zero) else { return false }
         if subscription.entry.kind == .zone {
@@ -107,7 +107,7 @@ extension NotificationReader {
         }
         switch subscription.entry.scope {
         case .shared:
-            return try !reading.participations(of: number, in: id.zone).isEmpty
+            return try !reading.participations(of: number, in: id.place).isEmpty
         case .private, .public: return zone.database == number
         }
     }

@@ -14,8 +14,8 @@ public struct NotificationIdentifier: Hashable, Sendable {
     let number: UInt64
     /// Of the entry that it tells of.
     let offset: UInt64
-    /// The number of the zone; 0 of a read mark.
-    let zone: UInt32
+    /// Of a record's change which of its entry; of a zone its number; 0 of a read mark.
+    let place: UInt32
 
     static let readMark: UInt8 = 4
 
@@ -23,7 +23,7 @@ public struct NotificationIdentifier: Hashable, Sendable {
         kind = id.kind
         number = id.number
         offset = id.offset
-        zone = id.zone
+        place = id.place
     }
 
     /// Of the read mark at an offset.
@@ -31,13 +31,13 @@ public struct NotificationIdentifier: Hashable, Sendable {
         kind = Self.readMark
         number = 0
         self.offset = offset
-        zone = 0
+        place = 0
     }
 
     /// As a read mark names it; nil of a read mark.
     var entryID: NotificationID? {
         kind == Self.readMark
-            ? nil : NotificationID(kind: kind, number: number, offset: offset, zone: zone)
+            ? nil : NotificationID(kind: kind, number: number, offset: offset, place: place)
     }
 }
 
@@ -51,11 +51,11 @@ extension NotificationIdentifier: LosslessStringConvertible {
         kind = span.uint8(at: 0)
         number = span.uint64(at: 1)
         offset = span.uint64(at: 9)
-        zone = span.uint32(at: 17)
+        place = span.uint32(at: 17)
         let isPlace = offset > 0 && offset < JournalOffset.limit
         guard isPlace else { return nil }
         if kind == Self.readMark {
-            guard number == 0, zone == 0 else { return nil }
+            guard number == 0, place == 0 else { return nil }
         } else {
             guard SubscriptionEntry.Kind(rawValue: kind) != nil, number > 0,
                 number < JournalOffset.limit
@@ -69,7 +69,7 @@ extension NotificationIdentifier: LosslessStringConvertible {
         writer.uint8(kind)
         writer.uint64(number)
         writer.uint64(offset)
-        writer.uint32(zone)
+        writer.uint32(place)
         return Data(writer.bytes).base64EncodedString()
     }
 }

@@ -219,7 +219,7 @@ extension NotificationReader {
         let isOfZone = subscription.entry.kind == .zone
         let id = NotificationID(
             kind: subscription.entry.kind.rawValue, number: subscription.number,
-            offset: offset.rawValue, zone: zone.number)
+            offset: offset.rawValue, place: zone.number)
         var notification = StoreNotification(
             NotificationIdentifier(id), isOfZone ? .zone : .database,
             created: try date(ofChangeAt: offset), of: reading.identity)

@@ -42,14 +42,17 @@ struct NotificationReader {
     var principal: Principal { .user(user) }
 
     /// The notifications behind a token, or all that are kept.
+    ///
+    /// - Parameter mayHaveGaps: whether it is good, too, where some behind the token are not kept.
     mutating func page(
-        since token: NotificationToken?, limit: Int
+        since token: NotificationToken?, limit: Int, mayHaveGaps: Bool = false
     ) throws(EngineError) -> NotificationChanges {
         if let token {
             try token.check(of: number, reading)
-            try checkIsKept(token)
+            if !mayHaveGaps { try checkIsKept(token) }
         }
         let since = token?.position.offset ?? .zero
+        let taken = Int(token?.taken ?? 0)
         var own: [StoredSubscription] = []
         var shared: [StoredSubscription] = []
         for subscription in try reading.zoneSubscriptions(of: number) {
@@ -60,7 +63,7 @@ struct NotificationReader {
             }
         }
         var page = OwnPage(try zoneChanges(own, since: since), limit: limit)
-        try read(&page, since: since)
+        try read(&page, from: taken > 0 ? since : since.next, taken: taken)
         var moreComing = page.isFull
         var sharedToken = shared.isEmpty ? nil : token?.shared
         if sharedToken == nil, !shared.isEmpty {
@@ -82,7 +85,8 @@ struct NotificationReader {
         return NotificationChanges(
             notifications: page.notifications,
             notificationToken: NotificationToken(
-                user: number, at: position, time: page.nextTime ?? reading.lastNotableTime,
+                user: number, at: position, taken: page.isFull ? page.taken : 0,
+                time: page.nextTime ?? reading.lastNotableTime,
                 shared: sharedToken, of: reading.identity),
             moreComing: moreComing)
     }
@@ -105,6 +109,15 @@ struct NotificationReader {
 
     /// Fails where notifications behind a token may be gone.
     private func checkIsKept(_ token: NotificationToken) throws(EngineError) {
+        guard try isComplete(since: token) else {
+            throw .refused(
+                .expired(
+                    .compacted, "notifications from behind the token are not kept any more"))
+        }
+    }
+
+    /// Whether all notifications behind a token are kept.
+    func isComplete(since token: NotificationToken) throws(EngineError) -> Bool {
         var isKept = true
         try reading.scan(IndexKey.notificationTimes(), .backward) { key, value in
             if let last = NotificationRow(key, value) {
@@ -117,7 +130,7 @@ struct NotificationReader {
         let count = try reading.value(.notificationCount(number))
         // The last one that went by number or age, as far as the index knows.
         let gone = JournalOffset(rawValue: count?.second ?? 0)
-        if token.position.offset < gone { isKept = false }
+        if token.read < gone { isKept = false }
         if isKept, count?.first ?? 0 >= UInt64(NotificationProjection.countLimit) {
             try reading.scan(IndexKey.notifications(of: number)) { key, value in
                 if let first = NotificationRow(key, value) {
@@ -126,11 +139,7 @@ struct NotificationReader {
                 return false
             }
         }
-        guard isKept else {
-            throw .refused(
-                .expired(
-                    .compacted, "notifications from behind the token are not kept any more"))
-        }
+        return isKept
     }
 }
 
@@ -144,6 +153,8 @@ extension NotificationReader {
         private let limit: Int
         /// Of what was taken last.
         var last = JournalOffset.zero
+        /// Of the entry there only so many were; 0: all.
+        var taken = 0
         /// Whether there is more.
         var isFull = false
         /// Of the first row that there was no room for.
@@ -153,6 +164,9 @@ extension NotificationReader {
             self.changes = changes[...]
             self.limit = limit
         }
+
+        /// For how many there is room yet.
+        var room: Int { max(0, limit - notifications.count) }
 
         /// Whether what lies at `offset` has room, since the page has less than its limit or has
         /// something of that offset already.
@@ -171,11 +185,14 @@ extension NotificationReader {
         }
     }
 
+    /// - Parameters:
+    ///   - start: where the first entry may lie.
+    ///   - taken: so many notifications of the entry there were in a page before.
     private mutating func read(
-        _ page: inout OwnPage, since: JournalOffset
+        _ page: inout OwnPage, from start: JournalOffset, taken: Int
     ) throws(EngineError) {
         var rows: [NotificationRow] = []
-        var next = since.next
+        var next = start
         while true {
             rows.removeAll(keepingCapacity: true)
             let (start, batch) = (next, Self.batch)
@@ -193,8 +210,19 @@ extension NotificationReader {
                     page.nextTime = row.time
                     return
                 }
+                // Only the first row may be the one of which some were given.
+                var told = row.offset == start ? taken : 0
                 page.last = row.offset
-                page.notifications += try notifications(of: row)
+                repeat {
+                    let count = max(1, page.room)
+                    page.notifications += try notifications(
+                        of: row, skipping: told, upTo: count)
+                    told += count
+                    if told < row.count, page.room == 0 {
+                        (page.taken, page.nextTime, page.isFull) = (told, row.time, true)
+                        return
+                    }
+                } while told < row.count
                 next = row.offset.next
             }
             if rows.count < batch { break }
@@ -215,12 +243,13 @@ extension NotificationReader {
         }
     }
 
-    /// What the user is told because of an entry: nothing where the user may not read the record.
+    /// What the user is told because of an entry, but for the first ones and at most so many: nothing of
+    /// records that the user may not read, which count.
     mutating func notifications(
-        of row: NotificationRow
+        of row: NotificationRow, skipping skipped: Int = 0, upTo count: Int = .max
     ) throws(EngineError) -> [StoreNotification] {
         switch row.kind {
-        case .matches: return try matches(of: row)
+        case .matches: return try matches(of: row, skipping: skipped, upTo: count)
         case .readMark: return [try readMark(row)]
         }
     }
@@ -238,46 +267,102 @@ extension NotificationReader {
     }
 
     private mutating func matches(
-        of row: NotificationRow
+        of row: NotificationRow, skipping skipped: Int, upTo limit: Int
     ) throws(EngineError) -> [StoreNotification] {
         guard let zone = try reading.zone(row.zone), zone.isAlive else { return [] }
         guard let entry = try reading.keptEntry(at: row.offset), entry.kind == .matches,
-            let matches = entry.withPayload({ try? MatchesEntry($0) }),
-            let group = matches.group(of: number)
+            let matches = entry.withPayload({ try? MatchesEntry($0) })
         else { throw reading.damaged(at: row.offset) }
-        let isPublic = zone.database == 0
-        if isPublic, try !mayRead(matches, entry) { return [] }
-        let zoneID = try zoneID(zone)
-        let values = try values(of: matches, in: zoneID, entry)
-        var isAnyRead = false
+        var teller = MatchTeller(
+            row, matches, entry, try zoneID(zone), isPublic: zone.database == 0,
+            skipped: skipped, limit: limit)
         try reading.scan(IndexKey.readMarks(of: number, row.offset.rawValue)) { _, _ in
-            isAnyRead = true
+            teller.isAnyRead = true
             return false
         }
-        var badge = group.badge ?? 0
+        for (place, change) in matches.changes.enumerated() {
+            guard let group = change.group(of: number) else { continue }
+            try tell(change, at: place, group, &teller)
+            if teller.isDone { break }
+        }
+        // Its rows say of whom it is.
+        if teller.count == 0 { throw reading.damaged(at: row.offset) }
+        return teller.found
+    }
+
+    /// The notifications that a user has of an entry, as far as they are asked for.
+    private struct MatchTeller {
+        let row: NotificationRow
+        let matches: MatchesEntry
+        let entry: JournalEntry
+        let zoneID: RecordZone.ID
+        let isPublic: Bool
+        let skipped: Int
+        let end: Int
+        var isAnyRead = false
+        /// How many were passed.
+        var count = 0
         var found: [StoreNotification] = []
+
+        init(
+            _ row: NotificationRow, _ matches: MatchesEntry, _ entry: JournalEntry,
+            _ zoneID: RecordZone.ID, isPublic: Bool, skipped: Int, limit: Int
+        ) {
+            self.row = row
+            self.matches = matches
+            self.entry = entry
+            self.zoneID = zoneID
+            self.isPublic = isPublic
+            self.skipped = skipped
+            end = limit > Int.max - skipped ? .max : skipped + limit
+        }
+
+        var isDone: Bool { count >= end }
+    }
+
+    /// Adds what the user is told of a change.
+    private mutating func tell(
+        _ change: MatchesEntry.Change, at place: Int, _ group: MatchesEntry.Group,
+        _ teller: inout MatchTeller
+    ) throws(EngineError) {
+        let first = teller.count
+        // What the page before had, and what the user may not read.
+        var isLeftOut = first + group.subscriptions.count <= teller.skipped
+        if !isLeftOut, teller.isPublic {
+            isLeftOut = try !mayRead(change, teller.entry)
+        }
+        if isLeftOut {
+            teller.count += group.subscriptions.count
+            return
+        }
+        let values = try values(of: change, in: teller.zoneID, teller.entry)
+        let isOwn =
+            device != nil && teller.matches.device == device && teller.matches.modifier == number
+        var badge = group.badge ?? 0
         for match in group.subscriptions {
-            let subscription = try subscription(match.number, in: entry)
             if match.badges { badge = min(badge + 1, UInt64(UInt32.max)) }
+            teller.count += 1
+            if teller.count <= teller.skipped { continue }
+            let subscription = try subscription(match.number, in: teller.entry)
             let id = NotificationID(
                 kind: SubscriptionEntry.Kind.query.rawValue, number: match.number,
-                offset: row.offset.rawValue, zone: row.zone)
+                offset: teller.row.offset.rawValue, place: UInt32(truncatingIfNeeded: place))
             var notification = StoreNotification(
-                NotificationIdentifier(id), .query, created: Date(microseconds: row.time),
-                of: reading.identity)
+                NotificationIdentifier(id), .query,
+                created: Date(microseconds: teller.row.time), of: reading.identity)
             notification.subscriptionOwner = owner
             notification.state(subscription, values)
-            notification.reason = StoreNotification.Reason(matches.reason)
-            notification.recordID = Record.ID(recordName: matches.recordName, zoneID: zoneID)
-            notification.zoneID = zoneID
-            notification.databaseScope = isPublic ? .public : .private
+            notification.reason = StoreNotification.Reason(change.reason)
+            notification.recordID = Record.ID(
+                recordName: change.recordName, zoneID: teller.zoneID)
+            notification.zoneID = teller.zoneID
+            notification.databaseScope = teller.isPublic ? .public : .private
             notification.badge = match.badges ? Int(clamping: badge) : nil
-            if isAnyRead { notification.isRead = try isRead(id) }
-            notification.isFromThisDevice =
-                device != nil && matches.device == device && matches.modifier == number
-            found.append(notification)
+            if teller.isAnyRead { notification.isRead = try isRead(id) }
+            notification.isFromThisDevice = isOwn
+            teller.found.append(notification)
+            if teller.isDone { return }
         }
-        return found
     }
 
     func isRead(_ id: NotificationID) throws(EngineError) -> Bool {
@@ -298,10 +383,10 @@ extension NotificationReader {
 
     /// Whether the user may read the record of the public database.
     private mutating func mayRead(
-        _ matches: MatchesEntry, _ entry: JournalEntry
+        _ change: MatchesEntry.Change, _ entry: JournalEntry
     ) throws(EngineError) -> Bool {
-        guard let type = reading.schema.name(matches.type),
-            let creator = try reading.user(matches.creator)
+        guard let type = reading.schema.name(change.type),
+            let creator = try reading.user(change.creator)
         else { throw .damaged(entry) }
         let reader: PublicReader?
         if let publicReader {
@@ -314,10 +399,10 @@ extension NotificationReader {
     }
 
     private func values(
-        of matches: MatchesEntry, in zone: RecordZone.ID, _ entry: JournalEntry
+        of change: MatchesEntry.Change, in zone: RecordZone.ID, _ entry: JournalEntry
     ) throws(EngineError) -> [String: RecordValue] {
         var values: [String: RecordValue] = [:]
-        for value in matches.values {
+        for value in change.values {
             guard let name = reading.schema.name(value.field) else { throw .damaged(entry) }
             do throws(FormatError) {
                 values[name] = try ValueFormat.value(

@@ -13,8 +13,10 @@ public struct NotificationToken: Hashable, Sendable {
     private(set) var lineage: UInt64
     /// The number of the user; 0 of one who is not known.
     private(set) var user: UInt32
-    /// A version: all notifications of entries at or below it were read.
+    /// A version: all notifications of entries below it were read.
     private(set) var position: Version
+    /// Of the entry at the position only so many were read; 0: all.
+    private(set) var taken: UInt32
     /// In microseconds since 1970: notifications from before are not needed any more.
     private(set) var time: Int64
     /// How far the shared database was read; nil: there was no subscription to it.
@@ -23,17 +25,18 @@ public struct NotificationToken: Hashable, Sendable {
     private static let format: UInt8 = 1
     private static let scope: UInt8 = 6
     /// Of all but the shared token.
-    private static let length = 51
-    private static let sharedPlace = 46
+    private static let length = 55
+    private static let sharedPlace = 50
 
     init(
-        user: UInt32, at position: Version, time: Int64, shared: ChangeToken?,
+        user: UInt32, at position: Version, taken: Int = 0, time: Int64, shared: ChangeToken?,
         of identity: StoreIdentity
     ) {
         storeID = identity.storeID
         lineage = identity.lineage
         self.user = user
         self.position = position
+        self.taken = UInt32(truncatingIfNeeded: taken)
         self.time = time
         self.shared = shared
     }
@@ -61,7 +64,8 @@ public struct NotificationToken: Hashable, Sendable {
         lineage = span.uint64(at: 18)
         user = span.uint32(at: 26)
         position = Version(rawValue: span.uint64(at: 30))
-        time = Int64(bitPattern: span.uint64(at: 38))
+        taken = span.uint32(at: 38)
+        time = Int64(bitPattern: span.uint64(at: 42))
         guard count > 0 else { return }
         let place = Self.sharedPlace + 1
         guard let token = try? ChangeToken(data: Data(bytes[place..<place + count])),
@@ -86,6 +90,7 @@ public struct NotificationToken: Hashable, Sendable {
         writer.uint64(lineage)
         writer.uint32(user)
         writer.uint64(position.rawValue)
+        writer.uint32(taken)
         writer.int64(time)
         writer.uint8(UInt8(shared.count))
         writer.append(shared)
@@ -108,6 +113,9 @@ extension NotificationToken: LosslessStringConvertible {
 }
 
 extension NotificationToken {
+    /// All notifications of entries at or below it were read.
+    var read: JournalOffset { taken > 0 ? position.offset.previous : position.offset }
+
     /// That the token is one of a user's history: `Formats/Token.md`, "Notifications".
     func check(of user: UInt32, _ reading: StoreReading) throws(EngineError) {
         guard storeID == reading.identity.storeID else {

@@ -76,8 +76,7 @@ public struct Notifications: AsyncSequence, Sendable {
                         notificationToken: try NotificationToken(unknown: token, in: reading)),
                     watched: [.everything], head: reading.head)
             }
-            var watched: [ChangeWaiters.Watched] = [.database(reader.number)]
-            for zone in try reading.sharedZones(of: id) { watched.append(.zone(zone.number)) }
+            let watched = try reader.watched
             return Answer(
                 page: try reader.latest(since: token), watched: watched, head: reading.head)
         }
@@ -85,16 +84,29 @@ public struct Notifications: AsyncSequence, Sendable {
 }
 
 extension NotificationReader {
-    /// Of all that is behind a token the latest of each subscription.
-    fileprivate mutating func latest(
-        since token: NotificationToken?
+    /// What a commit has to concern, so that the user may be notified of anything new.
+    var watched: [ChangeWaiters.Watched] {
+        get throws(EngineError) {
+            var watched: [ChangeWaiters.Watched] = [.database(number)]
+            for zone in try reading.sharedZones(of: user) { watched.append(.zone(zone.number)) }
+            return watched
+        }
+    }
+
+    /// Of all that is behind a token, and is wanted, the latest of each subscription.
+    ///
+    /// - Parameter mayHaveGaps: as of ``page(since:limit:mayHaveGaps:)``.
+    mutating func latest(
+        since token: NotificationToken?, mayHaveGaps: Bool = false,
+        where isWanted: (StoreNotification) -> Bool = { _ in true }
     ) throws(EngineError) -> NotificationPage {
         var latest = LatestNotifications()
-        var page = try self.page(since: token, limit: Page.usual)
-        latest.take(page.notifications)
+        var page = try self.page(since: token, limit: Page.usual, mayHaveGaps: mayHaveGaps)
+        latest.take(page.notifications.filter(isWanted))
         while page.moreComing {
-            page = try self.page(since: page.notificationToken, limit: Page.usual)
-            latest.take(page.notifications)
+            page = try self.page(
+                since: page.notificationToken, limit: Page.usual, mayHaveGaps: mayHaveGaps)
+            latest.take(page.notifications.filter(isWanted))
         }
         return NotificationPage(
             notifications: latest.notifications, hasMore: latest.isIncomplete,

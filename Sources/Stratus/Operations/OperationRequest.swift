@@ -10,9 +10,13 @@ struct OperationLabel: Sendable {
     let id: String?
     let token: Data?
     let device: String
+    /// Nil of a call that is made at once.
+    let longLived: LongLivedRun?
 
     /// Nil where nothing is said.
-    init?(_ id: String?, _ token: Data?, device: String?) throws(EngineError) {
+    init?(
+        _ id: String?, _ token: Data?, device: String?, longLived: LongLivedRun? = nil
+    ) throws(EngineError) {
         if id == nil, token == nil { return nil }
         if let id, id.isEmpty || id.utf8.count > NameRules.limit {
             throw .refused(.invalidArguments, "an operationID has 1 to 255 bytes")
@@ -23,6 +27,7 @@ struct OperationLabel: Sendable {
         self.id = id
         self.token = token
         self.device = device ?? ""
+        self.longLived = longLived
         guard self.device.utf8.count <= NameRules.limit else {
             throw .refused(.invalidArguments, "the name of a device has at most 255 bytes")
         }
@@ -58,6 +63,8 @@ struct OperationRequest: Sendable {
     }
 
     var id: String? { label.id }
+    /// Nil of a call that is made at once.
+    var longLived: LongLivedRun? { label.longLived }
     private var device: String { label.device }
     private var token: Data? { label.token }
 
@@ -203,13 +210,17 @@ extension RecordedTransaction {
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
     ) throws(EngineError) -> Draft? {
         guard let operation else { return try draftItems(reading, context, sink: sink) }
+        try operation.longLived?.checkIsKept(reading)
         let zone = try reading.livingZone(zoneID, in: scope)
         if let done = try operation.recorded(by: caller, in: zone, reading, now: context.now) {
             var draft = Draft(reading)
             draft.results = try results(of: done.operation, done.version, reading)
             return draft
         }
+        if operation.longLived?.isReplay == true { throw .refused(.notRecorded) }
         guard var draft = try draftItems(reading, context, sink: sink) else { return nil }
+        // Once a cancellation is acknowledged, nothing more is done.
+        if let longLived = operation.longLived { draft.readSet.append(.request(longLived.name)) }
         if let range = operation.range(of: caller, reading) {
             draft.readRanges.append(range)
         }
@@ -243,7 +254,7 @@ extension OperationRequest {
                 let operation = entry.withPayload({ try? OperationEntry($0) })
             else { throw .damaged(entry) }
             guard operation.id == id, operation.caller == caller.bits,
-                !OperationEntry.isExpired(time, at: now)
+                !operation.isExpired(time, at: now)
             else { return true }
             guard operation.request == hash else { throw .refused(.reusedOperationID) }
             if entry.zone == zone { found = (operation, entry.version) }
@@ -280,7 +291,12 @@ extension OperationRequest {
             let entry = ClientTokenEntry(caller: batch.caller.bits, device: device, token: token)
             try draft.buffer.add(.clientToken, in: zone) { entry.write(to: &$0) }
         }
-        guard let id, hasChanges else { return true }
+        guard let id else { return true }
+        if !hasChanges {
+            // What a long-lived request came to is recorded in any case, where there is a zone: one
+            // that would be made for the changes is not.
+            guard longLived != nil, zone.offset != .zero else { return true }
+        }
         var length = 64 + id.utf8.count
         for result in draft.results {
             length += OperationEntry.greatestLength(reason: result.error?.reason.utf8.count)
@@ -294,7 +310,7 @@ extension OperationRequest {
             caller: batch.caller.bits, id: id, request: hash,
             outcomes: try batch.byName.map { index throws(EngineError) in
                 try draft.outcome(of: index, before: here, batch, reading)
-            })
+            }, isLongLived: longLived != nil)
         do throws(FrameFault) {
             try draft.buffer.append(
                 .operation, zone: zone.number, limit: context.payloadLimit

@@ -160,7 +160,7 @@ struct QueryPlan: Sendable {
 
     /// The key by which a record is sorted, where it satisfies the predicate.
     func key(of record: Record) -> SortKey? {
-        let record = QueryRecord(record: record, searchableFields: searchableFields)
+        let record = QueryRecord(record: record, searchable: searchableFields)
         guard record.record.recordType == recordType, evaluator.matches(record) else { return nil }
         var key = SortKey()
         for sorting in sorting {
@@ -252,7 +252,23 @@ extension StoreError {
 /// A record as predicates see it.
 struct QueryRecord: PredicateRecord {
     let record: Record
-    let searchableFields: [String]
+    /// Nil: all its own strings.
+    let searchable: [String]?
+
+    var searchableFields: [String] {
+        if let searchable { return searchable }
+        let stored = record.stored
+        var names: [String] = []
+        stored.forEach { field in
+            if field.kind.element == .string, !field.kind.isEncrypted,
+                let name = stored.schema.name(field.number)
+            {
+                names.append(name)
+            }
+            return true
+        }
+        return names
+    }
 
     func value(ofField name: String) -> PredicateValue? {
         guard name.utf8.first == UInt8(ascii: "_") else {

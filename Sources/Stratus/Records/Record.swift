@@ -133,6 +133,16 @@ public struct Record: Sendable {
 
     private init(_ origin: Origin) { self.origin = origin }
 
+    /// A record as a long-lived request keeps it: of what was fetched, that which a save may send.
+    init(
+        recordType: String, recordID: ID, version: UInt64?, storedParent: Reference?,
+        stored: StoredFields
+    ) {
+        origin = Origin(
+            recordID: recordID, recordType: recordType, system: nil, version: version,
+            parent: storedParent, stored: stored, assets: nil)
+    }
+
     init(
         recordType: String, recordID: ID, system: System?, parent: Reference?,
         share: Reference? = nil, stored: StoredFields, assets: AssetStore?

@@ -22,36 +22,45 @@ extension Database {
         _ ids: [Record.ID], to zoneID: RecordZone.ID, operationID: String? = nil
     ) async throws(StoreError) -> [Record] {
         try await answering { () async throws(EngineError) -> [Record] in
-            let user = try writer()
-            try current.checkOwner()
-            try await checkAccount()
-            guard let first = ids.first else { return [] }
-            let (source, destination) = (ownZone(first.zoneID), ownZone(zoneID))
-            for id in ids where ownZone(id.zoneID) != source {
-                throw .refused(StoreError(.invalidArguments, "a move is from one zone").with(id))
-            }
-            guard source != destination else {
-                throw .refused(
-                    StoreError(.invalidArguments, "the records lie in this zone").with(zoneID))
-            }
-            for zone in [source, destination] {
-                try current.check(zone)
-            }
-            let limits = container.limits
-            try limits?.admit(caller)
-            try limits?.check(itemCount: ids.count)
-            try limits?.enter(scope, destination)
-            defer { limits?.leave(scope, destination) }
-            let operation = try OperationLabel(operationID, nil, device: nil)?.request(
-                moving: ids, to: destination, in: scope, secret: container.reading.identity.secret)
-            let batch = MoveBatch(
-                scope: scope, caller: user, userName: userName, ids: ids, source: source,
-                destination: destination, limits: limits, operation: operation,
-                device: device, rules: container.rules)
-            let committed = try await container.engine().commit(batch)
-            return try await container.read { reading throws(EngineError) in
-                try batch.records(of: committed, reading)
-            }
+            try await move(ids, to: zoneID, operationID)
+        }
+    }
+
+    /// The same, also for a long-lived request.
+    nonisolated(nonsending) func move(
+        _ ids: [Record.ID], to zoneID: RecordZone.ID, _ operationID: String?,
+        _ longLived: LongLivedRun? = nil
+    ) async throws(EngineError) -> [Record] {
+        let user = try writer()
+        try current.checkOwner()
+        try await checkAccount()
+        guard let first = ids.first else { return [] }
+        let (source, destination) = (ownZone(first.zoneID), ownZone(zoneID))
+        for id in ids where ownZone(id.zoneID) != source {
+            throw .refused(StoreError(.invalidArguments, "a move is from one zone").with(id))
+        }
+        guard source != destination else {
+            throw .refused(
+                StoreError(.invalidArguments, "the records lie in this zone").with(zoneID))
+        }
+        for zone in [source, destination] {
+            try current.check(zone)
+        }
+        let limits = container.limits
+        try limits?.admit(caller)
+        try limits?.check(itemCount: ids.count)
+        try limits?.enter(scope, destination)
+        defer { limits?.leave(scope, destination) }
+        let label = try OperationLabel(operationID, nil, device: nil, longLived: longLived)
+        let operation = label?.request(
+            moving: ids, to: destination, in: scope, secret: container.reading.identity.secret)
+        let batch = MoveBatch(
+            scope: scope, caller: user, userName: userName, ids: ids, source: source,
+            destination: destination, limits: limits, operation: operation,
+            device: device, rules: container.rules)
+        let committed = try await container.engine().commit(batch)
+        return try await container.read { reading throws(EngineError) in
+            try batch.records(of: committed, reading)
         }
     }
 }

@@ -175,6 +175,25 @@ struct CallByZone {
         }
     }
 
+    /// What is known of a zone without a receipt: which items failed. Others changed nothing.
+    mutating func put(recorded failures: [RequestStateEntry.Failure], ofZone number: Int) {
+        let zone = zones[number]
+        for (index, item) in zone.items.enumerated() {
+            let place = zone.places.isEmpty ? index : zone.places[index]
+            let failure = failures.first { $0.start..<$0.start + $0.count ~= place }
+            if let failure {
+                results[place] = .failure(StoreError(failure).with(item.recordID))
+            } else if item.isDeletion {
+                results[place] = .success(nil)
+            } else {
+                // The zone was deleted since, and its receipt is of no zone any more.
+                results[place] = .failure(
+                    StoreError(.unknownItem, "what was saved then is not kept any more")
+                        .with(item.recordID))
+            }
+        }
+    }
+
     /// Nothing in the zone was done.
     mutating func fail(zone number: Int, _ error: StoreError) {
         put(zones[number].items.map { .failure(error.with($0.recordID)) }, ofZone: number)

@@ -32,6 +32,10 @@ struct RecordCall: Sendable {
         var clientChangeTokenData: Data?
         /// Whether the call is about one record, whose failure is its own.
         var isSingle = false
+        /// Nil of a call that is made at once.
+        var longLived: LongLivedRun?
+        /// Is told of each item that is done.
+        var progress: LongLivedOperation.Progress?
     }
 
     private enum Phase: Sendable {
@@ -64,7 +68,8 @@ struct RecordCall: Sendable {
         self.options = options
         zones = options.isSingle ? nil : try CallByZone(items, of: database)
         label = try OperationLabel(
-            options.operationID, options.clientChangeTokenData, device: database.device)
+            options.operationID, options.clientChangeTokenData, device: database.device,
+            longLived: options.longLived)
         let (claimed, claims) = try database.claimingReceipts(of: items)
         self.claims = claims
         uploaded = UploadedCall(items: claimed)
@@ -119,6 +124,9 @@ struct RecordCall: Sendable {
 
     /// What became of the items of a commit.
     mutating func take(_ results: Outcomes) {
+        if let progress = options.progress {
+            for item in zones?.zones[count].items ?? uploaded.items { progress(item.recordID, 1) }
+        }
         if zones == nil { outcomes = results } else { zones?.put(results, ofZone: count) }
         count += 1
     }
@@ -127,6 +135,15 @@ struct RecordCall: Sendable {
     mutating func fail(_ failure: EngineError) throws(EngineError) {
         let error = StoreError(failure)
         guard zones != nil, error != .reusedOperationID else { throw failure }
+        if let longLived = options.longLived {
+            if error == .notRecorded {
+                zones?.put(recorded: longLived.failures, ofZone: count)
+                count += 1
+                return
+            }
+            // It is tried again later.
+            guard error.isOutcome else { throw failure }
+        }
         zones?.fail(zone: count, error)
         count += 1
     }

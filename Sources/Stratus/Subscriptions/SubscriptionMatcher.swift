@@ -21,10 +21,15 @@ final class SubscriptionMatcher {
         var type: UInt32
         var creator: UInt32
         var zone: UInt32
-        /// Those whose values notifications bring.
-        var fields: StoredFields
-        /// By user, then by number, each once.
-        var matches: [Match]
+        /// What notifications bring.
+        var values: [MatchesEntry.Value]
+        /// By user, then by number, each once; those that are not written yet.
+        var matches: ArraySlice<Match>
+
+        /// About what it takes in an entry, in bytes.
+        var length: Int {
+            values.reduce(32 + name.utf8.count + 16 * matches.count) { $0 + $1.bytes.count }
+        }
     }
 
     let reading: StoreReading
@@ -35,15 +40,18 @@ final class SubscriptionMatcher {
     let device: UInt64?
     /// With the names that the commit itself brings.
     let schema: Schema
-    /// What was found and is not written yet: all from `written` on of the first change.
+    /// What was found and is not written yet.
     var found: [MatchedChange] = []
-    var written = 0
+    /// About what that takes, in bytes.
+    var foundLength = 0
+    /// Whether no change comes any more.
+    var isClosed = false
     /// The subscriptions that fired once and are to end.
     var endings: [Match] = []
     /// The badges of users, after what was written.
     var badges: [UInt32: UInt64] = [:]
-    /// The users whose badges are to be written.
-    var changedBadges: [UInt32] = []
+    /// The users whose badges are to be written; nil: these are not known yet.
+    var changedBadges: [UInt32]?
     /// What was relied on, beside the subscriptions of each type.
     var readSet: [IndexKey] = []
     /// Whether more was found than this context may write.
@@ -57,10 +65,23 @@ final class SubscriptionMatcher {
     private var lastType: AnchoredType?
     /// Of predicates by the hashes of their texts.
     private var evaluators: [Hash128: PredicateEvaluator] = [:]
+    /// What waits at places that were hit before, and by subscription what it is judged by.
+    private var waiting: [SubscriptionProbe.Hit: [Match]] = [:]
+    private var judged: [JudgedMatch: PredicateEvaluator?] = [:]
+    /// By subscription the fields that its notifications name.
+    var named: [UInt64: [String]] = [:]
     /// Those that have fired once. A later change of the commit is not theirs.
     private var ended: Set<UInt64> = []
 
     private static let evaluatorLimit = 256
+    /// So many places are remembered, and no more rows of one.
+    static let waitingLimit = 256
+
+    /// A subscription, and the zone of the records that it is asked about.
+    private struct JudgedMatch: Hashable {
+        var number: UInt64
+        var zone: UInt32
+    }
 
     /// Of the public database.
     private var grants: Grants?
@@ -205,11 +226,12 @@ extension SubscriptionMatcher {
             ended.insert(match.number)
             endings.append(match)
         }
-        found.append(
-            MatchedChange(
-                reason: judge.reason, name: record.recordID.recordName, type: judge.type.number,
-                creator: creator, zone: judge.zone.number, fields: record.stored,
-                matches: matches))
+        let change = MatchedChange(
+            reason: judge.reason, name: record.recordID.recordName, type: judge.type.number,
+            creator: creator, zone: judge.zone.number,
+            values: try values(of: record.stored, namedBy: matches), matches: matches[...])
+        found.append(change)
+        foundLength += change.length
     }
 
     /// Of the public database nobody is told, by a badge or the end of a subscription either, what may
@@ -255,10 +277,8 @@ extension SubscriptionMatcher {
         let isGrouped = hit.slot != nil && hit.kind != .above && hit.kind != .below
         let limit = context.isSerial ? Int.max : context.partLimit / 4
         var order: UInt64?
-        try reading.scan(range(of: hit, bound)) { key, row throws(EngineError) in
-            guard let match = Match(key, row), judge.concerns(match.options),
-                !ended.contains(match.number)
-            else { return true }
+        try forEachWaiting(at: hit, bound) { match throws(EngineError) in
+            guard judge.concerns(match.options), !ended.contains(match.number) else { return true }
             if !isGrouped || match.order != order {
                 order = match.order
                 judge.begin(try evaluator(of: match, judge.type, judge.zone))
@@ -268,6 +288,29 @@ extension SubscriptionMatcher {
             return matches.count <= limit
         }
         if matches.count > limit { isTooLong = true }
+    }
+
+    /// Gives `body` what waits at a place, until it returns false.
+    private func forEachWaiting(
+        at hit: SubscriptionProbe.Hit, _ bound: UInt64,
+        _ body: (Match) throws(EngineError) -> Bool
+    ) throws(EngineError) {
+        if let known = waiting[hit] {
+            for match in known { if try !body(match) { return } }
+            return
+        }
+        // Where a bound counts, other records find other rows there.
+        var known: [Match]? = hit.kind == .above || hit.kind == .below ? nil : []
+        try reading.scan(range(of: hit, bound)) { key, row throws(EngineError) in
+            guard let match = Match(key, row) else { return true }
+            if known?.count == Self.waitingLimit { known = nil }
+            known?.append(match)
+            let goesOn = try body(match)
+            if !goesOn { known = nil }
+            return goesOn
+        }
+        guard let known, waiting.count < Self.waitingLimit else { return }
+        waiting[hit] = known
     }
 
     private func range(
@@ -309,6 +352,17 @@ extension SubscriptionMatcher {
 
     /// That of a subscription's predicate; nil where the subscription is to other records.
     private func evaluator(
+        of match: Match, _ type: AnchoredType, _ zone: AnchorZone
+    ) throws(EngineError) -> PredicateEvaluator? {
+        let key = JudgedMatch(number: match.number, zone: zone.number)
+        if let known = judged[key] { return known }
+        let evaluator = try newEvaluator(of: match, type, zone)
+        if judged.count == Self.evaluatorLimit { judged.removeAll() }
+        judged[key] = .some(evaluator)
+        return evaluator
+    }
+
+    private func newEvaluator(
         of match: Match, _ type: AnchoredType, _ zone: AnchorZone
     ) throws(EngineError) -> PredicateEvaluator? {
         let entry = try reading.entry(match.location)
@@ -434,19 +488,7 @@ private struct ChangeJudge {
 
 extension QueryRecord {
     /// A record whose own strings are the searchable fields.
-    init(_ record: Record) {
-        let stored = record.stored
-        var names: [String] = []
-        stored.forEach { field in
-            if field.kind.element == .string, !field.kind.isEncrypted,
-                let name = stored.schema.name(field.number)
-            {
-                names.append(name)
-            }
-            return true
-        }
-        self.init(record: record, searchableFields: names)
-    }
+    init(_ record: Record) { self.init(record: record, searchable: nil) }
 }
 
 /// The types of whose subscriptions a draft relies on that none begins or ends.

@@ -32,20 +32,23 @@ extension SubscriptionMatcher {
     /// Of a string so many Unicode scalars are brought.
     private static let scalarLimit = 100
 
+    /// How long an entry becomes, in bytes, where its changes can be divided.
+    private static let usualLength = 32 << 10
+
     /// The next entry that follows from what was found, which is then to be written; nil: that was
-    /// all.
+    /// all, for now. Changes are gathered, since an entry of many costs hardly more than one of one.
     func next() throws(EngineError) -> MatchOutput? {
-        while let change = found.first {
-            if written < change.matches.count { return try matches(of: change) }
-            found.removeFirst()
-            written = 0
-        }
+        let isFull =
+            foundLength >= Self.usualLength || found.count >= MatchesEntry.changeLimit
+        guard isClosed || isFull else { return nil }
+        if !found.isEmpty { return try matches() }
         if let match = endings.popLast() {
             let subscription = try Self.subscription(in: reading.entry(match.location))
             let removal = SubscriptionRemovalEntry(subscription, at: match.number)
             return MatchOutput(.subscriptionRemoval) { removal.write(to: &$0) }
         }
-        if let user = changedBadges.popLast() {
+        if changedBadges == nil { changedBadges = badges.keys.sorted(by: >) }
+        if let user = changedBadges?.popLast() {
             let value = UInt32(truncatingIfNeeded: badges[user] ?? 0)
             let badge = BadgeEntry(user: user, value: value)
             return MatchOutput(.badge) { badge.write(to: &$0) }
@@ -53,30 +56,45 @@ extension SubscriptionMatcher {
         return nil
     }
 
-    /// No change comes any more: the badges follow, as they are then.
+    /// No change comes any more: all that was gathered follows, and then the badges as they are.
     func close() {
-        changedBadges = badges.keys.sorted(by: >)
+        isClosed = true
     }
 
-    /// As many of the next matches as an entry has room for.
-    private func matches(of change: MatchedChange) throws(EngineError) -> MatchOutput {
-        let rest = change.matches[written...]
-        var count = min(MatchesEntry.limit, rest.count)
-        while true {
-            let entry = try entry(of: change, rest.prefix(count))
-            let output = MatchOutput(.matches, zone: change.zone) { entry.write(to: &$0) }
-            guard output.bytes.count > context.payloadLimit, count > 1 else {
-                written += count
-                for group in entry.groups { raiseBadge(group) }
-                return output
+    /// As many of the next matches as an entry has room for, of the first zone.
+    private func matches() throws(EngineError) -> MatchOutput {
+        let zone = found[0].zone
+        var changes: [MatchesEntry.Change] = []
+        var (length, room) = (0, MatchesEntry.limit)
+        for place in found.indices where found[place].zone == zone {
+            var count = min(room, found[place].matches.count)
+            var change = try change(found[place], found[place].matches.prefix(count))
+            if !changes.isEmpty, length + change.greatestLength > Self.usualLength { break }
+            while change.greatestLength > context.payloadLimit - Self.headLength, count > 1 {
+                count = (count + 1) / 2
+                change = try self.change(found[place], found[place].matches.prefix(count))
             }
-            count = (count + 1) / 2
+            for group in change.groups { raiseBadge(group) }
+            found[place].matches.removeFirst(count)
+            changes.append(change)
+            length += change.greatestLength
+            room -= count
+            let isWhole = found[place].matches.isEmpty
+            if !isWhole || room == 0 || changes.count == MatchesEntry.changeLimit { break }
         }
+        found.removeAll { $0.matches.isEmpty }
+        foundLength = found.reduce(0) { $0 + $1.length }
+        let entry = MatchesEntry(
+            time: context.now, device: device, modifier: user, changes: changes)
+        return MatchOutput(.matches, zone: zone) { entry.write(to: &$0) }
     }
 
-    private func entry(
-        of change: MatchedChange, _ matches: ArraySlice<Match>
-    ) throws(EngineError) -> MatchesEntry {
+    /// More than what an entry has beside its changes, in bytes.
+    private static let headLength = 64
+
+    private func change(
+        _ change: MatchedChange, _ matches: ArraySlice<Match>
+    ) throws(EngineError) -> MatchesEntry.Change {
         var groups: [MatchesEntry.Group] = []
         var rest = matches
         while let first = rest.first {
@@ -94,13 +112,12 @@ extension SubscriptionMatcher {
                             number: $0.number, badges: $0.options.contains(.badges))
                     }))
         }
-        return MatchesEntry(
-            time: context.now, device: device, reason: change.reason, recordName: change.name,
-            type: change.type, creator: change.creator, modifier: user,
-            values: try values(of: change, namedBy: matches), groups: groups)
+        return MatchesEntry.Change(
+            change.reason, recordName: change.name, type: change.type, creator: change.creator,
+            values: change.values, groups: groups)
     }
 
-    /// As it is before the next entry.
+    /// As it is before the next change.
     private func badge(of user: UInt32) throws(EngineError) -> UInt64 {
         if let known = badges[user] { return known }
         if !context.isSerial { readSet.append(.badge(user)) }
@@ -117,21 +134,26 @@ extension SubscriptionMatcher {
 
 // Values that notifications bring.
 extension SubscriptionMatcher {
-    private func values(
-        of change: MatchedChange, namedBy matches: ArraySlice<Match>
+    func values(
+        of fields: StoredFields, namedBy matches: [Match]
     ) throws(EngineError) -> [MatchesEntry.Value] {
         let naming = matches.filter { $0.options.contains(.namesFields) }
-        var rest = naming[...]
+        if naming.isEmpty { return [] }
         var names: Set<String> = []
+        var rest = naming.filter { match in
+            names.formUnion(named[match.number] ?? [])
+            return named[match.number] == nil
+        }[...]
         while !rest.isEmpty {
-            let places = rest.prefix(Self.readLimit).map { $0.location }
-            rest = rest.dropFirst(places.count)
-            for entry in try reading.entries(places) {
-                guard let info = try Self.subscription(in: entry).info else { continue }
-                names.formUnion(info.namedFields)
+            let some = rest.prefix(Self.readLimit)
+            rest = rest.dropFirst(some.count)
+            for (match, entry) in zip(some, try reading.entries(some.map { $0.location })) {
+                let fields = try Self.subscription(in: entry).info?.namedFields ?? []
+                names.formUnion(fields)
+                if named.count < Self.waitingLimit { named[match.number] = Array(fields) }
             }
         }
-        let values = names.compactMap { value(of: $0, in: change.fields) }
+        let values = names.compactMap { value(of: $0, in: fields) }
         return Array(
             values.sorted { $0.field < $1.field }.prefix(MatchesEntry.valueLimit))
     }

@@ -1,8 +1,7 @@
 package import StratusBytes
 internal import StratusJournal
 
-/// The entry of a change of a record that query subscriptions wait for: `Formats/Record.md`,
-/// "Matches".
+/// The entry of changes of records that query subscriptions wait for: `Formats/Record.md`, "Matches".
 package struct MatchesEntry: Equatable, Sendable {
     /// What became of the record: CloudKit's numbers.
     package enum Reason: UInt8, Sendable {
@@ -42,7 +41,7 @@ package struct MatchesEntry: Equatable, Sendable {
     /// The subscriptions of a user.
     package struct Group: Equatable, Sendable {
         package var user: UInt32
-        /// What it was before this entry; nil where none of the subscriptions badges.
+        /// What it was before this change; nil where none of the subscriptions badges.
         package var badge: UInt64?
         /// Their numbers rise.
         package private(set) var subscriptions: [Match]
@@ -54,56 +53,123 @@ package struct MatchesEntry: Equatable, Sendable {
         }
     }
 
+    /// What became of one record.
+    package struct Change: Equatable, Sendable {
+        package var reason: Reason
+        package var recordName: String
+        package var type: UInt32
+        /// Of the record.
+        package var creator: UInt32
+        /// The fields rise.
+        package private(set) var values: [Value]
+        /// The users rise.
+        package private(set) var groups: [Group]
+
+        package init(
+            _ reason: Reason, recordName: String, type: UInt32, creator: UInt32,
+            values: [Value] = [], groups: [Group]
+        ) {
+            self.reason = reason
+            self.recordName = recordName
+            self.type = type
+            self.creator = creator
+            self.values = values.sorted { $0.field < $1.field }
+            self.groups = groups.sorted { $0.user < $1.user }
+        }
+
+        package func group(of user: UInt32) -> Group? { groups.first { $0.user == user } }
+
+        /// No fewer bytes than it takes in the entry.
+        package var greatestLength: Int {
+            var length = 32 + recordName.utf8.count
+            for value in values { length += 9 + value.bytes.count }
+            for group in groups { length += 16 + 9 * group.subscriptions.count }
+            return length
+        }
+    }
+
     /// In microseconds since 1970. That of the commit does not outlive the commit's last entry.
     package var time: Int64
-    /// Which device changed the record: ``DeviceHash``. Nil: not known.
+    /// Which device changed the records: ``DeviceHash``. Nil: not known.
     package var device: UInt64?
-    package var reason: Reason
-    package var recordName: String
-    package var type: UInt32
-    /// Of the record.
-    package var creator: UInt32
-    /// Who changed it.
+    /// Who changed them.
     package var modifier: UInt32
-    /// The fields rise.
-    package private(set) var values: [Value]
-    /// The users rise.
-    package private(set) var groups: [Group]
+    package var changes: [Change]
 
+    /// How many changes an entry has at most.
+    package static let changeLimit = 256
     package static let valueLimit = 4096
-    /// How many users an entry has at most, and how many subscriptions each of them.
+    /// How many users a change concerns at most, and how many subscriptions of each of them.
     package static let limit = 4096
     /// Of a value, in bytes.
-    private static let valueLengthLimit = 4096
+    fileprivate static let valueLengthLimit = 4096
     private static let timeLimit: UInt64 = 1 << 60
     private static let hasDevice: UInt64 = 1
 
-    package init(
-        time: Int64, device: UInt64? = nil, reason: Reason, recordName: String, type: UInt32,
-        creator: UInt32, modifier: UInt32, values: [Value] = [], groups: [Group]
-    ) {
+    package init(time: Int64, device: UInt64? = nil, modifier: UInt32, changes: [Change]) {
         self.time = time
         self.device = device
-        self.reason = reason
-        self.recordName = recordName
-        self.type = type
-        self.creator = creator
         self.modifier = modifier
-        self.values = values.sorted { $0.field < $1.field }
-        self.groups = groups.sorted { $0.user < $1.user }
+        self.changes = changes
     }
 
-    package func group(of user: UInt32) -> Group? { groups.first { $0.user == user } }
+    /// How many notifications each user has by the entry; the users rise.
+    package var counts: [(user: UInt32, count: Int)] {
+        // Most often the changes are of one user's subscriptions.
+        var counts: [(user: UInt32, count: Int)] = []
+        for group in changes.lazy.flatMap(\.groups) {
+            if let last = counts.indices.last, counts[last].user == group.user {
+                counts[last].count += group.subscriptions.count
+            } else {
+                counts.append((group.user, group.subscriptions.count))
+            }
+        }
+        let isRising = zip(counts, counts.dropFirst()).allSatisfy { $0.user < $1.user }
+        if isRising { return counts }
+        var sums: [UInt32: Int] = [:]
+        for (user, count) in counts { sums[user, default: 0] += count }
+        return sums.sorted { $0.key < $1.key }.map { (user: $0.key, count: $0.value) }
+    }
 
     package func write(to writer: inout ByteWriter) {
         writer.varint(device == nil ? 0 : Self.hasDevice)
         writer.signedVarint(time)
         if let device { writer.uint64(device) }
+        writer.varint(modifier)
+        writer.varint(changes.count)
+        for change in changes { change.write(to: &writer) }
+    }
+
+    package init(_ bytes: Span<UInt8>) throws(FormatError) {
+        var cursor = ByteCursor()
+        let flags = try cursor.varint(bytes)
+        guard flags & ~Self.hasDevice == 0 else { throw .newer("flags") }
+        time = try Self.readTime(bytes, &cursor)
+        if flags & Self.hasDevice != 0 { device = try cursor.uint64(bytes) }
+        modifier = try cursor.varint32(bytes)
+        guard modifier > 0 else { throw .value("modifier") }
+        let count = try cursor.count(bytes, upTo: Self.changeLimit)
+        guard count > 0 else { throw .value("count") }
+        changes = []
+        for _ in 0..<count { changes.append(try Change(bytes, &cursor)) }
+        try ExtensionBlock.end(bytes, &cursor)
+    }
+
+    static func readTime(
+        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
+    ) throws(FormatError) -> Int64 {
+        let time = try cursor.signedVarint(bytes)
+        guard time.magnitude < timeLimit else { throw .value("time") }
+        return time
+    }
+}
+
+extension MatchesEntry.Change {
+    fileprivate func write(to writer: inout ByteWriter) {
         writer.uint8(reason.rawValue)
         writer.countedText(recordName)
         writer.varint(type)
         writer.varint(creator)
-        writer.varint(modifier)
         writer.varint(values.count)
         for value in values {
             writer.varint(value.field)
@@ -120,13 +186,8 @@ package struct MatchesEntry: Equatable, Sendable {
         }
     }
 
-    package init(_ bytes: Span<UInt8>) throws(FormatError) {
-        var cursor = ByteCursor()
-        let flags = try cursor.varint(bytes)
-        guard flags & ~Self.hasDevice == 0 else { throw .newer("flags") }
-        time = try Self.readTime(bytes, &cursor)
-        if flags & Self.hasDevice != 0 { device = try cursor.uint64(bytes) }
-        guard let reason = Reason(rawValue: try cursor.uint8(bytes)) else {
+    fileprivate init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
+        guard let reason = MatchesEntry.Reason(rawValue: try cursor.uint8(bytes)) else {
             throw .newer("reason")
         }
         self.reason = reason
@@ -135,43 +196,33 @@ package struct MatchesEntry: Equatable, Sendable {
         type = try cursor.varint32(bytes)
         creator = try cursor.varint32(bytes)
         guard creator > 0 else { throw .value("creator") }
-        modifier = try cursor.varint32(bytes)
-        guard modifier > 0 else { throw .value("modifier") }
         values = []
         groups = []
-        let valueCount = try cursor.count(bytes, upTo: Self.valueLimit)
+        let valueCount = try cursor.count(bytes, upTo: MatchesEntry.valueLimit)
         for _ in 0..<valueCount {
-            let value = try Value(bytes, &cursor, lengthLimit: Self.valueLengthLimit)
+            let value = try MatchesEntry.Value(bytes, &cursor)
             if let last = values.last, last.field >= value.field { throw .value("field") }
             values.append(value)
         }
-        let groupCount = try cursor.count(bytes, upTo: Self.limit)
+        let groupCount = try cursor.count(bytes, upTo: MatchesEntry.limit)
         guard groupCount > 0 else { throw .value("count") }
         for _ in 0..<groupCount {
-            groups.append(try Group(bytes, &cursor, behind: groups.last?.user ?? 0))
+            let last = groups.last?.user ?? 0
+            groups.append(try MatchesEntry.Group(bytes, &cursor, behind: last))
         }
-        try ExtensionBlock.end(bytes, &cursor)
-    }
-
-    static func readTime(
-        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
-    ) throws(FormatError) -> Int64 {
-        let time = try cursor.signedVarint(bytes)
-        guard time.magnitude < timeLimit else { throw .value("time") }
-        return time
     }
 }
 
 extension MatchesEntry.Value {
     fileprivate init(
-        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor, lengthLimit: Int
+        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
     ) throws(FormatError) {
         field = try cursor.varint32(bytes)
         guard let kind = FieldKind(rawValue: try cursor.uint8(bytes)), Self.mayHave(kind) else {
             throw .value("field kind")
         }
         self.kind = kind
-        let length = try cursor.count(bytes, upTo: lengthLimit)
+        let length = try cursor.count(bytes, upTo: MatchesEntry.valueLengthLimit)
         let range = try cursor.range(bytes, count: length)
         try ValueFormat.check(bytes, in: range, kind)
         self.bytes = bytes.array(in: range)

@@ -9,23 +9,24 @@ package struct NotificationID: Hashable, Sendable {
     package var number: UInt64
     /// Where the matches entry lies or, of other kinds, the last change of the zone.
     package var offset: UInt64
-    package var zone: UInt32
+    /// Which of the changes of the matches entry, from 0 on; of other kinds the number of the zone.
+    package var place: UInt32
 
     /// In bytes.
     package static let length = 21
 
-    package init(kind: UInt8, number: UInt64, offset: UInt64, zone: UInt32) {
+    package init(kind: UInt8, number: UInt64, offset: UInt64, place: UInt32) {
         self.kind = kind
         self.number = number
         self.offset = offset
-        self.zone = zone
+        self.place = place
     }
 
     package func write(to writer: inout ByteWriter) {
         writer.uint8(kind)
         writer.uint64(number)
         writer.uint64(offset)
-        writer.uint32(zone)
+        writer.uint32(place)
     }
 
     package init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
@@ -37,6 +38,6 @@ package struct NotificationID: Hashable, Sendable {
         guard number > 0, number < JournalOffset.limit else { throw .value("number") }
         offset = try cursor.uint64(bytes)
         guard offset > 0, offset < JournalOffset.limit else { throw .value("offset") }
-        zone = try cursor.uint32(bytes)
+        place = try cursor.uint32(bytes)
     }
 }

@@ -64,10 +64,13 @@ package struct OperationEntry: Equatable, Sendable {
     package var request: Hash128
     /// In the order of the names of the records.
     package var outcomes: [Outcome]
+    /// Whether it was asked for by a long-lived request: it is known for as long as that may be kept.
+    package var isLongLived: Bool
 
-    /// Whether an operation committed at one time is forgotten at another, both in microseconds.
-    package static func isExpired(_ time: Int64, at now: Int64) -> Bool {
-        now > time.addingReportingOverflow(lifetime).partialValue
+    /// Whether the operation, committed at one time, is forgotten at another, both in microseconds.
+    package func isExpired(_ time: Int64, at now: Int64) -> Bool {
+        let own = isLongLived ? RequestEntry.lifetime : Self.lifetime
+        return now > time.addingReportingOverflow(own).partialValue
     }
 
     /// What tells operations apart: in the entry it stands like this at the beginning.
@@ -83,6 +86,8 @@ package struct OperationEntry: Equatable, Sendable {
         writer.hash(request)
         writer.varint(outcomes.count)
         for outcome in outcomes { write(outcome, to: &writer) }
+        // Of an operation that is not, nothing follows.
+        if isLongLived { writer.uint8(1) }
     }
 
     private func write(_ outcome: Outcome, to writer: inout ByteWriter) {
@@ -115,11 +120,15 @@ package struct OperationEntry: Equatable, Sendable {
         reason.map { 32 + min($0, reasonLimit) } ?? 48
     }
 
-    package init(caller: Hash128, id: String, request: Hash128, outcomes: [Outcome]) {
+    package init(
+        caller: Hash128, id: String, request: Hash128, outcomes: [Outcome],
+        isLongLived: Bool = false
+    ) {
         self.caller = caller
         self.id = id
         self.request = request
         self.outcomes = outcomes
+        self.isLongLived = isLongLived
     }
 
     package init(_ bytes: Span<UInt8>) throws(FormatError) {
@@ -131,6 +140,10 @@ package struct OperationEntry: Equatable, Sendable {
         outcomes.reserveCapacity(count)
         for _ in 0..<count {
             outcomes.append(try Self.readOutcome(bytes, &cursor, caller: caller))
+        }
+        isLongLived = cursor.remaining(bytes) > 0
+        if isLongLived {
+            guard try cursor.uint8(bytes) == 1 else { throw .value("flags") }
         }
         try cursor.end(bytes)
     }

@@ -59,6 +59,9 @@ package struct ChangedZone: Sendable {
     package var number: UInt32
     package var database: UInt32
 
+    /// The number that stands for the devices of all users: no zone has it.
+    package static let devices: UInt32 = .max
+
     package init(number: UInt32, database: UInt32) {
         self.number = number
         self.database = database

@@ -15,7 +15,7 @@ extension KeySpace {
     package static var notificationTimes: KeySpace {
         KeySpace(43, "notificationTimes", names: .elsewhere, mayComeBack: true)
     }
-    /// The first word is how many rows a user has among ``notifications``, the second the offset of
+    /// The first word is how many notifications the rows of a user stand for, the second the offset of
     /// the last one that went for its age or their number, 0 where none did.
     package static var notificationCounts: KeySpace {
         KeySpace(44, "notificationCounts", names: .nothing, mayComeBack: true)
@@ -68,7 +68,7 @@ extension IndexKey {
 
     /// Of what a user's read mark names.
     package static func readMark(_ user: UInt32, _ id: NotificationID) -> IndexKey {
-        readMark(user, id.offset).appending(id.number).appending(id.zone)
+        readMark(user, id.offset).appending(id.number).appending(id.place)
     }
     /// Those of all notifications of a user with that offset.
     package static func readMarks(of user: UInt32, _ offset: UInt64) -> Range<IndexKey> {
@@ -79,7 +79,8 @@ extension IndexKey {
     }
 }
 
-/// What the index says of a notification, by user and by time. A read mark is one, too.
+/// What the index says of the notifications of a user by one entry, by user and by time. A read mark is
+/// one, too.
 package struct NotificationRow: Equatable, Sendable {
     package enum Kind: UInt8, Sendable {
         case matches = 1
@@ -90,18 +91,21 @@ package struct NotificationRow: Equatable, Sendable {
     /// Of the entry.
     package var offset: JournalOffset
     package var kind: Kind
-    /// Of the record; 0 of a read mark.
+    /// Of the records; 0 of a read mark.
     package var zone: UInt32
+    /// How many notifications there are; below 2^24.
+    package var count: Int
     /// In microseconds since 1970.
     package var time: Int64
 
     package init(
-        user: UInt32, offset: JournalOffset, kind: Kind, zone: UInt32, time: Int64
+        user: UInt32, offset: JournalOffset, kind: Kind, zone: UInt32, count: Int, time: Int64
     ) {
         self.user = user
         self.offset = offset
         self.kind = kind
         self.zone = zone
+        self.count = count
         self.time = time
     }
 
@@ -111,6 +115,7 @@ package struct NotificationRow: Equatable, Sendable {
         guard let kind else { return nil }
         self.kind = kind
         zone = UInt32(truncatingIfNeeded: value.first)
+        count = Int(value.first >> 40)
         switch (key.keyspace, key.count) {
         case (KeySpace.notifications.rawValue, 17):
             user = key.uint32(at: 5)
@@ -136,5 +141,7 @@ package struct NotificationRow: Equatable, Sendable {
         IndexValue(stamp: offset.rawValue, first: words, second: marked)
     }
 
-    private var words: UInt64 { UInt64(kind.rawValue) << 32 | UInt64(zone) }
+    private var words: UInt64 {
+        UInt64(truncatingIfNeeded: count) << 40 | UInt64(kind.rawValue) << 32 | UInt64(zone)
+    }
 }

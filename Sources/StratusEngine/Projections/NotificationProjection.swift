@@ -27,7 +27,7 @@ package struct NotificationProjection: Projection {
 
     /// So long a notification is kept, in microseconds.
     package static let lifetime: Int64 = 30 * 86_400_000_000
-    /// So many are kept of a user, the latest.
+    /// So many are kept of a user at least, the latest; more only where one entry brought them.
     package static let countLimit = 10_000
 
     /// An entry, which takes effect when the group ends.
@@ -39,8 +39,8 @@ package struct NotificationProjection: Projection {
     }
 
     private enum Effect {
-        /// Users have a notification each.
-        case matches(zone: UInt32, users: [UInt32])
+        /// How many notifications users have.
+        case matches(zone: UInt32, users: [(user: UInt32, count: Int)])
         case readMark(user: UInt32, NotificationID, IndexValue)
         /// With the matches that the index had of the zone.
         case zoneEnd(zone: UInt32, [IndexKey])
@@ -48,7 +48,7 @@ package struct NotificationProjection: Projection {
 
     /// How many notifications a user has, since an entry at `stamp`.
     private struct Count {
-        var rows: Int
+        var notifications: Int
         /// Where the last one lies that went for its age or their number; zero: none did.
         var floor: UInt64
         var stamp: UInt64
@@ -96,18 +96,21 @@ package struct NotificationProjection: Projection {
         _ matches: MatchesEntry, _ entry: borrowing FoldedEntry, _ state: inout FoldState
     ) throws(FormatError) {
         let (numbers, schema) = (state.numbers, state.numbers.schema)
-        guard schema.name(matches.type) != nil,
-            matches.values.allSatisfy({ schema.name($0.field) != nil })
-        else { throw .value("type number") }
-        guard numbers.hasUser(matches.creator), numbers.hasUser(matches.modifier),
-            matches.groups.allSatisfy({ numbers.hasUser($0.user) })
+        for change in matches.changes {
+            guard schema.name(change.type) != nil,
+                change.values.allSatisfy({ schema.name($0.field) != nil })
+            else { throw .value("type number") }
+            guard numbers.hasUser(change.creator) else { throw .value("user number") }
+        }
+        let users = matches.counts
+        guard numbers.hasUser(matches.modifier),
+            users.allSatisfy({ numbers.hasUser($0.user) })
         else { throw .value("user number") }
-        let users = matches.groups.map { $0.user }
         open.append(
             Item(
                 offset: entry.offset, time: matches.time,
                 effect: .matches(zone: entry.zone, users: users)))
-        for user in users { wake(user, &state) }
+        for (user, _) in users { wake(user, &state) }
     }
 
     private mutating func take(
@@ -177,7 +180,7 @@ package struct NotificationProjection: Projection {
             try removeExpired(at: item, &state)
             switch item.effect {
             case .matches(let zone, let users):
-                for user in users { try add(item, to: user, in: zone, &state) }
+                for (user, count) in users { try add(count, item, to: user, in: zone, &state) }
             case .readMark(let user, let id, let location):
                 try mark(id, of: user, location, item, &state)
             case .zoneEnd(let zone, let matches):
@@ -187,10 +190,10 @@ package struct NotificationProjection: Projection {
         // The index gets the users in one order, whatever the dictionary's.
         for (user, count) in counts.sorted(by: { $0.key < $1.key }) {
             let key = IndexKey.notificationCount(user)
-            if count.rows > 0 || count.floor > 0 {
-                let rows = UInt64(max(0, count.rows))
+            if count.notifications > 0 || count.floor > 0 {
+                let number = UInt64(max(0, count.notifications))
                 state.index.set(
-                    key, IndexValue(stamp: count.stamp, first: rows, second: count.floor))
+                    key, IndexValue(stamp: count.stamp, first: number, second: count.floor))
             } else {
                 state.index.remove(key, at: count.stamp)
             }
@@ -202,10 +205,11 @@ package struct NotificationProjection: Projection {
 // What an entry does to the rows.
 extension NotificationProjection {
     private mutating func add(
-        _ item: Item, to user: UInt32, in zone: UInt32, _ state: inout FoldState
+        _ count: Int, _ item: Item, to user: UInt32, in zone: UInt32, _ state: inout FoldState
     ) throws(IndexError) {
         let row = NotificationRow(
-            user: user, offset: item.offset, kind: .matches, zone: zone, time: item.time)
+            user: user, offset: item.offset, kind: .matches, zone: zone, count: count,
+            time: item.time)
         let match = IndexValue(
             stamp: item.offset.rawValue, first: UInt64(bitPattern: item.time))
         state.index.set(.match(zone, item.offset, user), match, isFresh: true)
@@ -224,7 +228,7 @@ extension NotificationProjection {
         }
         state.index.set(key, location)
         let row = NotificationRow(
-            user: user, offset: item.offset, kind: .readMark, zone: 0, time: item.time)
+            user: user, offset: item.offset, kind: .readMark, zone: 0, count: 1, time: item.time)
         try add(row, marked: id.offset, &state)
     }
 
@@ -250,26 +254,29 @@ extension NotificationProjection {
             .notificationTime(row.time, row.offset, row.user), row.value(marked: marked),
             isFresh: true)
         oldest = min(oldest, row.time)
-        let surplus = try count(1, of: row.user, at: stamp, state) - Self.countLimit
-        guard surplus > 0 else { return }
-        let gone = try firstRows(surplus, of: row.user, in: state.index)
-        for row in gone { try removeWhole(row, at: stamp, &state) }
+        var surplus = try count(row.count, of: row.user, at: stamp, state) - Self.countLimit
+        while surplus > 0, let first = try firstRow(of: row.user, in: state.index),
+            first.count <= surplus
+        {
+            surplus -= first.count
+            next[row.user]?.rows.removeFirst()
+            try removeWhole(first, at: stamp, &state)
+        }
     }
 
-    /// The oldest notifications of a user.
-    private mutating func firstRows(
-        _ count: Int, of user: UInt32, in index: OrderedIndex
-    ) throws(IndexError) -> [NotificationRow] {
-        var rows: [NotificationRow] = []
-        while rows.count < count {
-            guard let row = next[user]?.rows.popFirst() else {
-                guard try readOn(user, in: index) else { break }
+    /// The oldest row of a user, which stays the next one.
+    private mutating func firstRow(
+        of user: UInt32, in index: OrderedIndex
+    ) throws(IndexError) -> NotificationRow? {
+        while true {
+            guard let row = next[user]?.rows.first else {
+                guard try readOn(user, in: index) else { return nil }
                 continue
             }
             let key = IndexKey.notification(user, row.offset)
-            if try index.value(of: key, .blocking) != nil { rows.append(row) }
+            if try index.value(of: key, .blocking) != nil { return row }
+            next[user]?.rows.removeFirst()
         }
-        return rows
     }
 
     /// Reads the next ones to go; false where there are none.
@@ -360,24 +367,24 @@ extension NotificationProjection {
         state.index.remove(.notification(row.user, row.offset), at: stamp)
         state.index.remove(.notificationTime(row.time, row.offset, row.user), at: stamp)
         state.deadBytes &+= KeySpace.partLength
-        _ = try count(-1, of: row.user, at: stamp, state)
+        _ = try count(-row.count, of: row.user, at: stamp, state)
     }
 
-    /// Counts a row that came or went; returns how many there are.
+    /// Counts notifications that came or went; returns how many there are.
     private mutating func count(
         _ difference: Int, of user: UInt32, at stamp: UInt64, _ state: FoldState
     ) throws(IndexError) -> Int {
-        var count = Count(rows: 0, floor: 0, stamp: stamp)
+        var count = Count(notifications: 0, floor: 0, stamp: stamp)
         if let known = counts[user] {
             count = known
         } else if let value = try state.index.value(of: .notificationCount(user), .blocking) {
-            count.rows = Int(truncatingIfNeeded: value.first)
+            count.notifications = Int(truncatingIfNeeded: value.first)
             count.floor = value.second
         }
-        count.rows += difference
+        count.notifications += difference
         count.stamp = stamp
         counts[user] = count
-        return count.rows
+        return count.notifications
     }
 }
 
@@ -389,11 +396,13 @@ extension NotificationProjection {
         switch entry.kind {
         case .matches:
             let matches = try MatchesEntry(payload)
-            numbers.useType(matches.type)
-            for value in matches.values { numbers.useType(value.field) }
-            numbers.useUser(matches.creator)
             numbers.useUser(matches.modifier)
-            for group in matches.groups { numbers.useUser(group.user) }
+            for change in matches.changes {
+                numbers.useType(change.type)
+                for value in change.values { numbers.useType(value.field) }
+                numbers.useUser(change.creator)
+                for group in change.groups { numbers.useUser(group.user) }
+            }
         case .readMark: numbers.useUser(try ReadMarkEntry(payload).user)
         default: numbers.useUser(try BadgeEntry(payload).user)
         }
@@ -405,11 +414,14 @@ extension NotificationProjection {
         switch kind {
         case .matches:
             let matches = try MatchesEntry(payload)
-            let count = matches.groups.reduce(0) { $0 + $1.subscriptions.count }
+            let (first, users) = (matches.changes[0], matches.counts)
+            let reason =
+                matches.changes.count == 1
+                ? "\(first.reason)" : "changes of \(matches.changes.count) records"
+            let count = users.reduce(0) { $0 + $1.count }
             return EntryDescription(
-                recordName: matches.recordName, recordType: schema.name(matches.type),
-                detail: "\(matches.reason), \(count) subscriptions of "
-                    + "\(matches.groups.count) users")
+                recordName: first.recordName, recordType: schema.name(first.type),
+                detail: "\(reason), \(count) notifications of \(users.count) users")
         case .readMark:
             let mark = try ReadMarkEntry(payload)
             return EntryDescription(

@@ -16,8 +16,8 @@ extension KeySpace {
     }
 }
 
-/// The operations with an ID that were committed within the last day, and the client token of each
-/// device.
+/// The operations with an ID that were committed within the last day, or for a long-lived request
+/// within the last week, and the client token of each device.
 struct OperationProjection: Projection {
     package static let entries = [
         EntryForm(.operation, "operation", isInZone: true),
@@ -28,6 +28,8 @@ struct OperationProjection: Projection {
     private struct Done {
         var key: IndexKey
         var offset: JournalOffset
+        /// How much longer than others it is known, in microseconds.
+        var extraTime: Int64
     }
 
     /// That of the open commit, whose time is not known yet.
@@ -54,17 +56,23 @@ struct OperationProjection: Projection {
         let name = entry.hash(payload.extracting(0..<cursor.position))
         let key = IndexKey.operation(name).appending(entry.zone)
         state.index.set(key, entry.location())
-        open = Done(key: key, offset: entry.offset)
+        // Of one that makes no sense this is found where it is asked for.
+        let isLongLived = (try? OperationEntry(payload))?.isLongLived ?? false
+        open = Done(
+            key: key, offset: entry.offset,
+            extraTime: isLongLived ? RequestEntry.lifetime - OperationEntry.lifetime : 0)
     }
 
     package mutating func completeCommit(at time: Int64, in state: inout FoldState) {
         guard let done = open.take() else { return }
+        let since = time.addingReportingOverflow(done.extraTime).partialValue
         state.index.set(
-            .operationTime(time, done.key), IndexValue(stamp: done.offset.rawValue))
+            .operationTime(since, done.key), IndexValue(stamp: done.offset.rawValue))
         last = (time, done.offset)
     }
 
-    /// Removes the operations that were committed more than a day before the last one.
+    /// Removes the operations that were committed more than a day before the last one, and those of
+    /// long-lived requests that were more than a week.
     package mutating func endGroup(in state: inout FoldState) throws(IndexError) {
         guard let (time, offset) = last.take() else { return }
         let limit = time.subtractingReportingOverflow(OperationEntry.lifetime)

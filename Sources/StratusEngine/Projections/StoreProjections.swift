@@ -15,7 +15,9 @@ extension ProjectionRegistry {
         DeletionProjection.self,
         ActivityProjection.self,
         OperationProjection.self,
+        RequestProjection.self,
         IdentityProjection.self,
         SubscriptionProjection.self,
+        DeviceProjection.self,
     ])
 }

@@ -7,6 +7,9 @@ package final class ChangeWaiters: Sendable {
         case zone(UInt32)
         case database(UInt32)
         case everything
+
+        /// The devices of all users: that one is registered or removed.
+        package static let devices = Self.zone(ChangedZone.devices)
     }
 
     private typealias Waiter = CheckedContinuation<Bool, Never>

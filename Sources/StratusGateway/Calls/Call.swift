@@ -53,6 +53,11 @@ enum CallTable {
         "notifications/changes": entry(NotificationChangesCall.self),
         "notifications/read": entry(MarkNotificationsRead.self),
         "badge/set": entry(SetBadge.self),
+        "tokens/create": entry(CreateToken.self),
+        "tokens/register": entry(RegisterToken.self),
+        "operations/list": entry(ListOperations.self),
+        "operations/fetch": entry(FetchOperation.self),
+        "operations/cancel": entry(CancelOperation.self),
         "assets/upload": entry(UploadAsset.self),
         "assets/download": entry(DownloadAsset.self),
         "users/caller": entry(UserCaller.self),
@@ -76,8 +81,6 @@ enum CallTable {
     static let announced: Set<String> = [
         "records/changes", "zones/changes", "assets/rereference",
         "users/lookup/contacts",
-        "tokens/create", "tokens/register",
-        "operations/list", "operations/fetch", "operations/cancel",
         "schema/reset",
         "store/compact", "store/backup", "store/restore",
     ]

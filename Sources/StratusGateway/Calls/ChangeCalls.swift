@@ -22,19 +22,33 @@ struct PageLimit: JSONReadable {
 }
 
 struct DatabaseChangesCall: Call {
-    enum Key: String { case syncToken, resultsLimit }
+    enum Key: String, LongLivedKey { case syncToken, resultsLimit, operationID, isLongLived }
 
     private let token: ChangeToken?
     private let limit: Int?
+    /// Nil of a call that is made at once.
+    private let longLivedID: String?
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {
         token = try keys.optional(.syncToken, as: TokenInput.self)?.token
         limit = try keys.optional(.resultsLimit, as: PageLimit.self)?.value
+        longLivedID = try keys.longLivedID()
     }
 
     func run(in session: Session) async throws(StoreError) -> JSONObject {
-        let writer = session.writer()
+        if let longLivedID {
+            return try await session.answerLongLived(
+                .databaseChanges(since: token, resultsLimit: limit), AnswerForm(), longLivedID)
+        }
         let page = try await session.database().databaseChanges(since: token, resultsLimit: limit)
+        return session.body(of: page, isFirst: token == nil)
+    }
+}
+
+extension Session {
+    /// - Parameter isFirst: whether no token was given.
+    func body(of page: DatabaseChanges, isFirst: Bool) -> JSONObject {
+        let writer = writer()
         let changed = page.modifications.map { id -> JSONValue in ["zoneID": writer.json(id)] }
         let gone = page.deletions.map { deletion -> JSONValue in
             [
@@ -46,7 +60,7 @@ struct DatabaseChangesCall: Call {
             "zones": .array(changed + gone), "syncToken": .string(page.changeToken.description),
             "moreComing": .boolean(page.moreComing),
         ]
-        if token == nil { body.append("fullSnapshot", true) }
+        if isFirst { body.append("fullSnapshot", true) }
         return body
     }
 }
@@ -61,8 +75,9 @@ private protocol ZoneOptionKey: RawRepresentable<String> {
 }
 
 struct ZoneChangesCall: Call {
-    enum Key: String, ZoneOptionKey {
+    enum Key: String, ZoneOptionKey, LongLivedKey {
         case zones, desiredKeys, desiredRecordTypes, resultsLimit, reverse, numbersAsStrings
+        case operationID, isLongLived
     }
 
     /// What is asked of a zone; what it does not say is as the whole request says.
@@ -114,13 +129,17 @@ struct ZoneChangesCall: Call {
 
     private let zones: [Zone]
     private let options: Options
+    /// Nil of a call that is made at once.
+    private let longLivedID: String?
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {
         zones = try keys.required(.zones)
         options = try Options(keys)
+        longLivedID = try keys.longLivedID()
     }
 
     func run(in session: Session) async throws(StoreError) -> JSONObject {
+        if let longLivedID { return try await keep(longLivedID, session) }
         let database = try session.database()
         var items: [JSONValue] = []
         for zone in zones {
@@ -136,23 +155,59 @@ struct ZoneChangesCall: Call {
     private func page(
         of zone: Zone, in database: Database, _ session: Session
     ) async throws(StoreError) -> JSONObject {
-        let options = zone.options.over(options)
-        if options.reverse == true, session.request.database == .shared {
-            throw StoreError(.invalidArguments, "Reverse sync of share db is unsupported")
-        }
-        let writer = session.writer(numbersAsStrings: options.numbersAsStrings ?? false)
+        let options = try options(of: zone, session)
         let page = try await database.recordZoneChanges(
             inZoneWith: zone.id, since: zone.token, asOf: zone.point,
             desiredKeys: options.desiredKeys, desiredRecordTypes: options.types,
             resultsLimit: options.limit)
+        return session.body(
+            of: page, zone.id, isReversed: options.reverse ?? false,
+            numbersAsStrings: options.numbersAsStrings ?? false)
+    }
+
+    private func options(of zone: Zone, _ session: Session) throws(StoreError) -> Options {
+        let options = zone.options.over(self.options)
+        if options.reverse == true, session.request.database == .shared {
+            throw StoreError(.invalidArguments, "Reverse sync of share db is unsupported")
+        }
+        return options
+    }
+
+    private func keep(
+        _ operationID: String, _ session: Session
+    ) async throws(StoreError) -> JSONObject {
+        var form = AnswerForm()
+        var fetches: [LongLivedRequest.ZoneFetch] = []
+        for zone in zones {
+            let options = try options(of: zone, session)
+            form.zones.append(
+                AnswerForm.Zone(
+                    isReversed: options.reverse ?? false,
+                    numbersAsStrings: options.numbersAsStrings ?? false))
+            fetches.append(
+                LongLivedRequest.ZoneFetch(
+                    inZoneWith: zone.id, since: zone.token, asOf: zone.point,
+                    desiredKeys: options.desiredKeys, desiredRecordTypes: options.types,
+                    resultsLimit: options.limit))
+        }
+        return try await session.answerLongLived(.zoneChanges(fetches), form, operationID)
+    }
+}
+
+extension Session {
+    func body(
+        of page: RecordZoneChanges, _ zoneID: RecordZone.ID, isReversed: Bool,
+        numbersAsStrings: Bool
+    ) -> JSONObject {
+        let writer = writer(numbersAsStrings: numbersAsStrings)
         var changed = page.modifications.map(writer.json)
         var gone = page.deletions.map { writer.tombstone($0.recordID, type: $0.recordType) }
-        if options.reverse == true {
+        if isReversed {
             changed.reverse()
             gone.reverse()
         }
         var body: JSONObject = [
-            "zoneID": writer.json(zone.id), "records": .array(changed + gone),
+            "zoneID": writer.json(zoneID), "records": .array(changed + gone),
             "syncToken": .string(page.changeToken.description),
             "moreComing": .boolean(page.moreComing),
         ]

@@ -2,9 +2,9 @@ internal import FoundationEssentials
 internal import Stratus
 
 struct ModifyRecords: Call {
-    enum Key: String {
+    enum Key: String, LongLivedKey {
         case operations, zoneID, atomic, desiredKeys, savePolicy, operationID, clientChangeTokenData
-        case numbersAsStrings
+        case numbersAsStrings, isLongLived
     }
 
     private let items: [Item]
@@ -12,6 +12,8 @@ struct ModifyRecords: Call {
     private let desiredKeys: [String]?
     private let policy: Policy
     private let operationID: String?
+    /// Nil of a call that is made at once.
+    private let longLivedID: String?
     private let clientData: Data?
     private let numbersAsStrings: Bool
 
@@ -25,6 +27,7 @@ struct ModifyRecords: Call {
         isAtomic = try keys.optional(.atomic) ?? false
         desiredKeys = try keys.optional(.desiredKeys)
         operationID = try keys.optional(.operationID)
+        longLivedID = try keys.longLivedID(isNamed: true)
         clientData = try keys.optional(.clientChangeTokenData, as: Base64.self)?.data
         numbersAsStrings = try keys.optional(.numbersAsStrings) ?? false
         items = try keys.required(.operations, as: [ItemInput].self)
@@ -59,6 +62,13 @@ struct ModifyRecords: Call {
             }
             changes.append(try await session.resolvingAssets(change))
         }
+        if let longLivedID {
+            return try await session.answerLongLived(
+                .modify(
+                    LongLivedRequest.Modification(
+                        changes, atomically: isAtomic, clientChangeTokenData: clientData)),
+                answerForm(named), longLivedID)
+        }
         let outcomes = try await database.modifyRecords(
             changes + roots.map(\.save), atomically: isAtomic, operationID: operationID,
             clientChangeTokenData: clientData)
@@ -79,6 +89,18 @@ struct ModifyRecords: Call {
             }
         }
         return ["records": .array(answers)]
+    }
+
+    /// What the answer needs to know of the items besides what becomes of them.
+    private func answerForm(_ items: [NamedItem]) -> AnswerForm {
+        var form = AnswerForm()
+        form.desiredKeys = desiredKeys
+        form.numbersAsStrings = numbersAsStrings
+        for (place, item) in items.enumerated() {
+            if item.kind == .create { form.creations.insert(place) }
+            if !item.kind.saves { form.types[place] = item.input.recordType }
+        }
+        return form
     }
 
     /// The types of the records that are named without one. Where there is no such record, the

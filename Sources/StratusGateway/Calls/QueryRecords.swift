@@ -2,9 +2,9 @@ internal import FoundationEssentials
 internal import Stratus
 
 struct QueryRecords: Call {
-    enum Key: String {
+    enum Key: String, LongLivedKey {
         case query, zoneID, zoneWide, resultsLimit, desiredKeys, continuationMarker
-        case numbersAsStrings
+        case numbersAsStrings, operationID, isLongLived
     }
 
     private let input: QueryInput
@@ -15,6 +15,8 @@ struct QueryRecords: Call {
     private let desiredKeys: [String]?
     private let marker: ContinuationMarker?
     private let numbersAsStrings: Bool
+    /// Nil of a call that is made at once.
+    private let longLivedID: String?
 
     init(_ keys: JSONKeys<Key>) throws(Mismatch) {
         input = try keys.required(.query)
@@ -26,6 +28,7 @@ struct QueryRecords: Call {
         desiredKeys = try keys.optional(.desiredKeys)
         marker = try keys.optional(.continuationMarker)
         numbersAsStrings = try keys.optional(.numbersAsStrings) ?? false
+        longLivedID = try keys.longLivedID()
     }
 
     func run(in session: Session) async throws(StoreError) -> JSONObject {
@@ -45,10 +48,30 @@ struct QueryRecords: Call {
         } catch {
             throw StoreError(error.under(Key.query.rawValue).under("body"))
         }
+        if let longLivedID {
+            var form = AnswerForm()
+            form.numbersAsStrings = numbersAsStrings
+            form.moment = milliseconds
+            return try await session.answerLongLived(
+                .query(
+                    LongLivedRequest.QueryFetch(
+                        query, inZoneWith: zone, desiredKeys: desiredKeys, resultsLimit: limit,
+                        from: marker?.cursor)), form, longLivedID)
+        }
         let page = try await database.records(
             matching: query, inZoneWith: zone, desiredKeys: desiredKeys, resultsLimit: limit,
             from: marker?.cursor)
-        let writer = session.writer(numbersAsStrings: numbersAsStrings)
+        return session.body(
+            of: page, milliseconds: milliseconds, numbersAsStrings: numbersAsStrings)
+    }
+}
+
+extension Session {
+    /// - Parameter milliseconds: the moment of `now()` in the query, since 1970.
+    func body(
+        of page: QueryPage, milliseconds: Int, numbersAsStrings: Bool
+    ) -> JSONObject {
+        let writer = writer(numbersAsStrings: numbersAsStrings)
         var body: JSONObject = ["records": .array(page.records.map(writer.json))]
         if let cursor = page.cursor {
             let next = ContinuationMarker(milliseconds: milliseconds, cursor: cursor)

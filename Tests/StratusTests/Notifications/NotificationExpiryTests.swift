@@ -7,9 +7,11 @@ import Support
 import Synchronization
 import Testing
 
-/// How long notifications are kept: by number and by age. Issue 20, rule 4.
+/// How long notifications are kept: by number and by age.
 @Suite(.timeLimit(.minutes(20))) struct NotificationExpiryTests {
     private static let limit = NotificationProjection.countLimit
+    /// Those of one entry go together, and a commit of many has as many in the first one.
+    private static let together = MatchesEntry.changeLimit
 
     private static func records(_ range: Range<Int>) -> [Record] {
         range.map { note("r\($0)", ["n": .int64(Int64($0))]) }
@@ -28,11 +30,15 @@ import Testing
         var page = try await container.notificationChanges(for: "alice", resultsLimit: 10)
         let behindTen = page.notificationToken
         page = try await container.notificationChanges(
-            for: "alice", since: behindTen, resultsLimit: 10)
-        let behindTwenty = page.notificationToken
-        try await database.saveAll(Self.records(Self.limit - 1..<Self.limit + 15))
+            for: "alice", since: behindTen, resultsLimit: Self.together)
+        let behindMore = page.notificationToken
+        // One less than would take the first away.
+        try await database.saveAll(Self.records(Self.limit - 1..<Self.limit + Self.together - 1))
+        #expect(try await container.told().count == Self.limit + Self.together - 1)
+        try await database.saveAll([note("last")])
         let left = try await FollowedNotifications(of: container)
-        #expect(left.told == (15..<Self.limit + 15).map { "s created r\($0)" })
+        let numbers = Self.together..<Self.limit + Self.together - 1
+        #expect(left.told == numbers.map { "s created r\($0)" } + ["s created last"])
         for token in [start, behindTen] {
             let error = await failure {
                 try await container.notificationChanges(for: "alice", since: token)
@@ -40,9 +46,9 @@ import Testing
             #expect(error.code == .changeTokenExpired)
             #expect(error.cause == .changeToken(.compacted))
         }
-        let rest = try await container.told(since: behindTwenty)
-        #expect(rest == Array(left.told.dropFirst(5)))
-        #expect(try await container.told(since: whole.token).count == 16)
+        let rest = try await container.told(since: behindMore)
+        #expect(rest == Array(left.told.dropFirst(10)))
+        #expect(try await container.told(since: whole.token).count == Self.together + 1)
         // It is the number of each user alone.
         let bob = container.privateDatabase(for: "bob")
         try await bob.save(querySubscription("s"))
@@ -59,13 +65,14 @@ import Testing
         try await database.save(RecordZone(zoneID: other))
         try await database.save(querySubscription("s"))
         let start = try await container.notificationToken()
-        try await database.saveAll(Self.records(0..<Self.limit + 5))
+        try await database.saveAll(Self.records(0..<Self.limit + Self.together + 5))
         try await database.save(note("other", in: other))
         let token = try await container.notificationToken()
         try await database.deleteRecordZone(withID: other)
-        // The first six have gone by number, the last with its zone.
+        // The first have gone by number, the last with its zone.
         let left = try await container.told()
-        #expect(left == (6..<Self.limit + 5).map { "s created r\($0)" })
+        let numbers = Self.together..<Self.limit + Self.together + 5
+        #expect(left == numbers.map { "s created r\($0)" })
         let error = await failure {
             try await container.notificationChanges(for: "alice", since: start)
         }

@@ -7,6 +7,7 @@ extension CommandTable {
             .importDirectory, .exportDirectory, .exec, .follow, .info, .users,
             .zones, .records, .show, .query, .tree,
             .shares, .why, .whoCan, .whatCan, .subscriptions, .notifications,
+            .devices,
             .log, .changes, .history, .blame, .mark, .retention,
             .backup, .backups, .restore, .revert, .copy,
             .verify,

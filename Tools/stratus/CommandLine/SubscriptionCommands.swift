@@ -1,4 +1,4 @@
-/// Commands about subscriptions, and about what they notify of.
+/// Commands about subscriptions, what they notify of, and the devices that are sent it.
 extension Command {
     static let subscriptions = Command(
         "subscriptions", "list the subscriptions of a store",
@@ -16,6 +16,24 @@ extension Command {
             Example(
                 "stratus subscriptions ./store --user alice --database public --json",
                 "Writes those of Alice in the public database, one JSON object a line."),
+        ])
+
+    static let devices = Command(
+        "devices", "list the devices that are sent pushes",
+        details: """
+            Lists the devices of all users, or of the user that --user names, that are registered \
+            for pushes: the user, the name of the device, the environment of its token, the token, \
+            and the offset of the journal up to which the device was sent its pushes. A token that \
+            is no text is written in hexadecimal digits behind 0x, and with --json as 'tokenHex'. \
+            A copy of a store has no devices until they register with it.
+            """,
+        arguments: [.store],
+        options: [Option("user", taking: .init("NAME"), "only the devices of this user")],
+        examples: [
+            Example("stratus devices ./store", "Lists all devices."),
+            Example(
+                "stratus devices ./store --user alice --json",
+                "Writes those of Alice, one JSON object a line."),
         ])
 
     static let notifications = Command(

@@ -1,0 +1,224 @@
+"""Long-lived requests and what became of them, read as Record.md and Index.md say; see store.py."""
+from rows import need
+from shares import known, length, rest
+from subscriptions import big, flag
+from xxhash import xxh3_128_intdigest
+
+NAMES = {49: "requests", 50: "requestStates"}
+# In microseconds.
+WEEK, DAY = 604_800_000_000, 86_400_000_000
+LONG = 4096
+
+
+def caller(c):
+    high, low = c.number(8), c.number(8)
+    return (high << 64 | low).to_bytes(16, "big"), c.text(least=1)
+
+
+def optional_text(c):
+    return c.text(LONG) if flag(c) else None
+
+
+def optional_bytes(c, most):
+    size = c.varint()
+    need(size <= most + 1)
+    return c.take(size - 1) if size else None
+
+
+def texts(c):
+    count = c.varint()
+    need(count <= c.left() + 1)
+    return [c.text(LONG) for _ in range(count - 1)] if count else None
+
+
+def many(c, one):
+    count = c.varint()
+    need(count <= c.left())
+    return [one(c) for _ in range(count)]
+
+
+def zone(c):
+    return c.text(LONG), c.text(LONG)
+
+
+def name(c):
+    return zone(c), c.text(LONG)
+
+
+def small(c, limit):
+    value = c.number(1)
+    need(value <= limit)
+    return value
+
+
+def page(c):
+    need(c.varint() <= 10_000)
+
+
+def field(c):
+    key, flags = c.text(LONG), small(c, 7)
+    if flags & 1:
+        need(not flags & 4)
+        return key
+    kind = c.number(1)
+    need(kind & 31 <= 7 and not kind & 0xC0 and (kind & 31 or kind == 32))
+    size = c.varint()
+    c.take(size)
+    return key
+
+
+def save(c):
+    name(c)
+    small(c, 2)
+    flags = small(c, 7)
+    c.text(LONG)
+    if flags & 4:
+        c.varint()
+    if small(c, 3) > 1:
+        c.text(LONG)
+        small(c, 2)
+    keys = [key.encode() for key in many(c, field)]
+    need(keys == sorted(set(keys)))
+
+
+def item(c):
+    kind = c.number(1)
+    need(1 <= kind <= 2)
+    if kind == 1:
+        return save(c)
+    name(c)
+    optional_text(c)
+    optional_text(c)
+
+
+def sort(c):
+    c.text(LONG)
+    if small(c, 3) & 2:
+        c.take(64)
+
+
+def changes(c):
+    zone(c)
+    small(c, 3)
+    optional_bytes(c, 1024)
+    optional_bytes(c, 1024)
+    texts(c)
+    texts(c)
+    page(c)
+
+
+def call(c, kind):
+    if kind == 1:
+        small(c, 2)
+        flag(c)
+        optional_bytes(c, LONG)
+        texts(c)
+        many(c, item)
+    elif kind == 2:
+        many(c, name)
+        zone(c)
+    elif kind == 3:
+        many(c, name)
+        texts(c)
+    elif kind == 4:
+        c.text(LONG)
+        c.text(65_536)
+        many(c, sort)
+        if flag(c):
+            zone(c)
+        texts(c)
+        page(c)
+        optional_bytes(c, 65_536)
+    elif kind == 5:
+        many(c, changes)
+    else:
+        optional_bytes(c, 1024)
+        page(c)
+
+
+def request(c):
+    r = dict(users=[0], names=[])
+    r["caller"], r["id"] = caller(c)
+    need(1 <= c.number(1) <= 3)
+    small(c, 2)
+    c.text()
+    c.text()
+    r["point"] = c.varint(52)
+    kind = c.number(1)
+    known(1 <= kind <= 6, "request")
+    flag(c)
+    need(c.signed() == 0 or kind == 4)
+    need(kind > 2 or not r["point"])
+    call(c, kind)
+    rest(c)
+    return r
+
+
+def request_state(c):
+    s = dict(users=[0], names=[])
+    s["caller"], s["id"] = caller(c)
+    s["request"] = c.varint(52)
+    need(s["request"])
+    s["state"], last = c.number(1), 0
+    need(1 <= s["state"] <= 3)
+    if s["state"] == 1:
+        count = c.varint()
+        need(count <= c.left())
+        for _ in range(count):
+            start, length_ = c.varint(31), c.varint(31)
+            need(start >= last if length_ else start == 0 and count == 1)
+            last = start + length_
+            c.varint(31)
+            c.text(1024)
+    rest(c)
+    return s
+
+
+DECODERS = {61: request, 62: request_state}
+
+
+class Requests:
+    def __init__(self, secret):
+        self.secret, self.time = secret, None
+        # By what stands in the keys behind the keyspace: the row, and when the commit was.
+        self.rows = {space: {} for space in NAMES}
+
+    def copy(self):
+        other = Requests(self.secret)
+        other.time = self.time
+        other.rows = {space: dict(rows) for space, rows in self.rows.items()}
+        return other
+
+    def apply(self, f, time):
+        if f["kind"] not in DECODERS:
+            return
+        d, self.time = f["decoded"], time
+        key = d["caller"] + big(xxh3_128_intdigest(d["id"].encode(), seed=self.secret), 16)
+        is_end = f["kind"] == 62 and d["state"] > 1
+        row = (f["version"], length(f) << 1 | is_end, f["offset"]), time
+        if f["kind"] == 61:
+            self.rows[49][key] = row
+            self.rows[50].pop(key, None)
+            return
+        self.rows[50][key] = row
+        if is_end:
+            self.rows[49].pop(key, None)
+
+    def kept(self, space):
+        """The rows that the last of these commits left."""
+        rows = {key: row for key, (row, time) in self.rows[space].items()
+                if time + WEEK >= self.time}
+        if space == 49:
+            states = self.rows[50].items()
+            over = {key for key, (row, time) in states if time + DAY < self.time}
+            rows = {key: row for key, row in rows.items() if key not in over}
+        return rows
+
+    def compare(self, here):
+        """Names the keyspaces of a checkpoint that say anything else; `here` are its rows by key.
+        That of times has no more than these, and may have rows too many."""
+        for space, name_ in NAMES.items():
+            found = {key[5:]: (x["first"], x["second"], x["stamp"]) for key, x in here.items()
+                     if key[:5] == bytes(4) + bytes([space])}
+            if found != self.kept(space):
+                print(f"  keyspace {name_} differs")

@@ -1,0 +1,77 @@
+internal import StratusEngine
+internal import StratusJournal
+
+/// What a device has to be sent, in one state of the store.
+struct PushPage: Sendable {
+    var user: UserID
+    var device: StoredDevice
+    /// In their order.
+    var pushes: [Push] = []
+    /// Behind what they lie; nil where the user's account cannot be used.
+    var start: PushPosition?
+    /// How far it was sent its pushes once it was sent these; nil where ``start`` is.
+    var position: PushPosition?
+    /// What has to change before there is more.
+    var watched: [ChangeWaiters.Watched]
+    /// Where the journal ended.
+    var head: JournalOffset
+}
+
+extension StoreReading {
+    /// What a device has to be sent behind `known`, if that is of its registration, and otherwise
+    /// behind the position that the store has. Nil where the device is not registered.
+    func pushPage(
+        for key: DeviceKey, behind known: PushPosition?
+    ) throws(EngineError) -> PushPage? {
+        guard let device = try device(key) else { return nil }
+        guard let user = try user(key.user) else { throw damaged(at: device.offset) }
+        var page = PushPage(
+            user: user, device: device, watched: [.database(key.user)], head: head)
+        let refusal = try accountRefusal(
+            of: .user(user), in: .private(owner: user), isWrite: false)
+        // That it can be used again concerns the user's database.
+        if refusal != nil { return page }
+        guard var reader = try NotificationReader(self, of: user, device: device.name) else {
+            throw damaged(at: device.offset)
+        }
+        page.watched = try reader.watched
+        var position: PushPosition
+        if let known, known.start == device.start {
+            position = known
+        } else {
+            position = try pushPosition(of: device, key)
+        }
+        let latest: NotificationPage
+        do throws(EngineError) {
+            latest = try reader.latestToPush(since: position.token)
+        } catch {
+            guard !error.wouldBlock, StoreError(error).code == .changeTokenExpired else {
+                throw error
+            }
+            position = firstPushPosition(of: device, key)
+            latest = try reader.latestToPush(since: position.token)
+        }
+        page.start = position
+        page.position = PushPosition(start: device.start, token: latest.notificationToken)
+        let owner = Record.ID(recordName: user.recordName)
+        page.pushes = latest.notifications.map {
+            Push(
+                user: owner, device: PushDevice(device), notification: $0,
+                hasMore: latest.hasMore)
+        }
+        return page
+    }
+}
+
+extension NotificationReader {
+    /// Of all that is kept behind a token the latest of each subscription. Where something behind
+    /// it is not kept any more, the page says that there is more.
+    fileprivate mutating func latestToPush(
+        since token: NotificationToken
+    ) throws(EngineError) -> NotificationPage {
+        let isComplete = try isComplete(since: token)
+        var page = try latest(since: token, mayHaveGaps: true) { $0.kind != .readMark }
+        if !isComplete { page.hasMore = true }
+        return page
+    }
+}

@@ -1,0 +1,209 @@
+internal import FoundationEssentials
+internal import StratusBytes
+internal import StratusEngine
+internal import StratusIndex
+internal import StratusJournal
+
+// Long-lived operations: `Formats/README.md`, "Long-lived operations".
+
+extension Database {
+    /// Keeps a call in the store, to be made by ``LongLivedOperation/outcome(progress:)`` or, where
+    /// it changes records, by the next opening of the store. The operation is durable when this
+    /// returns, at the container's durability. The same request under the same ID is the same
+    /// operation, until its outcome was delivered or it was cancelled.
+    ///
+    /// An operation is kept for 7 days, and its outcome for 24 hours.
+    ///
+    /// - Parameters:
+    ///   - operationID: names the operation among those of its user, in 1 to 255 bytes.
+    ///   - priority: with which priority it runs.
+    /// - Throws: ``StoreError`` with `invalidArguments` where another request has that ID, a record
+    ///   to be saved has assets or is a share, or the host itself asks, `limitExceeded` where the
+    ///   request takes more than 16 MiB, `notAuthenticated`, and what the call itself says of its
+    ///   caller.
+    @discardableResult
+    public nonisolated(nonsending) func submit(
+        _ request: LongLivedRequest, operationID: String, priority: OperationPriority = .normal
+    ) async throws(StoreError) -> LongLivedOperation {
+        try await submit(request, AnswerForm(), operationID: operationID, priority: priority)
+    }
+
+    /// The same with what a host wants to find again when it answers.
+    @discardableResult
+    package nonisolated(nonsending) func submit(
+        _ request: LongLivedRequest, _ form: AnswerForm, operationID: String,
+        priority: OperationPriority = .normal
+    ) async throws(StoreError) -> LongLivedOperation {
+        try await answering { () async throws(EngineError) -> LongLivedOperation in
+            let user = try longLivedUser()
+            var token: Data?
+            if case .modify(let modification) = request {
+                token = modification.clientChangeTokenData
+            }
+            _ = try OperationLabel(operationID, token, device: device)
+            try container.limits?.admit(user)
+            let body = try request.body(form, in: self)
+            if body.isChange { try await checkAccount() }
+            // Before anything of it is written: what is read is the state as the caller knows it.
+            let held = body.isChange ? nil : HeldState(container.published)
+            let entry = try RequestEntry(
+                caller: user, id: operationID, scope: scope.storedScope,
+                priority: RequestEntry.Priority(priority), hostName: userName,
+                device: device ?? "", point: held?.point ?? .zero, body: body
+            ).checked()
+            let name = RequestName(of: user, operationID, container.identity)
+            let committed = try await container.engine().commit(
+                RequestSubmission(name: name, entry: entry))
+            let now = container.now
+            if let held, case .staged? = committed.draft.results.first {
+                container.longLivedRuns.hold(
+                    held, for: name, until: now + OperationEntry.lifetime, now: now)
+            }
+            let stored = try await container.read {
+                reading throws(EngineError) -> StoredRequest? in
+                try reading.request(name, now: now)
+            }
+            guard let stored else { throw .refused(.noRequest) }
+            return try LongLivedOperation(stored, in: container)
+        }
+    }
+
+    /// The user that a long-lived operation belongs to.
+    private func longLivedUser() throws(EngineError) -> UserID {
+        switch principal {
+        case .user(let user): return user
+        case .unnamed: throw .refused(.emptyUserName)
+        case .anonymous:
+            throw .refused(.notAuthenticated, "a long-lived operation belongs to a user")
+        case .host:
+            throw .refused(
+                .invalidArguments, "a long-lived operation belongs to a user, not to the host")
+        }
+    }
+}
+
+extension Container {
+    /// The long-lived operations of a user, of all databases, in the order in which they were
+    /// submitted. One of which the store's bytes are damaged is left out.
+    ///
+    /// - Parameter user: named as in ``publicDatabase(as:device:)``.
+    /// - Throws: ``StoreError`` with `invalidArguments` for an empty name, and with what
+    ///   ``AccountStatus`` says where the account of the user cannot be used.
+    public nonisolated(nonsending) func longLivedOperations(
+        for user: String
+    ) async throws(StoreError) -> [LongLivedOperation] {
+        try await answering { () async throws(EngineError) -> [LongLivedOperation] in
+            let id = try namedUser(user)
+            try limits?.admit(id)
+            let now = now
+            let stored = try await read { reading throws(EngineError) -> [StoredRequest] in
+                try reading.checkReadsOwn(id)
+                return try reading.requests(of: id, now: now)
+            }
+            return try operations(stored)
+        }
+    }
+
+    /// The long-lived operation of that ID; nil where the user has none: it was never submitted,
+    /// its outcome was delivered, it was cancelled, or it is forgotten.
+    ///
+    /// - Throws: as ``longLivedOperations(for:)``, and ``StoreError`` with the cause
+    ///   ``StoreError/Cause/damaged``.
+    public nonisolated(nonsending) func longLivedOperation(
+        _ operationID: String, for user: String
+    ) async throws(StoreError) -> LongLivedOperation? {
+        try await answering { () async throws(EngineError) -> LongLivedOperation? in
+            let id = try namedUser(user)
+            try limits?.admit(id)
+            let now = now
+            let name = RequestName(of: id, operationID, identity)
+            let stored = try await read { reading throws(EngineError) -> StoredRequest? in
+                try reading.checkReadsOwn(id)
+                return try reading.request(name, now: now)
+            }
+            guard let stored else { return nil }
+            return try LongLivedOperation(stored, in: self)
+        }
+    }
+
+    /// Runs the operations that change records and are pending, of all users, in the order in which
+    /// they were submitted: as the opening of the store does beside whatever follows. Their
+    /// outcomes are kept.
+    public nonisolated(nonsending) func continueLongLivedOperations() async throws(StoreError) {
+        try await answering { () async throws(EngineError) in
+            let now = now
+            let stored = try await read { reading throws(EngineError) -> [StoredRequest] in
+                try reading.pendingChanges(now: now)
+            }
+            for operation in try operations(stored) {
+                if longLivedRuns.isClosed { throw .closed }
+                do throws(StoreError) {
+                    _ = try await operation.answer()
+                } catch {
+                    // Why it failed is its outcome, or it is tried again when it is asked for.
+                }
+            }
+        }
+    }
+
+    /// Does so as a task of its own, which ends with the container.
+    func resumeLongLivedOperations() {
+        // Most stores have none, which memory may tell.
+        if let hasAny = try? reading.hasRequests(), !hasAny { return }
+        Task.detached(priority: .background) { [self] in
+            try? await continueLongLivedOperations()
+        }
+    }
+
+    private func operations(
+        _ stored: [StoredRequest]
+    ) throws(EngineError) -> [LongLivedOperation] {
+        var operations: [LongLivedOperation] = []
+        for request in stored {
+            do throws(EngineError) {
+                operations.append(try LongLivedOperation(request, in: self))
+            } catch {
+                guard error.isDamage else { throw error }
+            }
+        }
+        return operations
+    }
+}
+
+extension StoreReading {
+    /// Fails where the account of a user cannot be used.
+    fileprivate func checkReadsOwn(_ user: UserID) throws(EngineError) {
+        let refusal = try accountRefusal(
+            of: .user(user), in: .private(owner: user), isWrite: false)
+        if let refusal { throw .refused(refusal) }
+    }
+}
+
+extension RequestEntry.Priority {
+    fileprivate init(_ priority: OperationPriority) {
+        self =
+            switch priority {
+            case .low: .low
+            case .normal: .normal
+            case .high: .high
+            }
+    }
+}
+
+extension RequestEntry {
+    /// The same. Fails where it cannot be read again: others that commit with it would fail.
+    fileprivate func checked() throws(EngineError) -> RequestEntry {
+        var writer = ByteWriter()
+        write(to: &writer)
+        let bytes = writer.bytes
+        guard bytes.count <= FrameFormat.payloadLimit else {
+            throw .refused(
+                .limitExceeded,
+                "a long-lived operation has at most \(FrameFormat.payloadLimit) bytes")
+        }
+        guard (try? RequestEntry(bytes.span)) == self else {
+            throw .refused(.invalidArguments, "the request cannot be stored as it is")
+        }
+        return self
+    }
+}

@@ -1,0 +1,199 @@
+public import FoundationEssentials
+internal import StratusEngine
+
+/// What a long-lived operation is to do: a call that is kept in the store before it is made.
+///
+/// Rules: `Formats/README.md`, "Long-lived operations" (after CloudKit's `isLongLived`).
+public enum LongLivedRequest: Sendable {
+    /// Saves and deletes records; what lies in one zone is one commit.
+    case modify(Modification)
+    /// Moves records into another zone, as ``Database/moveRecords(_:to:operationID:)`` does.
+    case move([Record.ID], to: RecordZone.ID)
+    /// Fetches records, as ``Database/records(for:desiredKeys:)`` does.
+    case records([Record.ID], desiredKeys: [String]?)
+    /// Fetches a page of what a query finds.
+    case query(QueryFetch)
+    /// Fetches a page of the changes of each of these zones.
+    case zoneChanges([ZoneFetch])
+    /// Fetches a page of the zones that changed, as
+    /// ``Database/databaseChanges(since:resultsLimit:)`` does.
+    case databaseChanges(since: ChangeToken?, resultsLimit: Int?)
+
+    /// Records to be saved and deleted. None has assets, and none is a share.
+    public struct Modification: Sendable {
+        package var items: [RecordItem]
+        package var policy: SavePolicy
+        /// Whether in each zone all or nothing is done.
+        public var atomically: Bool
+        /// As of a call that is made at once.
+        public var clientChangeTokenData: Data?
+
+        /// Saves and deletes these records.
+        public init(
+            saving records: [Record], deleting recordIDs: [Record.ID] = [],
+            savePolicy: SavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
+            clientChangeTokenData: Data? = nil
+        ) {
+            self.init(
+                Database.items(saving: records, deleting: recordIDs, savePolicy), savePolicy,
+                atomically: atomically, clientChangeTokenData: clientChangeTokenData)
+        }
+
+        /// Does what each item says.
+        package init(
+            _ items: [RecordItem], _ policy: SavePolicy = .ifServerRecordUnchanged,
+            atomically: Bool, clientChangeTokenData: Data? = nil
+        ) {
+            self.items = items
+            self.policy = policy
+            self.atomically = atomically
+            self.clientChangeTokenData = clientChangeTokenData
+        }
+    }
+
+    /// A page of a query.
+    public struct QueryFetch: Sendable {
+        /// What is asked for.
+        public var query: Query
+        /// Where to look; nil: as of a query that is asked at once.
+        public var zoneID: RecordZone.ID?
+        /// The fields that the records have; nil: all.
+        public var desiredKeys: [String]?
+        /// The most records in the page.
+        public var resultsLimit: Int?
+        /// Where the page begins: the cursor of the one before.
+        public var cursor: QueryPage.Cursor?
+
+        /// A page of the records that `query` finds.
+        public init(
+            _ query: Query, inZoneWith zoneID: RecordZone.ID? = nil, desiredKeys: [String]? = nil,
+            resultsLimit: Int? = nil, from cursor: QueryPage.Cursor? = nil
+        ) {
+            self.query = query
+            self.zoneID = zoneID
+            self.desiredKeys = desiredKeys
+            self.resultsLimit = resultsLimit
+            self.cursor = cursor
+        }
+    }
+
+    /// A page of the changes of a zone.
+    public struct ZoneFetch: Sendable {
+        /// Which zone.
+        public var zoneID: RecordZone.ID
+        /// What was seen before; nil: nothing.
+        public var token: ChangeToken?
+        /// A token of the zone up to which the page goes; nil: to the end.
+        public var point: ChangeToken?
+        /// The fields that the records have; nil: all.
+        public var desiredKeys: [String]?
+        /// The types of the records in the page; nil: all.
+        public var desiredRecordTypes: [String]?
+        /// The most changes in the page.
+        public var resultsLimit: Int?
+
+        /// What changed in a zone since `token`.
+        public init(
+            inZoneWith zoneID: RecordZone.ID, since token: ChangeToken? = nil,
+            asOf point: ChangeToken? = nil, desiredKeys: [String]? = nil,
+            desiredRecordTypes: [String]? = nil, resultsLimit: Int? = nil
+        ) {
+            self.zoneID = zoneID
+            self.token = token
+            self.point = point
+            self.desiredKeys = desiredKeys
+            self.desiredRecordTypes = desiredRecordTypes
+            self.resultsLimit = resultsLimit
+        }
+    }
+}
+
+/// What came of a long-lived operation, as the call gives it that is made at once.
+public enum LongLivedOutcome: Sendable {
+    /// What became of each record.
+    case modify(ModifyRecordsResult)
+    /// The records that were moved.
+    case move([Record])
+    /// For each record what it is, or why it cannot be had.
+    case records([Record.ID: Result<Record, StoreError>])
+    /// The page.
+    case query(QueryPage)
+    /// For each zone the page, or why it cannot be had.
+    case zoneChanges([RecordZone.ID: Result<RecordZoneChanges, StoreError>])
+    /// The page.
+    case databaseChanges(DatabaseChanges)
+
+    init(_ answer: LongLivedAnswer, of request: LongLivedRequest) {
+        switch (answer, request) {
+        case (.items(let outcomes), .modify(let modification)):
+            self = .modify(ModifyRecordsResult(modification.items, outcomes))
+        case (.items, _): preconditionFailure("only a modification has items")
+        case (.moved(let records), _): self = .move(records)
+        case (.records(let results), _): self = .records(results)
+        case (.query(let page), _): self = .query(page)
+        case (.zones(let pages), .zoneChanges(let zones)):
+            var results: [RecordZone.ID: Result<RecordZoneChanges, StoreError>] = [:]
+            for (zone, page) in zip(zones, pages) { results[zone.zoneID] = page }
+            self = .zoneChanges(results)
+        case (.zones, _): preconditionFailure("only changes of zones have zones")
+        case (.database(let page), _): self = .databaseChanges(page)
+        }
+    }
+}
+
+/// The same in the order of the request.
+package enum LongLivedAnswer: Sendable {
+    case items([Result<Record?, StoreError>])
+    case moved([Record])
+    case records([Record.ID: Result<Record, StoreError>])
+    case query(QueryPage)
+    case zones([Result<RecordZoneChanges, StoreError>])
+    case database(DatabaseChanges)
+
+    /// The items that failed, those that follow one another for one reason together.
+    var failures: [RequestStateEntry.Failure] {
+        guard case .items(let outcomes) = self else { return [] }
+        var failures: [RequestStateEntry.Failure] = []
+        for (place, outcome) in outcomes.enumerated() {
+            guard case .failure(let error) = outcome else { continue }
+            if let last = failures.last, last.start + last.count == place,
+                last.code == error.code.rawValue, last.reason == error.reason
+            {
+                failures[failures.count - 1].count += 1
+            } else {
+                failures.append(
+                    RequestStateEntry.Failure(
+                        start: place, count: 1, code: error.code.rawValue, reason: error.reason))
+            }
+        }
+        return failures
+    }
+}
+
+/// How a host wants a request to be answered: kept along with it, and unread here.
+package struct AnswerForm: Sendable, Equatable {
+    /// What the host says of one zone of several.
+    package struct Zone: Sendable, Equatable {
+        package var isReversed: Bool
+        package var numbersAsStrings: Bool
+
+        package init(isReversed: Bool, numbersAsStrings: Bool) {
+            self.isReversed = isReversed
+            self.numbersAsStrings = numbersAsStrings
+        }
+    }
+
+    package var numbersAsStrings = false
+    /// The fields of the records that a modification answers with; nil: all.
+    package var desiredKeys: [String]?
+    /// The moment of `now()` in a query, in milliseconds since 1970.
+    package var moment = 0
+    /// The places of the items that were to make records.
+    package var creations: Set<Int> = []
+    /// The types that deletions named, by the places of the items.
+    package var types: [Int: String] = [:]
+    /// Of each zone whose changes are asked for.
+    package var zones: [Zone] = []
+
+    package init() {}
+}

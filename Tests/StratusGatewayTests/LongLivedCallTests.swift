@@ -1,0 +1,165 @@
+import FoundationEssentials
+import Stratus
+import StratusGateway
+import Testing
+
+/// Calls that are long-lived, and those about them: `Formats/Requests.md`.
+@Suite struct LongLivedCallTests {
+    private static func fetch(_ gateway: TestGateway, _ id: String) async throws -> Answer {
+        try await gateway.call("operations/fetch", #"{"operationID":"\#(id)"}"#)
+    }
+
+    private static let create = """
+        {"operationType":"create","record":{"recordName":"a","recordType":"Note",\
+        "fields":{"key":{"value":1}}}}
+        """
+
+    @Test func `a long-lived change is made, listed, fetched once, and forgotten`() async throws {
+        let gateway = try await TestGateway()
+        let first = try await gateway.modify(
+            Self.create, #","operationID":"one","isLongLived":true"#)
+        #expect(first.status == 200)
+        #expect(first.body["records"][0]["fields"]["key"]["value"].number == 1)
+        let listed = try await gateway.call("operations/list").body["operations"]
+        #expect(listed.count == 1)
+        #expect(listed[0]["operationID"].text == "one")
+        #expect(listed[0]["call"].text == "records/modify")
+        #expect(listed[0]["database"].text == "private")
+        #expect(listed[0]["state"].text == "finished")
+        #expect(listed[0]["submitted"].number != nil)
+        // The same request is answered as it was, and changes nothing.
+        let again = try await gateway.modify(
+            Self.create, #","operationID":"one","isLongLived":true"#)
+        #expect(again.body == first.body)
+        let fetched = try await Self.fetch(gateway, "one")
+        #expect(fetched.body["operationID"].text == "one")
+        #expect(fetched.body["call"].text == "records/modify")
+        #expect(fetched.body["state"].text == "finished")
+        #expect(fetched.body["records"] == first.body["records"])
+        let gone = try await Self.fetch(gateway, "one")
+        #expect(gone.status == 404 && gone.code == "NOT_FOUND")
+        #expect(try await gateway.call("operations/list").body["operations"].count == 0)
+    }
+
+    @Test func `what the items were is answered again`() async throws {
+        let gateway = try await TestGateway()
+        _ = try await gateway.modify(Self.create)
+        let items = """
+            \(Self.create),{"operationType":"forceDelete","record":{"recordName":"x",\
+            "recordType":"Page"}},{"operationType":"forceUpdate","record":{"recordName":"b",\
+            "recordType":"Note","fields":{"key":{"value":2},"more":{"value":3}}}}
+            """
+        let options =
+            #","operationID":"one","isLongLived":true,"desiredKeys":["key"]"#
+            + #","numbersAsStrings":true"#
+        let first = try await gateway.modify(items, options)
+        #expect(first.body["records"][0]["serverErrorCode"].text == "EXISTS")
+        #expect(first.body["records"][1]["recordType"].text == "Page")
+        #expect(first.body["records"][1]["deleted"].isTrue)
+        #expect(first.body["records"][2]["fields"].names == ["key"])
+        #expect(first.body["records"][2]["fields"]["key"]["value"].text == "2")
+        let fetched = try await Self.fetch(gateway, "one")
+        for place in [1, 2] {
+            #expect(fetched.body["records"][place] == first.body["records"][place])
+        }
+        // Every answer of an error has an identifier of its own.
+        #expect(fetched.body["records"][0]["serverErrorCode"].text == "EXISTS")
+        #expect(fetched.body["records"][0]["recordName"].text == "a")
+    }
+
+    @Test(arguments: [
+        ("records/lookup", #""zoneID":{"zoneName":"notes"},"records":[{"recordName":"a"}]"#),
+        ("records/query", #""zoneID":{"zoneName":"notes"},"query":{"recordType":"Note"}"#),
+        ("changes/zone", #""zones":[{"zoneID":{"zoneName":"notes"},"reverse":true}]"#),
+        ("changes/database", #""resultsLimit":5"#),
+    ])
+    func `a long-lived read is answered again as it was`(call: String, body: String) async throws {
+        let gateway = try await TestGateway()
+        _ = try await gateway.modify(Self.create)
+        let ordinary = try await gateway.call(call, "{\(body)}")
+        #expect(ordinary.status == 200)
+        let first = try await gateway.call(
+            call, #"{\#(body),"operationID":"one","isLongLived":true}"#)
+        #expect(first.body == ordinary.body)
+        _ = try await gateway.modify(
+            #"{"operationType":"forceDelete","record":{"recordName":"a"}}"#)
+        let fetched = try await Self.fetch(gateway, "one")
+        #expect(fetched.body["call"].text == call)
+        for name in first.body.names {
+            #expect(fetched.body[name] == first.body[name], "\(name)")
+        }
+    }
+
+    @Test func `a long-lived move is made once`() async throws {
+        let gateway = try await TestGateway()
+        _ = try await gateway.modify(Self.create)
+        let database = gateway.container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneName: "other"))
+        let body =
+            #"{"zoneID":{"zoneName":"notes"},"toZoneID":{"zoneName":"other"},"#
+            + #""records":[{"recordName":"a"}],"operationID":"one","isLongLived":true}"#
+        let first = try await gateway.call("records/move", body)
+        #expect(first.status == 200 && first.body["records"].count == 1)
+        #expect(try await Self.fetch(gateway, "one").body["records"] == first.body["records"])
+    }
+
+    @Test func `an operation that was cancelled is not there any more`() async throws {
+        let gateway = try await TestGateway()
+        let database = gateway.container.privateDatabase(for: "alice")
+        try await database.submit(
+            .records([], desiredKeys: nil), operationID: "one")
+        let listed = try await gateway.call("operations/list").body["operations"]
+        #expect(listed[0]["state"].text == "pending")
+        let answer = try await gateway.call("operations/cancel", #"{"operationID":"one"}"#)
+        #expect(answer.status == 200 && answer.body["operationID"].text == "one")
+        for call in ["operations/fetch", "operations/cancel"] {
+            let gone = try await gateway.call(call, #"{"operationID":"one"}"#)
+            #expect(gone.status == 404 && gone.code == "NOT_FOUND")
+        }
+        // Others' operations are not to be had.
+        try await database.submit(.records([], desiredKeys: nil), operationID: "two")
+        let others = try await gateway.call(
+            "operations/fetch", #"{"operationID":"two"}"#, as: "bob")
+        #expect(others.status == 404)
+    }
+
+    @Test func `the answer of a fetch is of the database of the call`() async throws {
+        let gateway = try await TestGateway()
+        let body = #"{"operations":[\#(Self.create)],"operationID":"one","isLongLived":true}"#
+        let first = try await gateway.call("records/modify", body, database: .public)
+        #expect(first.status == 200)
+        let fetched = try await Self.fetch(gateway, "one")
+        #expect(fetched.body["records"] == first.body["records"])
+    }
+
+    @Test func `a call that failed as a whole is fetched with its error`() async throws {
+        let gateway = try await TestGateway()
+        let body =
+            #"{"zoneID":{"zoneName":"no"},"query":{"recordType":"Note"},"#
+            + #""operationID":"one","isLongLived":true}"#
+        let first = try await gateway.call("records/query", body)
+        #expect(first.status == 404 && first.code == "ZONE_NOT_FOUND")
+        let fetched = try await Self.fetch(gateway, "one")
+        #expect(fetched.status == 404 && fetched.code == "ZONE_NOT_FOUND")
+        #expect(try await Self.fetch(gateway, "one").code == "NOT_FOUND")
+    }
+
+    @Test func `a long-lived call without a name, and a name without need, are refused`()
+        async throws
+    {
+        let gateway = try await TestGateway()
+        let unnamed = try await gateway.modify(Self.create, #","isLongLived":true"#)
+        #expect(unnamed.status == 400 && unnamed.code == "BAD_REQUEST")
+        #expect(unnamed.body["reason"].text?.contains("operationID") == true)
+        let needless = try await gateway.call(
+            "records/lookup", #"{"records":[],"operationID":"one"}"#)
+        #expect(needless.code == "BAD_REQUEST")
+        let asset =
+            #"{"operationType":"create","record":{"recordName":"z","recordType":"Note","#
+            + #""fields":{"file":{"value":{"fileChecksum":"AQ","size":1}}}}}"#
+        let refused = try await gateway.modify(
+            asset, #","operationID":"two","isLongLived":true"#)
+        #expect(refused.code == "BAD_REQUEST")
+        #expect(try await gateway.call("operations/list").body["operations"].count == 0)
+    }
+}
