@@ -48,6 +48,8 @@ struct IndexComparisonTests {
         try await saveLinks(to: database)
         try await share(container, database)
         try await notify(container, database)
+        try await push(container)
+        try await submit(database)
         _ = try await container.mark("here")
         try await container.setHistoryPolicy(.everything)
         try await container.setDeletionPolicy(.everything)
@@ -132,6 +134,35 @@ struct IndexComparisonTests {
         let results = try await container.markNotificationsRead([first.id], for: "alice")
         let result = try #require(results[first.id])
         try result.get()
+    }
+
+    private struct Sender: PushSender {
+        func send(_ push: Push) async -> PushOutcome { .delivered }
+    }
+
+    /// A device, and how far it was sent its pushes.
+    @inline(never)
+    private static func push(_ container: Container) async throws {
+        let device = PushDevice(
+            name: "phone", token: Data("token".utf8), environment: .development)
+        try await container.registerDevice(device, for: "alice")
+        let before = try await container.deviceStates(for: "alice").first?.position
+        try await save("pushed", to: container.privateDatabase(for: "alice"))
+        let delivery = Task { try await container.deliverPushes(through: Sender()) }
+        while try await container.deviceStates(for: "alice").first?.position == before {
+            await Task.yield()
+        }
+        delivery.cancel()
+        try await delivery.value
+    }
+
+    /// A long-lived operation that is pending, and one that is finished.
+    @inline(never)
+    private static func submit(_ database: Database) async throws {
+        let request = LongLivedRequest.records(
+            [Record.ID(recordName: "stays", zoneID: zone)], desiredKeys: nil)
+        try await database.submit(request, operationID: "pending")
+        _ = try await database.submit(request, operationID: "finished").answer()
     }
 
     private typealias Row = (key: IndexKey, value: IndexValue)
