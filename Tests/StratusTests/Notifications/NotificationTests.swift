@@ -84,6 +84,14 @@ import Testing
         #expect(try await container.told(since: tokens[20]).count == 6)
     }
 
+    /// A page reads 256 entries at a time.
+    @Test func `more entries than are read at once are told, each once`() async throws {
+        let (container, database) = try await Self.begin([querySubscription("s")])
+        let names = (0..<300).map { "r\($0)" }
+        for name in names { try await database.save(note(name)) }
+        #expect(try await container.told() == names.map { "s created \($0)" })
+    }
+
     @Test func `a token is of one user and one store, and survives a reopening`() async throws {
         let store = DiskStore()
         let container = try store.open()
