@@ -11,7 +11,8 @@ extension Container {
     /// where it was; once it was removed, registering it begins anew.
     ///
     /// - Parameter user: named as in ``publicDatabase(as:device:)``.
-    /// - Throws: ``StoreError`` with `invalidArguments` for an empty name of a user, for a device
+    /// - Throws: ``StoreError`` with `limitExceeded` where the user has 256 devices already,
+    ///   `invalidArguments` for an empty name of a user, for a device
     ///   whose name has not 1 to 255 bytes or whose token has not 1 to 4,096, and with what
     ///   ``AccountStatus`` says where the account of the user cannot be used.
     public nonisolated(nonsending) func registerDevice(
@@ -79,8 +80,9 @@ extension Container {
     /// the container closed. A host runs it once, beside its other work.
     ///
     /// Each device is sent its notifications in their order, one at a time: of those that wait the
-    /// latest of each subscription, and none of changes that the device made itself. How far it was
-    /// sent them is committed as its position, so that the next run goes on there. A notification is
+    /// latest of each subscription, and none of changes of records that the device made itself; what
+    /// zone and database subscriptions tell names no device. How far it was sent them is committed
+    /// as its position, so that the next run goes on there. A notification is
     /// sent at least once: once more where the position behind it was not committed. No commit of
     /// others waits for a push.
     ///
@@ -91,6 +93,8 @@ extension Container {
     ///
     /// - Throws: ``StoreError`` with `permissionFailure` where the store was opened for reading
     ///   only, and where the store cannot be read or written: then no device is sent any more.
+    ///   Where entries of one device or its user are damaged, the others go on, and the damage is
+    ///   thrown at the end.
     public nonisolated(nonsending) func deliverPushes(
         through sender: some PushSender
     ) async throws(StoreError) {

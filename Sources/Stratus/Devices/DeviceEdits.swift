@@ -13,6 +13,9 @@ struct DeviceRegistration: Transaction {
     let userName: String
     let device: PushDevice
 
+    /// Of a user. Registrations at once may exceed it.
+    static let limit = 256
+
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
     ) throws(EngineError) -> Draft? {
@@ -25,6 +28,9 @@ struct DeviceRegistration: Transaction {
         if let last, PushDevice(last) == device {
             draft.results = [.unchanged]
             return draft
+        }
+        if last == nil, try reading.devices(of: number).count >= Self.limit {
+            throw .refused(.limitExceeded, "a user has at most \(Self.limit) devices")
         }
         try numbers.write(to: &draft)
         let entry = DeviceEntry(

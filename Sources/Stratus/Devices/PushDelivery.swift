@@ -118,9 +118,9 @@ extension PushDelivery {
                     }
                     continue
                 }
-                switch await send(page.pushes, &sent) {
+                switch try await send(page, device, &sent) {
                 case .delivered:
-                    _ = try await engine.commit(PushProgress(key: device, position: position))
+                    try await commit(PushProgress(key: device, position: position))
                     known = position
                     sent = []
                 case .retry:
@@ -134,8 +134,29 @@ extension PushDelivery {
                 }
             }
         } catch {
-            fail(error, signal)
+            // Damage of one device's, or one user's, entries is no reason to leave out the others.
+            if error.isDamage {
+                state.withLock { $0.failure = $0.failure ?? error }
+            } else {
+                fail(error, signal)
+            }
         }
+    }
+
+    /// Commits what was done, also where the task was cancelled since.
+    private nonisolated(nonsending) func commit(
+        _ progress: PushProgress
+    ) async throws(EngineError) {
+        let engine = engine
+        let result = await Task { () -> Result<Void, EngineError> in
+            do throws(EngineError) {
+                _ = try await engine.commit(progress)
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }.value
+        try result.get()
     }
 
     /// What the device has to be sent, and where the journal ended.
@@ -148,13 +169,24 @@ extension PushDelivery {
         }
     }
 
-    /// Sends what was not sent, up to the first that is not delivered.
+    /// Sends what was not sent, up to the first that is not delivered, as long as the device is
+    /// registered as it was and its user's account can be used.
     private nonisolated(nonsending) func send(
-        _ pushes: [Push], _ sent: inout Set<NotificationIdentifier>
-    ) async -> PushOutcome {
-        for push in pushes where !sent.contains(push.notification.id) {
+        _ page: PushPage, _ device: DeviceKey, _ sent: inout Set<NotificationIdentifier>
+    ) async throws(EngineError) -> PushOutcome {
+        for push in page.pushes where !sent.contains(push.notification.id) {
             // Nothing of the page is lost: no position was written.
             if Task.isCancelled { return .retry }
+            if container.state.head != page.head {
+                let (user, offset) = (page.user, page.device.offset)
+                let isStill = try await container.read { reading throws(EngineError) -> Bool in
+                    guard try reading.device(device)?.offset == offset else { return false }
+                    let refusal = try reading.accountRefusal(
+                        of: .user(user), in: .private(owner: user), isWrite: false)
+                    return refusal == nil
+                }
+                if !isStill { return .retry }
+            }
             let outcome = await sender.send(push)
             guard outcome == .delivered else { return outcome }
             sent.insert(push.notification.id)

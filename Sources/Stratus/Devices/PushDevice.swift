@@ -12,7 +12,7 @@ public enum PushEnvironment: String, Hashable, Sendable, CaseIterable {
 /// A device of a user that is sent pushes.
 public struct PushDevice: Hashable, Sendable {
     /// Tells the user's devices apart, 1 to 255 bytes: the name that calls from the device give as
-    /// `device`, so that it is sent nothing of what it changed itself.
+    /// `device`, so that it is sent nothing of records that it changed itself.
     public var name: String
     /// Where the push provider reaches the device, 1 to 4,096 bytes.
     public var token: Data

@@ -132,9 +132,13 @@ struct NotificationReader {
         let gone = JournalOffset(rawValue: count?.second ?? 0)
         if token.read < gone { isKept = false }
         if isKept, count?.first ?? 0 >= UInt64(NotificationProjection.countLimit) {
+            // Where segments were compacted, an index that was made anew may not know of it.
+            let segments = reading.view.segments
             try reading.scan(IndexKey.notifications(of: number)) { key, value in
-                if let first = NotificationRow(key, value) {
-                    isKept = token.position.offset >= first.offset
+                if let first = NotificationRow(key, value), token.position.offset < first.offset {
+                    isKept = !segments.contains {
+                        $0.listed.isCompacted && $0.base < first.offset
+                    }
                 }
                 return false
             }
@@ -213,16 +217,12 @@ extension NotificationReader {
                 // Only the first row may be the one of which some were given.
                 var told = row.offset == start ? taken : 0
                 page.last = row.offset
-                repeat {
-                    let count = max(1, page.room)
-                    page.notifications += try notifications(
-                        of: row, skipping: told, upTo: count)
-                    told += count
-                    if told < row.count, page.room == 0 {
-                        (page.taken, page.nextTime, page.isFull) = (told, row.time, true)
-                        return
-                    }
-                } while told < row.count
+                page.notifications += try notifications(
+                    of: row, behind: &told, upTo: max(1, page.room))
+                if told < row.count {
+                    (page.taken, page.nextTime, page.isFull) = (told, row.time, true)
+                    return
+                }
                 next = row.offset.next
             }
             if rows.count < batch { break }
@@ -243,14 +243,24 @@ extension NotificationReader {
         }
     }
 
-    /// What the user is told because of an entry, but for the first ones and at most so many: nothing of
-    /// records that the user may not read, which count.
+    /// All that the user is told because of an entry.
     mutating func notifications(
-        of row: NotificationRow, skipping skipped: Int = 0, upTo count: Int = .max
+        of row: NotificationRow
+    ) throws(EngineError) -> [StoreNotification] {
+        var told = 0
+        return try notifications(of: row, behind: &told, upTo: .max)
+    }
+
+    /// What the user is told because of an entry behind the first `told`, at most so many; `told` then
+    /// is how many were passed, with those of records that the user may not read.
+    private mutating func notifications(
+        of row: NotificationRow, behind told: inout Int, upTo count: Int
     ) throws(EngineError) -> [StoreNotification] {
         switch row.kind {
-        case .matches: return try matches(of: row, skipping: skipped, upTo: count)
-        case .readMark: return [try readMark(row)]
+        case .matches: return try matches(of: row, behind: &told, upTo: count)
+        case .readMark:
+            told = row.count
+            return [try readMark(row)]
         }
     }
 
@@ -267,15 +277,18 @@ extension NotificationReader {
     }
 
     private mutating func matches(
-        of row: NotificationRow, skipping skipped: Int, upTo limit: Int
+        of row: NotificationRow, behind told: inout Int, upTo limit: Int
     ) throws(EngineError) -> [StoreNotification] {
-        guard let zone = try reading.zone(row.zone), zone.isAlive else { return [] }
+        guard let zone = try reading.zone(row.zone), zone.isAlive else {
+            told = row.count
+            return []
+        }
         guard let entry = try reading.keptEntry(at: row.offset), entry.kind == .matches,
             let matches = entry.withPayload({ try? MatchesEntry($0) })
         else { throw reading.damaged(at: row.offset) }
         var teller = MatchTeller(
             row, matches, entry, try zoneID(zone), isPublic: zone.database == 0,
-            skipped: skipped, limit: limit)
+            skipped: told, limit: limit)
         try reading.scan(IndexKey.readMarks(of: number, row.offset.rawValue)) { _, _ in
             teller.isAnyRead = true
             return false
@@ -287,6 +300,8 @@ extension NotificationReader {
         }
         // Its rows say of whom it is.
         if teller.count == 0 { throw reading.damaged(at: row.offset) }
+        // Where the row says more than the entry, nothing more comes.
+        told = teller.isDone ? teller.count : row.count
         return teller.found
     }
 
@@ -298,7 +313,7 @@ extension NotificationReader {
         let zoneID: RecordZone.ID
         let isPublic: Bool
         let skipped: Int
-        let end: Int
+        private let limit: Int
         var isAnyRead = false
         /// How many were passed.
         var count = 0
@@ -314,10 +329,10 @@ extension NotificationReader {
             self.zoneID = zoneID
             self.isPublic = isPublic
             self.skipped = skipped
-            end = limit > Int.max - skipped ? .max : skipped + limit
+            self.limit = limit
         }
 
-        var isDone: Bool { count >= end }
+        var isDone: Bool { found.count >= limit }
     }
 
     /// Adds what the user is told of a change.

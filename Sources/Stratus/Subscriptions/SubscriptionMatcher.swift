@@ -46,6 +46,9 @@ final class SubscriptionMatcher {
     var foundLength = 0
     /// Whether no change comes any more.
     var isClosed = false
+    /// Whether all that was found is being written, and of which zone the last entry was.
+    var isDraining = false
+    var drained: UInt32?
     /// The subscriptions that fired once and are to end.
     var endings: [Match] = []
     /// The badges of users, after what was written.

@@ -38,9 +38,11 @@ extension SubscriptionMatcher {
     /// The next entry that follows from what was found, which is then to be written; nil: that was
     /// all, for now. Changes are gathered, since an entry of many costs hardly more than one of one.
     func next() throws(EngineError) -> MatchOutput? {
-        let isFull =
-            foundLength >= Self.usualLength || found.count >= MatchesEntry.changeLimit
-        guard isClosed || isFull else { return nil }
+        if foundLength >= lengthLimit || found.count >= MatchesEntry.changeLimit {
+            isDraining = true
+        }
+        if found.isEmpty { (isDraining, drained) = (false, nil) }
+        guard isClosed || isDraining else { return nil }
         if !found.isEmpty { return try matches() }
         if let match = endings.popLast() {
             let subscription = try Self.subscription(in: reading.entry(match.location))
@@ -61,15 +63,24 @@ extension SubscriptionMatcher {
         isClosed = true
     }
 
-    /// As many of the next matches as an entry has room for, of the first zone.
+    /// Where changes can be divided, an entry becomes no longer, in bytes.
+    private var lengthLimit: Int {
+        min(Self.usualLength, context.payloadLimit - Self.headLength)
+    }
+
+    /// As many of the next matches as an entry has room for. Those of one zone come before those of
+    /// the next, until all that was gathered is written: where records are moved, a record is told to
+    /// be gone from the one before it is told to be in the other.
     private func matches() throws(EngineError) -> MatchOutput {
-        let zone = found[0].zone
+        var zone = found[0].zone
+        if let drained, found.contains(where: { $0.zone == drained }) { zone = drained }
+        drained = zone
         var changes: [MatchesEntry.Change] = []
         var (length, room) = (0, MatchesEntry.limit)
         for place in found.indices where found[place].zone == zone {
             var count = min(room, found[place].matches.count)
             var change = try change(found[place], found[place].matches.prefix(count))
-            if !changes.isEmpty, length + change.greatestLength > Self.usualLength { break }
+            if !changes.isEmpty, length + change.greatestLength > lengthLimit { break }
             while change.greatestLength > context.payloadLimit - Self.headLength, count > 1 {
                 count = (count + 1) / 2
                 change = try self.change(found[place], found[place].matches.prefix(count))

@@ -58,6 +58,22 @@ import Testing
         #expect(try await container.devices(for: "alice") == [longest])
     }
 
+    @Test func `a user has so many devices and no more`() async throws {
+        let container = try Container.inMemory()
+        for number in 0..<256 {
+            try await container.registerDevice(pushDevice("d\(number)"), for: "alice")
+        }
+        let refused = await failure {
+            try await container.registerDevice(pushDevice("more"), for: "alice")
+        }
+        #expect(refused.code == .limitExceeded)
+        // One of them with another token, one of another user, and one in the place of another.
+        try await container.registerDevice(pushDevice("d7", token: "new"), for: "alice")
+        try await container.registerDevice(pushDevice("more"), for: "bob")
+        try await container.removeDevice(named: "d8", for: "alice")
+        try await container.registerDevice(pushDevice("more"), for: "alice")
+    }
+
     @Test func `a removed device is sent nothing, and registered again it begins there`()
         async throws
     {

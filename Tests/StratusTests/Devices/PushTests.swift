@@ -137,6 +137,48 @@ extension PushTests {
             ])
     }
 
+    @Test func `a device that is removed amid its pushes is sent no more of them`() async throws {
+        let (container, database) = try await Self.begin()
+        for number in 0..<10 { try await database.save(querySubscription("s\(number)")) }
+        try await database.save(note("a"))
+        let sender = TestSender { _, number in
+            if number == 2 { try? await container.removeDevice(named: "phone", for: "alice") }
+            return .delivered
+        }
+        try await delivering(container, through: sender) {
+            while sender.sent.count < 3 { await Task.yield() }
+            // What is registered behind it is looked at after it.
+            try await container.registerDevice(pushDevice("pad"), for: "alice")
+            try await database.save(note("b"))
+            await sender.wait(for: "s created b", on: "pad")
+        }
+        #expect(sender.lines().count == 3)
+    }
+
+    @Test func `an account that cannot be used amid pushes is sent no more of them`()
+        async throws
+    {
+        let (container, database) = try await Self.begin()
+        for number in 0..<10 { try await database.save(querySubscription("s\(number)")) }
+        try await database.save(note("a"))
+        let sender = TestSender { _, number in
+            if number == 2 {
+                let profile = UserProfile(accountStatus: .restricted)
+                try? await container.setUserProfile(profile, for: "alice")
+            }
+            return .delivered
+        }
+        try await delivering(container, through: sender) {
+            while sender.sent.count < 3 { await Task.yield() }
+            #expect(sender.lines().count == 3)
+            try await container.setUserProfile(
+                UserProfile(accountStatus: .available), for: "alice")
+            while Set(sender.lines()).count < 11 { await Task.yield() }
+        }
+        // Each once, since nothing else was delivered meanwhile.
+        #expect(sender.lines().count == 11)
+    }
+
     @Test func `a sender is asked again until it delivers`() async throws {
         let (container, database) = try await Self.begin()
         try await database.save(note("a"))

@@ -239,6 +239,25 @@ extension NotificationTests {
         #expect(lines.first == "all created a notes")
     }
 
+    @Test func `of many records that are moved each is told to be gone before it is there`()
+        async throws
+    {
+        let other = RecordZone.ID(zoneName: "other")
+        let (container, database) = try await makeDatabase()
+        try await database.save(RecordZone(zoneID: other))
+        let names = (0..<300).map { "r\($0)" }
+        try await database.saveAll(names.map { note($0) })
+        try await database.save(querySubscription("all"))
+        try await database.moveRecords(names.map { noteID($0) }, to: other)
+        let told = try await container.told()
+        #expect(told.count == 2 * names.count)
+        for name in names {
+            let gone = try #require(told.firstIndex(of: "all deleted \(name)"))
+            let there = try #require(told.firstIndex(of: "all created \(name)"))
+            #expect(gone < there)
+        }
+    }
+
     @Test func `a subscription that fires once does so for one record, though a call has more`()
         async throws
     {
