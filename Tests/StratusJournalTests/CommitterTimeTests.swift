@@ -65,6 +65,29 @@ struct CommitterTimeTests {
         #expect(session.outcomes.all.map(\.commit.number) == [1, 2])
     }
 
+    @Test(arguments: [0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120])
+    func `a reader sees the last commit also where its segment has no room for an idle group`(
+        rest: Int
+    ) throws {
+        var store = store(.full)
+        store.options.segmentLength = 16 << 10
+        let session = try store.open()
+        session.commit([ModelCommit(0, [16])])
+        session.idle()
+        var follower = try TestFollower(store)
+        // The second commit leaves so many bytes of the segment, or begins the next one.
+        let left = session.committer.withStage { stage in
+            stage.writer.manifest.segments[0].limit.bytes(since: stage.writer.head)
+        }
+        let frames = GroupHeader.frameLength + FrameFormat.frameLength(payload: 0)
+        session.commit([ModelCommit(1, [left - frames - rest])])
+        session.idle()
+        try follower.follow()
+        #expect(follower.commits.map(\.number) == [0, 1])
+        session.idle()
+        #expect(session.manifest.segments.count <= 2)
+    }
+
     @Test func `a closed committer refuses commits, and the next opening finds a clean end`() throws
     {
         let session = try store(.full).open()

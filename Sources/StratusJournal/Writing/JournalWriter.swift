@@ -223,12 +223,15 @@ package struct JournalWriter {
         try poisoning { () throws(StorageError) in try fence.check() }
     }
 
-    /// Writes an empty group, which tells readers up to where the journal is durable.
+    /// Tells readers up to where the journal is durable: by an empty group or, where there is no room
+    /// for one, by the generation that lists the next segment and states where this one ends.
     package mutating func writeIdleGroup() throws(JournalError) {
+        if let poison { throw .poisoned(poison) }
+        // Of a segment that has only begun the manifest says it.
+        guard file != nil, !needsPreamble else { return }
         let needed = GroupHeader.frameLength + Self.trailerLength
-        // Not worth a new segment: its first group will say it.
-        guard file != nil, !isSealed, !needsPreamble, head.advanced(byBytes: needed) <= limit else {
-            return
+        guard !isSealed, head.advanced(byBytes: needed) <= limit else {
+            return try beginSegment(roomFor: 0)
         }
         try write(try beginGroup(roomFor: 0))
     }
