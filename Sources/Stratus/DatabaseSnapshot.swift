@@ -81,6 +81,18 @@ public struct DatabaseSnapshot: Sendable {
         try answer { view throws(EngineError) in try view.allRecordZones() }
     }
 
+    /// The same, where zones may be damaged: as of ``Database``.
+    public func readableRecordZones() throws(StoreError)
+        -> (zones: [RecordZone], skipped: [StoreError])
+    {
+        try answer { view throws(EngineError) in try view.readableRecordZones() }
+    }
+
+    /// How many zones there are, damaged or not.
+    package func zoneCount() throws(StoreError) -> Int {
+        try answer { view throws(EngineError) in try view.zoneCount() }
+    }
+
     /// How many records a zone has.
     public func recordCount(inZoneWith id: RecordZone.ID) throws(StoreError) -> Int {
         try answer { view throws(EngineError) in try view.usage(ofZoneWith: id).recordCount }

@@ -194,4 +194,38 @@ import Testing
         #expect(!bytes.contains(damaged) && Set(bytes).count == bytes.count)
         try await opened.close()
     }
+
+    @Test func `a list of zones that skips damage has every other zone and says what is missing`()
+        async throws
+    {
+        let maker = SampleMaker(seed: 81)
+        var container = try maker.open()
+        var database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneName: "damaged"))
+        try await maker.fill(database, saves: 2)
+        try await container.checkpoint()
+        try await container.close()
+        var place = 0
+        try maker.edit(0) { image in
+            place = image.frames(ofGroup: image.groups[0]).last ?? 0
+            image.flip(image.payload(ofFrame: place) + 5)
+        }
+        container = try maker.open()
+        database = container.privateDatabase(for: "alice")
+        let error = try await failure { try await database.allRecordZones() }
+        #expect(error.cause == .damaged)
+        let readable = try await database.readableRecordZones()
+        #expect(readable.zones.map(\.zoneID) == [.default, SampleMaker.zone])
+        #expect(readable.skipped.map { $0.place?.byte } == [place])
+        #expect(readable.skipped.first?.place?.offset != nil)
+        let snapshot = container.snapshot().privateDatabase(for: "alice")
+        #expect(try snapshot.readableRecordZones().zones.count == 2)
+        #expect(try snapshot.zoneCount() == 3)
+        // Of the whole database there is no hash, but the damaged zone does not hide what else is
+        // damaged.
+        let hash = try await failure { try snapshot.contentHash() }
+        #expect(hash.places.map(\.byte) == [place])
+        #expect(try snapshot.contentHash(of: SampleMaker.zone).recordCount == 2)
+        try await container.close()
+    }
 }

@@ -11,7 +11,8 @@ import Testing
         var offsets: [String] = []
         for line in try await place.run("log @/store").results.split(separator: "\n") {
             let words = line.split(separator: " ").map(String.init)
-            guard words[2] == "record", let type = types.first(where: { words.contains($0) }),
+            guard words[2] == "record" || types.contains(words[2]),
+                let type = types.first(where: { words.contains($0) }),
                 !offsets.contains(where: { $0.hasPrefix(type) })
             else { continue }
             let path = place.path + "/store/" + words[1].split(separator: ":")[0]
@@ -81,6 +82,23 @@ import Testing
         #expect(skipping.results.hasPrefix(plain.results))
         #expect(!skipping.results.contains("Link  "))
         #expect(skipping.messages.contains("offset \(offsets[0])"))
+    }
+
+    @Test func `zones without a skip ends at damage, with it names each and lists the others`()
+        async throws
+    {
+        let place = try Place()
+        let offsets = try await damage(["zone", "Link"], in: place)
+        #expect(try await place.run("zones @/store").code == .damaged)
+        let skipping = try await place.run("zones @/store --skip-damaged")
+        #expect(skipping.code == .partial)
+        #expect(!skipping.results.contains("files"))
+        #expect(skipping.messages.contains("offset \(offsets[0])"))
+        // What only counts zones needs no names.
+        #expect(try await place.run("info @/store").code == .ok)
+        #expect(try await place.run("users @/store").code == .ok)
+        let hash = try await place.run("hash @/store")
+        #expect(hash.code == .damaged)
     }
 
     @Test func `hash fails and names every damaged place`() async throws {

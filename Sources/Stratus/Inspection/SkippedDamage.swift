@@ -10,14 +10,19 @@ struct SkippedDamage: Sendable {
 
     init(isAllowed: Bool) { self.isAllowed = isAllowed }
 
-    /// Takes the error of the entry at `place`; throws it where it is another, or none may be left
+    /// All of them as one, which names each place.
+    var error: StoreError? {
+        errors.first.map { first in errors.dropFirst().reduce(first) { $0.adding($1.places) } }
+    }
+
+    /// Takes the error of the entry at `offset`; throws it where it is another, or none may be left
     /// out.
     mutating func take(
-        _ failure: EngineError, at place: EntryLocation
+        _ failure: EngineError, at offset: JournalOffset
     ) throws(EngineError) {
         guard isAllowed, failure.isDamage else { throw failure }
         var error = StoreError(failure)
-        if error.place?.offset == nil { error.place?.offset = place.offset.rawValue }
+        if error.place?.offset == nil { error.place?.offset = offset.rawValue }
         errors.append(error)
     }
 }
@@ -42,7 +47,7 @@ extension StoreReading {
                 let entry = if let entries { entries[index] } else { try self.entry(place) }
                 values.append(try body(place, entry))
             } catch {
-                try skipped.take(error, at: place)
+                try skipped.take(error, at: place.offset)
             }
         }
         return values

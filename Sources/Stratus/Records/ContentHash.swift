@@ -62,8 +62,11 @@ extension DatabaseView {
         }
         var hashes: [ContentHash] = []
         var count = 0
-        var damage: StoreError?
-        for (id, place) in try livingZones(reading).sorted(by: { $0.0.precedes($1.0) }) {
+        // There is no hash of what cannot be read; that all of it is named is worth reading on.
+        var skipped = SkippedDamage(isAllowed: true)
+        let zones = try livingZones(reading, &skipped)
+        var damage = skipped.error
+        for (id, place) in zones.sorted(by: { $0.0.precedes($1.0) }) {
             do throws(EngineError) {
                 let hash = try reading.contentHash(
                     of: place, id, includingSystem: includingSystem, { progress(count + $0) })
@@ -92,7 +95,7 @@ extension StoreReading {
         var count = 0
         var places: [EntryLocation] = []
         var length = 0
-        // There is no hash of what cannot be read; that all of it is named is worth reading on.
+        // As above.
         var skipped = SkippedDamage(isAllowed: true)
         func add() throws(EngineError) {
             // Who may see the records is no part of them.
@@ -113,9 +116,7 @@ extension StoreReading {
             return true
         }
         try add()
-        if let first = skipped.errors.first {
-            throw .refused(skipped.errors.dropFirst().reduce(first) { $0.adding($1.places) })
-        }
+        if let damage = skipped.error { throw .refused(damage) }
         var writer = ByteWriter()
         writer.countedText(name ?? id.zoneName)
         writer.varint(count)

@@ -45,6 +45,13 @@ extension Database {
         try await read { view throws(EngineError) in try view.allRecordZones() }
     }
 
+    /// The same, where zones may be damaged: the others, and the error of each that is missing.
+    public nonisolated(nonsending) func readableRecordZones() async throws(StoreError)
+        -> (zones: [RecordZone], skipped: [StoreError])
+    {
+        try await read { view throws(EngineError) in try view.readableRecordZones() }
+    }
+
     private nonisolated(nonsending) func modifyZone(
         _ item: ZoneBatch.Item, _ id: RecordZone.ID
     ) async throws(EngineError) {
@@ -66,8 +73,22 @@ extension DatabaseView {
 
     /// All zones of this database, the default zone first, the others sorted by name.
     func allRecordZones() throws(EngineError) -> [RecordZone] {
+        var skipped = SkippedDamage(isAllowed: false)
+        return try recordZones(&skipped)
+    }
+
+    /// The same without those that are damaged, and why these cannot be had.
+    func readableRecordZones() throws(EngineError) -> (zones: [RecordZone], skipped: [StoreError]) {
+        var skipped = SkippedDamage(isAllowed: true)
+        let zones = try recordZones(&skipped)
+        return (zones, skipped.errors)
+    }
+
+    private func recordZones(
+        _ skipped: inout SkippedDamage
+    ) throws(EngineError) -> [RecordZone] {
         var zones: [RecordZone] = []
-        for (id, place) in try livingZones(reading) where !id.isDefault {
+        for (id, place) in try livingZones(reading, &skipped) where !id.isDefault {
             zones.append(RecordZone(zoneID: id, place.capabilities))
         }
         zones.sort {
@@ -77,13 +98,36 @@ extension DatabaseView {
         return [RecordZone(zoneID: .default)] + zones
     }
 
+    /// How many zones there are, damaged or not.
+    func zoneCount() throws(EngineError) -> Int {
+        let reading = try reading
+        let count = try livingPlaces(reading).count
+        if case .shared = scope { return count }
+        // The default zone is there also before anything was saved in it.
+        return try usedZone(.default, reading) == nil ? count + 1 : count
+    }
+
     /// The living zones of one state, in no order; the default zone once it was saved in.
     func livingZones(
         _ reading: StoreReading
     ) throws(EngineError) -> [(RecordZone.ID, ZonePlace)] {
-        try livingPlaces(reading).map { place throws(EngineError) in
-            (try sharedID(of: place, reading), place)
+        var skipped = SkippedDamage(isAllowed: false)
+        return try livingZones(reading, &skipped)
+    }
+
+    /// The same without those that are skipped.
+    func livingZones(
+        _ reading: StoreReading, _ skipped: inout SkippedDamage
+    ) throws(EngineError) -> [(RecordZone.ID, ZonePlace)] {
+        var zones: [(RecordZone.ID, ZonePlace)] = []
+        for place in try livingPlaces(reading) {
+            do throws(EngineError) {
+                zones.append((try sharedID(of: place, reading), place))
+            } catch {
+                try skipped.take(error, at: place.offset)
+            }
         }
+        return zones
     }
 
     /// The same without their names.

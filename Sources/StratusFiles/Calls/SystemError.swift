@@ -70,7 +70,7 @@ extension SystemError {
     /// Whether nothing is where the path leads that the call could use.
     package var isOfPath: Bool {
         switch code {
-        case .notFound, .notDirectory, .tooManyLinks, .other(ENAMETOOLONG): true
+        case .notFound, .notDirectory, .isDirectory, .tooManyLinks, .other(ENAMETOOLONG): true
         default: false
         }
     }

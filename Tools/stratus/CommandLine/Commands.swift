@@ -146,10 +146,12 @@ extension Command {
             public database first, then those of the users in the order in which they came. In \
             each, the default zone comes first and the others by name, with the number of their \
             records. The zones that others share with a user are those of --database shared: they \
-            are named OWNER/ZONE, and so --zone names them.
+            are named OWNER/ZONE, and so --zone names them. A damaged zone ends the list; with \
+            --skip-damaged the others are listed, each that is left out is named with its offset, \
+            and the exit code is 3.
             """,
         arguments: [.store],
-        options: [.at],
+        options: [.at, .skipDamaged],
         examples: [
             Example("stratus zones ./store", "Lists the zones of all databases."),
             Example(

@@ -91,7 +91,7 @@ extension Show {
         try output.header(schema: "stratus.users/1", columns: "user  record name  zones  records")
         for listed in try await invocation.databases(of: container) {
             guard let recordName = listed.recordName else { continue }
-            let zones = try listed.database.allRecordZones().count
+            let zones = try listed.database.zoneCount()
             let usage = try listed.database.usage()
             var object: JSONObject = ["number": .integer(listed.number)]
             object.append("recordName", .string(recordName))
@@ -120,8 +120,9 @@ extension Show {
     static func zones(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
         try output.header(schema: "stratus.zones/1", columns: "records  zone  database")
+        var hasSkipped = false
         for listed in try await invocation.databases(of: container) {
-            for zone in try listed.database.allRecordZones() {
+            for zone in try zones(of: listed, invocation, output, &hasSkipped) {
                 // The count of another user's zone would tell of what is not shared.
                 let count =
                     try listed.isShared
@@ -137,6 +138,19 @@ extension Show {
                     "zone", object, text: "\(number)  \(name)  \(Output.escaped(listed.text))")
             }
         }
-        return .ok
+        return hasSkipped ? .partial : .ok
+    }
+
+    /// The zones of a database; those that are damaged are named and left out where that was asked
+    /// for.
+    private static func zones(
+        of listed: ListedDatabase, _ invocation: Invocation, _ output: Output,
+        _ hasSkipped: inout Bool
+    ) throws -> [RecordZone] {
+        guard invocation.has("skip-damaged") else { return try listed.database.allRecordZones() }
+        let (zones, skipped) = try listed.database.readableRecordZones()
+        output.skipped(skipped)
+        hasSkipped = hasSkipped || !skipped.isEmpty
+        return zones
     }
 }

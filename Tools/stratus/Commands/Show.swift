@@ -14,7 +14,7 @@ enum Show {
         var counts: [(zones: Int, records: Int)] = []
         for listed in databases {
             let count = (
-                zones: try listed.database.allRecordZones().count,
+                zones: try listed.database.zoneCount(),
                 records: try listed.database.usage().recordCount
             )
             store.count(zones: count.zones, records: count.records)
