@@ -68,7 +68,7 @@ public final class Container: Sendable {
     let rules: RecordRules?
     /// What never changes of the store.
     let identity: StoreIdentity
-    let longLivedRuns = LongLivedRuns()
+    let longLivedRuns: LongLivedRuns
     /// What a save may bring: said once, when the store is made.
     public var environment: Environment { Environment(identity.environment) }
 
@@ -83,9 +83,11 @@ public final class Container: Sendable {
     private init(
         _ access: Access, _ report: StratusJournal.RecoveryReport, _ foundation: StoreFoundation,
         _ limits: Limits?, _ identity: StoreIdentity, _ deduplication: Deduplication = .perUser,
-        _ receipts: AssetReceipts = AssetReceipts(), _ rules: RecordRules? = nil
+        _ receipts: AssetReceipts = AssetReceipts(), _ rules: RecordRules? = nil,
+        _ longLivedRuns: LongLivedRuns = LongLivedRuns()
     ) {
         self.identity = identity
+        self.longLivedRuns = longLivedRuns
         self.rules = rules
         self.deduplication = deduplication
         self.receipts = receipts
@@ -100,7 +102,8 @@ public final class Container: Sendable {
     }
 
     /// Opens the store in the directory `path`. Indexes of which a death left a part are built on
-    /// beside whatever follows, and long-lived operations that change records go on.
+    /// beside whatever follows, and long-lived operations that change records go on, under this
+    /// profile and these rules.
     ///
     /// - Parameters:
     ///   - creating: makes the store where there is none.
@@ -110,6 +113,8 @@ public final class Container: Sendable {
     ///   - deduplication: whose assets are stored once where they are the same.
     ///   - rules: validators and triggers, which run for each save and deletion until the container
     ///     is closed. The store keeps none of them.
+    ///   - continuesOperations: whether long-lived operations go on. A program that is not the
+    ///     service itself leaves them to the service, which knows its rules and its profile.
     ///   - memoryLimit: what the caches and the newest part of the index may take together, in
     ///     bytes, whatever the size of the store; at least 1 MiB.
     /// - Throws: ``StoreError`` with `badContainer` where there is no store, `serviceUnavailable`
@@ -120,19 +125,20 @@ public final class Container: Sendable {
         at path: String, creating: Bool = false, durability: Durability = .full,
         profile: Profile = .unlimited, environment: Environment? = nil,
         deduplication: Deduplication = .perUser, rules: RecordRules = .none,
-        memoryLimit: Int = 64 << 20
+        continuesOperations: Bool = true, memoryLimit: Int = 64 << 20
     ) async throws(StoreError) -> Container {
         try await open(
             at: path, on: LinuxFileSystem(), creating: creating, durability: durability,
             profile: profile, environment: environment, deduplication: deduplication,
-            rules: rules, memoryLimit: memoryLimit)
+            rules: rules, continuesOperations: continuesOperations, memoryLimit: memoryLimit)
     }
 
     /// The same in a directory of `system`, which is also where callers' files are.
     package nonisolated(nonsending) static func open(
         at path: String, on system: any FileSystem, creating: Bool, durability: Durability,
         profile: Profile = .unlimited, environment: Environment? = nil,
-        deduplication: Deduplication = .perUser, rules: RecordRules = .none, memoryLimit: Int
+        deduplication: Deduplication = .perUser, rules: RecordRules = .none,
+        continuesOperations: Bool = true, memoryLimit: Int
     ) async throws(StoreError) -> Container {
         try await answering { () async throws(EngineError) -> Container in
             let threads = IOThreads(count: threadCount)
@@ -145,7 +151,7 @@ public final class Container: Sendable {
                     options: JournalOptions(), driver: .thread)
             }
             container.resumeIndexes()
-            container.resumeLongLivedOperations()
+            if continuesOperations { container.resumeLongLivedOperations() }
             return container
         }
     }
@@ -242,18 +248,21 @@ public final class Container: Sendable {
                 resumed = fold.map { StoreCheckpoint($0.state, at: checkpoint.position) }
                 return fold
             }
-            let (assets, receipts) = (foundation.assets, AssetReceipts())
+            let (assets, receipts, runs) = (foundation.assets, AssetReceipts(), LongLivedRuns())
             let engine = try Engine(
                 opened, foundation, opened.writer.manifest.checkpoint == nil ? nil : resumed,
                 durability: StratusJournal.Durability(durability), driver: driver
-            ) { assets.collectIfDue(receipts, $0) }
+            ) { engine in
+                assets.collectIfDue(receipts, engine)
+                runs.release(before: engine.clock.now())
+            }
             if !opened.report.wasClean { try? ChunkStore.releaseUnused(in: storage) }
             foundation.assets.attach(
                 engine.published, StoreIdentity(opened.writer.manifest), options)
             foundation.options = options
             self.init(
                 .writing(engine), opened.report, foundation, Limits(profile, options.clock),
-                StoreIdentity(opened.writer.manifest), deduplication, receipts, rules)
+                StoreIdentity(opened.writer.manifest), deduplication, receipts, rules, runs)
         } catch {
             storage.close()
             throw error

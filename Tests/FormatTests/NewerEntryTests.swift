@@ -231,7 +231,7 @@ import Testing
     private static func requestState(_ rest: [UInt8]) -> Malformation {
         Malformation("request state", entry: 62) {
             $0.zeros(16)
-            $0.append([1, 0x61, 1, 2])
+            $0.append([1, 0x61, 1, 0, 2])
             $0.append(rest)
         }
     }

@@ -189,7 +189,7 @@ import Testing
     func `a state is read as it was written, and every byte of it is needed`(index: Int) {
         let entry = RequestStateEntry(
             caller: Hash128(high: 1, low: 2), id: "one", request: JournalOffset(rawValue: 300),
-            state: Self.states[index])
+            submitted: 1_767_225_600_000_000, state: Self.states[index])
         let bytes = Self.bytes { entry.write(to: &$0) }
         #expect(Self.state(bytes) == .success(entry))
         for count in 0..<bytes.count {
@@ -213,7 +213,7 @@ import Testing
         for failures in lists {
             let entry = RequestStateEntry(
                 caller: Hash128(high: 1, low: 2), id: "one",
-                request: JournalOffset(rawValue: 300), state: .finished(failures))
+                request: JournalOffset(rawValue: 300), submitted: -1, state: .finished(failures))
             let bytes = Self.bytes { entry.write(to: &$0) }
             #expect(Self.state(bytes) == .failure(.value("item")))
         }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Stratus
 import StratusGateway
+import Synchronization
 import Testing
 
 /// Calls that are long-lived, and those about them: `Formats/Requests.md`.
@@ -161,5 +162,37 @@ import Testing
             asset, #","operationID":"two","isLongLived":true"#)
         #expect(refused.code == "BAD_REQUEST")
         #expect(try await gateway.call("operations/list").body["operations"].count == 0)
+    }
+
+    @Test func `a query that is repeated has the moment of the first one`() async throws {
+        let moment = Mutex(Date(timeIntervalSince1970: 1_767_225_600))
+        let gateway = try await TestGateway(Container.inMemory()) { moment.withLock { $0 } }
+        let body = """
+            {"zoneID":{"zoneName":"notes"},"query":{"recordType":"Note",\
+            "predicate":"due < now()"},"operationID":"one","isLongLived":true}
+            """
+        let first = try await gateway.call("records/query", body)
+        moment.withLock { $0 += 60 }
+        let again = try await gateway.call("records/query", body)
+        #expect(first.status == 200 && again.text == first.text)
+    }
+
+    @Test func `a change that names no type is the same when it is repeated`() async throws {
+        let gateway = try await TestGateway()
+        _ = try await gateway.modify(Self.create)
+        let tag = try #require(try await gateway.record("a")["recordChangeTag"].text)
+        let update = """
+            {"operationType":"update","record":{"recordName":"a","recordChangeTag":"\(tag)",\
+            "fields":{"key":{"value":2}}}}
+            """
+        let options = #","operationID":"one","isLongLived":true"#
+        let first = try await gateway.modify(update, options)
+        #expect(first.body["records"][0]["fields"]["key"]["value"].number == 2)
+        _ = try await gateway.modify(
+            #"{"operationType":"forceDelete","record":{"recordName":"a"}}"#)
+        let again = try await gateway.modify(update, options)
+        #expect(again.status == 200)
+        #expect(again.body["records"][0]["recordChangeTag"].text != nil)
+        #expect(again.body["records"][0] == first.body["records"][0])
     }
 }

@@ -159,6 +159,7 @@ def request_state(c):
     s["caller"], s["id"] = caller(c)
     s["request"] = c.varint(52)
     need(s["request"])
+    s["submitted"] = c.signed()
     s["state"], last = c.number(1), 0
     need(1 <= s["state"] <= 3)
     if s["state"] == 1:
@@ -179,40 +180,40 @@ DECODERS = {61: request, 62: request_state}
 
 class Requests:
     def __init__(self, secret):
-        self.secret, self.time = secret, None
-        # By what stands in the keys behind the keyspace: the row, and when the commit was.
+        self.secret = secret
+        # By what stands in the keys behind the keyspace: the row, when the commit was, and from when
+        # on its week is counted.
         self.rows = {space: {} for space in NAMES}
 
     def copy(self):
         other = Requests(self.secret)
-        other.time = self.time
         other.rows = {space: dict(rows) for space, rows in self.rows.items()}
         return other
 
     def apply(self, f, time):
         if f["kind"] not in DECODERS:
             return
-        d, self.time = f["decoded"], time
+        d = f["decoded"]
         key = d["caller"] + big(xxh3_128_intdigest(d["id"].encode(), seed=self.secret), 16)
         is_end = f["kind"] == 62 and d["state"] > 1
-        row = (f["version"], length(f) << 1 | is_end, f["offset"]), time
+        now = max(time, d.get("submitted", time))
+        row = (f["version"], length(f) << 1 | is_end, f["offset"]), time, now
+        requests, states = self.rows[49], self.rows[50]
         if f["kind"] == 61:
-            self.rows[49][key] = row
-            self.rows[50].pop(key, None)
-            return
-        self.rows[50][key] = row
-        if is_end:
-            self.rows[49].pop(key, None)
-
-    def kept(self, space):
-        """The rows that the last of these commits left."""
-        rows = {key: row for key, (row, time) in self.rows[space].items()
-                if time + WEEK >= self.time}
-        if space == 49:
-            states = self.rows[50].items()
-            over = {key for key, (row, time) in states if time + DAY < self.time}
-            rows = {key: row for key, row in rows.items() if key not in over}
-        return rows
+            requests[key] = row
+            states.pop(key, None)
+        else:
+            states[key] = row
+            if is_end:
+                requests.pop(key, None)
+        for name, (_, committed, begin) in list(states.items()):
+            if committed + DAY < now or begin + WEEK < now:
+                requests.pop(name, None)
+            if begin + WEEK < now:
+                del states[name]
+        for name, (_, _, begin) in list(requests.items()):
+            if begin + WEEK < now:
+                del requests[name]
 
     def compare(self, here):
         """Names the keyspaces of a checkpoint that say anything else; `here` are its rows by key.
@@ -220,5 +221,5 @@ class Requests:
         for space, name_ in NAMES.items():
             found = {key[5:]: (x["first"], x["second"], x["stamp"]) for key, x in here.items()
                      if key[:5] == bytes(4) + bytes([space])}
-            if found != self.kept(space):
+            if found != {key: row for key, (row, _, _) in self.rows[space].items()}:
                 print(f"  keyspace {name_} differs")

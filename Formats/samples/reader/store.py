@@ -188,6 +188,7 @@ def operation(c):
     o["outcomes"] = [outcome(c) for _ in range(c.varint())]
     if c.left():
         need(c.number(1) == 1)
+        c.signed()
     return ended(c, o)
 
 

@@ -407,7 +407,7 @@ extension NotificationReader {
         if let publicReader {
             reader = publicReader
         } else {
-            reader = try PublicReader(user, reading.grants(), reading)
+            reader = try PublicReader(user, reading.newest.grants(), reading)
             publicReader = .some(reader)
         }
         return reader?.refusal(ofType: type, creator: creator) == nil

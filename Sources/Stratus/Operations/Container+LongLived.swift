@@ -19,8 +19,8 @@ extension Database {
     ///   - priority: with which priority it runs.
     /// - Throws: ``StoreError`` with `invalidArguments` where another request has that ID, a record
     ///   to be saved has assets or is a share, or the host itself asks, `limitExceeded` where the
-    ///   request takes more than 16 MiB, `notAuthenticated`, and what the call itself says of its
-    ///   caller.
+    ///   request takes more than 16 MiB, or with the others of the user more than 64 MiB, or the
+    ///   user has 1,000 already, `notAuthenticated`, and what the call itself says of its caller.
     @discardableResult
     public nonisolated(nonsending) func submit(
         _ request: LongLivedRequest, operationID: String, priority: OperationPriority = .normal
@@ -46,24 +46,27 @@ extension Database {
             if body.isChange { try await checkAccount() }
             // Before anything of it is written: what is read is the state as the caller knows it.
             let held = body.isChange ? nil : HeldState(container.published)
-            let entry = try RequestEntry(
+            let entry = RequestEntry(
                 caller: user, id: operationID, scope: scope.storedScope,
                 priority: RequestEntry.Priority(priority), hostName: userName,
-                device: device ?? "", point: held?.point ?? .zero, body: body
-            ).checked()
+                device: device ?? "", point: held?.point ?? .zero, body: body)
+            let payload = try entry.checkedBytes()
             let name = RequestName(of: user, operationID, container.identity)
             let committed = try await container.engine().commit(
-                RequestSubmission(name: name, entry: entry))
+                RequestSubmission(name: name, entry: entry, payload: payload))
             let now = container.now
-            if let held, case .staged? = committed.draft.results.first {
-                container.longLivedRuns.hold(
-                    held, for: name, until: now + OperationEntry.lifetime, now: now)
-            }
             let stored = try await container.read {
                 reading throws(EngineError) -> StoredRequest? in
                 try reading.request(name, now: now)
             }
             guard let stored else { throw .refused(.noRequest) }
+            // Another one may have come under the name meanwhile.
+            if let held, case .staged? = committed.draft.results.first,
+                stored.entry.point == held.point
+            {
+                container.longLivedRuns.hold(
+                    held, for: stored.offset, until: now + OperationEntry.lifetime, now: now)
+            }
             return try LongLivedOperation(stored, in: container)
         }
     }
@@ -95,12 +98,15 @@ extension Container {
         try await answering { () async throws(EngineError) -> [LongLivedOperation] in
             let id = try namedUser(user)
             try limits?.admit(id)
-            let now = now
-            let stored = try await read { reading throws(EngineError) -> [StoredRequest] in
+            let places = try await read { reading throws(EngineError) -> [RequestPlace] in
                 try reading.checkReadsOwn(id)
-                return try reading.requests(of: id, now: now)
+                return try reading.requests(of: id)
             }
-            return try operations(stored)
+            var operations: [LongLivedOperation] = []
+            for place in places {
+                if let operation = try await operation(at: place) { operations.append(operation) }
+            }
+            return operations
         }
     }
 
@@ -126,17 +132,34 @@ extension Container {
         }
     }
 
+    /// The operation of that ID as the store has it, for a host that repeats its request. Nil where
+    /// there is none, or it is damaged.
+    package nonisolated(nonsending) func keptOperation(
+        _ operationID: String, for user: String
+    ) async throws(StoreError) -> LongLivedOperation? {
+        try await answering { () async throws(EngineError) -> LongLivedOperation? in
+            let name = RequestName(of: try namedUser(user), operationID, identity)
+            let place = try await read { reading throws(EngineError) -> RequestPlace? in
+                try reading.value(.request(name)).map {
+                    RequestPlace(name: name, entry: EntryLocation($0))
+                }
+            }
+            guard let place else { return nil }
+            return try await operation(at: place)
+        }
+    }
+
     /// Runs the operations that change records and are pending, of all users, in the order in which
     /// they were submitted: as the opening of the store does beside whatever follows. Their
     /// outcomes are kept.
     public nonisolated(nonsending) func continueLongLivedOperations() async throws(StoreError) {
         try await answering { () async throws(EngineError) in
-            let now = now
-            let stored = try await read { reading throws(EngineError) -> [StoredRequest] in
-                try reading.pendingChanges(now: now)
-            }
-            for operation in try operations(stored) {
+            let places = try await read { reading throws(EngineError) in try reading.requests() }
+            // One at a time: together they may be long.
+            for place in places {
                 if longLivedRuns.isClosed { throw .closed }
+                guard let operation = try await operation(at: place), operation.isPendingChange
+                else { continue }
                 do throws(StoreError) {
                     _ = try await operation.answer()
                 } catch {
@@ -155,18 +178,22 @@ extension Container {
         }
     }
 
-    private func operations(
-        _ stored: [StoredRequest]
-    ) throws(EngineError) -> [LongLivedOperation] {
-        var operations: [LongLivedOperation] = []
-        for request in stored {
-            do throws(EngineError) {
-                operations.append(try LongLivedOperation(request, in: self))
-            } catch {
-                guard error.isDamage else { throw error }
-            }
+    /// The operation at a place; nil where there is none any more, or it is damaged.
+    private nonisolated(nonsending) func operation(
+        at place: RequestPlace
+    ) async throws(EngineError) -> LongLivedOperation? {
+        let now = now
+        let stored = try await read { reading throws(EngineError) -> StoredRequest? in
+            try reading.request(at: place, now: now)
         }
-        return operations
+        do throws(EngineError) {
+            return try stored.map { stored throws(EngineError) in
+                try LongLivedOperation(stored, in: self)
+            }
+        } catch {
+            guard error.isDamage else { throw error }
+            return nil
+        }
     }
 }
 
@@ -191,8 +218,8 @@ extension RequestEntry.Priority {
 }
 
 extension RequestEntry {
-    /// The same. Fails where it cannot be read again: others that commit with it would fail.
-    fileprivate func checked() throws(EngineError) -> RequestEntry {
+    /// As bytes. Fails where it cannot be read again: others that commit with it would fail.
+    fileprivate func checkedBytes() throws(EngineError) -> [UInt8] {
         var writer = ByteWriter()
         write(to: &writer)
         let bytes = writer.bytes
@@ -204,6 +231,6 @@ extension RequestEntry {
         guard (try? RequestEntry(bytes.span)) == self else {
             throw .refused(.invalidArguments, "the request cannot be stored as it is")
         }
-        return self
+        return bytes
     }
 }

@@ -55,6 +55,8 @@ public struct LongLivedOperation: Sendable {
     public let state: State
     /// When it was submitted.
     public let submissionDate: Date
+    /// Whether it changes records, and was not run.
+    var isPendingChange: Bool { state == .pending && stored.entry.body.isChange }
     /// How a host wants it to be answered.
     package let form: AnswerForm
 
@@ -108,7 +110,7 @@ public struct LongLivedOperation: Sendable {
     public nonisolated(nonsending) func outcome(
         progress: Progress? = nil
     ) async throws(StoreError) -> LongLivedOutcome {
-        LongLivedOutcome(try await deliver(progress: progress), of: request)
+        LongLivedOutcome(try await deliver(progress: progress))
     }
 
     /// The same in the order of the request.
@@ -131,7 +133,7 @@ public struct LongLivedOperation: Sendable {
     /// zones that were done. Ending it again is no error.
     public nonisolated(nonsending) func cancel() async throws(StoreError) {
         try await end(.cancelled)
-        container.longLivedRuns.cancel(name)
+        container.longLivedRuns.cancel(stored.offset)
     }
 
     /// What it came to, run where it was not; it may be asked again.
@@ -144,7 +146,8 @@ public struct LongLivedOperation: Sendable {
             case .normal: .medium
             case .high: .high
             }
-        let outcome = await container.longLivedRuns.outcome(of: name, priority) { [self] in
+        let runs = container.longLivedRuns
+        let outcome = await runs.outcome(of: stored.offset, priority) { [self] in
             do throws(EngineError) {
                 return .success(try await run(progress))
             } catch {
@@ -161,7 +164,7 @@ public struct LongLivedOperation: Sendable {
         try await answering { () async throws(EngineError) in
             _ = try await note(state)
         }
-        container.longLivedRuns.release(name)
+        container.longLivedRuns.release(stored.offset)
     }
 
     /// Says what became of the request; false where it had ended.
@@ -172,7 +175,7 @@ public struct LongLivedOperation: Sendable {
             name: name,
             entry: RequestStateEntry(
                 caller: stored.entry.caller, id: stored.entry.id, request: stored.offset,
-                state: state))
+                submitted: stored.time, state: state))
         let committed = try await container.engine().commit(change)
         if case .unchanged? = committed.draft.results.first { return false }
         return true
@@ -218,7 +221,8 @@ extension LongLivedOperation {
             throw error
         }
         if known.failures == nil {
-            guard try await note(.finished(answer.failures)) else { throw try await ended() }
+            let failures = answer.failures(upTo: stored.reasonLimit)
+            guard try await note(.finished(failures)) else { throw try await ended() }
         }
         return answer
     }
@@ -252,7 +256,7 @@ extension LongLivedOperation {
         _ failures: [RequestStateEntry.Failure]?, _ progress: Progress?
     ) async throws(EngineError) -> LongLivedAnswer {
         let run = LongLivedRun(
-            name: name, request: stored.offset, isReplay: failures != nil,
+            name: name, request: stored.offset, submitted: stored.time, isReplay: failures != nil,
             failures: failures ?? [])
         switch request {
         case .modify(let modification):
@@ -262,9 +266,8 @@ extension LongLivedOperation {
                 clientChangeTokenData: modification.clientChangeTokenData, longLived: run,
                 progress: progress)
             let caller = database
-            return .items(
-                try await caller.run(
-                    RecordCall(modification.items, options, of: caller), nil))
+            let call = try RecordCall(modification.items, options, of: caller)
+            return .items(modification.items, try await caller.run(call, nil))
         case .move(let ids, let zone):
             do throws(EngineError) {
                 return .moved(try await database.move(ids, to: zone, stored.entry.id, run))
@@ -275,46 +278,84 @@ extension LongLivedOperation {
             }
         case .records(let ids, let keys):
             try container.limits?.check(itemCount: ids.count)
-            return .records(
-                try await read { view throws(EngineError) in
-                    try view.records(for: ids, desiredKeys: keys)
-                })
+            let state = try await readState()
+            var results: [Record.ID: Result<Record, StoreError>] = [:]
+            for begin in stride(from: 0, to: ids.count, by: Self.stepLength) {
+                let some = Array(ids[begin..<min(begin + Self.stepLength, ids.count)])
+                let found = try await step(state) { view throws(EngineError) in
+                    try view.records(for: some, desiredKeys: keys)
+                }
+                results.merge(found) { _, last in last }
+            }
+            return .records(ids, results)
         case .query(let fetch):
             let profile = container.limits?.profile
-            return .query(
-                try await read { view throws(EngineError) -> QueryPage in
-                    var run = try QueryRun(
+            let state = try await readState()
+            var progress = try await step(state) { view throws(EngineError) in
+                QueryProgress(
+                    try QueryRun(
                         fetch.query, in: fetch.zoneID, of: view, profile,
                         desiredKeys: fetch.desiredKeys, resultsLimit: fetch.resultsLimit,
-                        from: fetch.cursor, skippingDamaged: false)
-                    while try run.step(QueryStep.long, of: view) {}
-                    return try run.finish(view)
+                        from: fetch.cursor, skippingDamaged: false))
+            }
+            while !progress.isDone {
+                let last = progress
+                progress = try await step(state) { view throws(EngineError) in
+                    try last.after(QueryStep.long, of: view)
+                }
+            }
+            let done = progress.work
+            return .query(
+                try await step(state) { view throws(EngineError) -> QueryPage in
+                    var work = done
+                    return try work.finish(view)
                 })
         case .zoneChanges(let zones):
-            return .zones(
-                try await read { view throws(EngineError) in try view.changes(in: zones) })
+            let state = try await readState()
+            var pages: [Result<RecordZoneChanges, StoreError>] = []
+            for zone in zones {
+                pages.append(
+                    try await step(state) { view throws(EngineError) in
+                        try view.changes(in: zone)
+                    })
+            }
+            return .zones(zones, pages)
         case .databaseChanges(let token, let limit):
-            return .database(
-                try await read { view throws(EngineError) -> DatabaseChanges in
-                    try view.databaseChanges(since: token, resultsLimit: limit)
-                })
+            let page = try await step(try await readState()) {
+                view throws(EngineError) -> DatabaseChanges in
+                try view.databaseChanges(since: token, resultsLimit: limit)
+            }
+            return .database(page, isFirst: token == nil)
         }
     }
 
-    /// Asks the state that the request reads.
-    private nonisolated(nonsending) func read<Answer: Sendable>(
-        _ body: @escaping @Sendable (DatabaseView) throws(EngineError) -> Answer
-    ) async throws(EngineError) -> Answer {
-        let (caller, store, point) = (database, container, stored.entry.point)
+    /// So many records are looked up before it is asked whether the request was cancelled.
+    private static let stepLength = 256
+
+    /// The state that the request reads.
+    private nonisolated(nonsending) func readState() async throws(EngineError) -> HeldState {
+        let (store, point) = (container, stored.entry.point)
         try store.limits?.admit(user)
         // What a participant may read, the shares say as they are now.
-        if stored.entry.scope == .shared { return try await caller.answer(body) }
-        let held = store.longLivedRuns.heldState(of: name)
-        return try await store.threads.run {
-            let state: HeldState
-            if let held { state = held } else { state = try store.state(before: point) }
-            return try body(
-                DatabaseView(state.reading, caller.scope, caller.principal, caller.device))
+        if stored.entry.scope == .shared { return HeldState(store.published) }
+        if let held = store.longLivedRuns.heldState(of: stored.offset, now: store.now) {
+            return held
+        }
+        return try await store.threads.run { () throws(EngineError) in
+            try store.state(before: point)
+        }
+    }
+
+    /// Reads a part on a thread that may wait for the disk, which others use between the parts.
+    private nonisolated(nonsending) func step<Answer: Sendable>(
+        _ state: HeldState,
+        _ body: @escaping @Sendable (DatabaseView) throws(EngineError) -> Answer
+    ) async throws(EngineError) -> Answer {
+        if container.longLivedRuns.isClosed { throw .closed }
+        if Task.isCancelled { throw .refused(.requestCancelled) }
+        let caller = database
+        return try await container.threads.run { () throws(EngineError) in
+            try body(DatabaseView(state.reading, caller.scope, caller.principal, caller.device))
         }
     }
 }
@@ -341,25 +382,19 @@ extension Container {
 }
 
 extension DatabaseView {
-    /// A page of the changes of each zone, in their order.
+    /// A page of the changes of a zone, or why it cannot be had.
     fileprivate func changes(
-        in zones: [LongLivedRequest.ZoneFetch]
-    ) throws(EngineError) -> [Result<RecordZoneChanges, StoreError>] {
-        var pages: [Result<RecordZoneChanges, StoreError>] = []
-        for zone in zones {
-            do throws(EngineError) {
-                pages.append(
-                    .success(
-                        try recordZoneChanges(
-                            inZoneWith: zone.zoneID, since: zone.token, asOf: zone.point,
-                            desiredKeys: zone.desiredKeys,
-                            desiredRecordTypes: zone.desiredRecordTypes,
-                            resultsLimit: zone.resultsLimit)))
-            } catch {
-                if error.wouldBlock { throw error }
-                pages.append(.failure(StoreError(error)))
-            }
+        in zone: LongLivedRequest.ZoneFetch
+    ) throws(EngineError) -> Result<RecordZoneChanges, StoreError> {
+        do throws(EngineError) {
+            return .success(
+                try recordZoneChanges(
+                    inZoneWith: zone.zoneID, since: zone.token, asOf: zone.point,
+                    desiredKeys: zone.desiredKeys, desiredRecordTypes: zone.desiredRecordTypes,
+                    resultsLimit: zone.resultsLimit))
+        } catch {
+            if error.wouldBlock { throw error }
+            return .failure(StoreError(error))
         }
-        return pages
     }
 }

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import StratusBytes
 internal import StratusEngine
+internal import StratusJournal
 internal import StratusLanguage
 
 // A request as its entry has it: `Formats/Record.md`, "Request".
@@ -285,8 +286,12 @@ extension RequestBody.Save {
         return record
     }
 
-    /// The fields that were fetched, as an entry of a record has them.
-    private func storedFields(_ schema: Schema) throws -> StoredFields {
+    /// The fields that were fetched, as an entry of a record has them. A record that was fetched
+    /// from another store may have fields of which this one has no name yet.
+    private func storedFields(_ known: Schema) throws -> StoredFields {
+        var new = SchemaAddition(firstNumber: UInt32(known.nameCount))
+        new.names = fields.filter { $0.isStored && known.number($0.name) == nil }.map(\.name)
+        let schema = new.names.isEmpty ? known : known.adding(new, at: .zero)
         var rows: [(number: UInt32, kind: FieldKind, bytes: [UInt8])] = []
         for field in fields where field.isStored {
             guard case .value(let kind, let bytes) = field.content,

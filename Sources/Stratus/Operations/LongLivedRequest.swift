@@ -1,5 +1,5 @@
 public import FoundationEssentials
-internal import StratusEngine
+package import StratusEngine
 
 /// What a long-lived operation is to do: a call that is kept in the store before it is made.
 ///
@@ -123,48 +123,51 @@ public enum LongLivedOutcome: Sendable {
     /// The page.
     case databaseChanges(DatabaseChanges)
 
-    init(_ answer: LongLivedAnswer, of request: LongLivedRequest) {
-        switch (answer, request) {
-        case (.items(let outcomes), .modify(let modification)):
-            self = .modify(ModifyRecordsResult(modification.items, outcomes))
-        case (.items, _): preconditionFailure("only a modification has items")
-        case (.moved(let records), _): self = .move(records)
-        case (.records(let results), _): self = .records(results)
-        case (.query(let page), _): self = .query(page)
-        case (.zones(let pages), .zoneChanges(let zones)):
+    init(_ answer: LongLivedAnswer) {
+        switch answer {
+        case .items(let items, let outcomes):
+            self = .modify(ModifyRecordsResult(items, outcomes))
+        case .moved(let records): self = .move(records)
+        case .records(_, let results): self = .records(results)
+        case .query(let page): self = .query(page)
+        case .zones(let zones, let pages):
             var results: [RecordZone.ID: Result<RecordZoneChanges, StoreError>] = [:]
             for (zone, page) in zip(zones, pages) { results[zone.zoneID] = page }
             self = .zoneChanges(results)
-        case (.zones, _): preconditionFailure("only changes of zones have zones")
-        case (.database(let page), _): self = .databaseChanges(page)
+        case .database(let page, _): self = .databaseChanges(page)
         }
     }
 }
 
-/// The same in the order of the request.
+/// The same in the order of the request, along with what was asked for.
 package enum LongLivedAnswer: Sendable {
-    case items([Result<Record?, StoreError>])
+    case items([RecordItem], [Result<Record?, StoreError>])
     case moved([Record])
-    case records([Record.ID: Result<Record, StoreError>])
+    case records([Record.ID], [Record.ID: Result<Record, StoreError>])
     case query(QueryPage)
-    case zones([Result<RecordZoneChanges, StoreError>])
-    case database(DatabaseChanges)
+    case zones([LongLivedRequest.ZoneFetch], [Result<RecordZoneChanges, StoreError>])
+    /// `isFirst`: no token was given.
+    case database(DatabaseChanges, isFirst: Bool)
 
-    /// The items that failed, those that follow one another for one reason together.
-    var failures: [RequestStateEntry.Failure] {
-        guard case .items(let outcomes) = self else { return [] }
+    /// The items that failed, those that follow one another for one reason together. Their reasons
+    /// have at most so many bytes together; later ones are left out.
+    package func failures(upTo reasonLimit: Int) -> [RequestStateEntry.Failure] {
+        guard case .items(_, let outcomes) = self else { return [] }
         var failures: [RequestStateEntry.Failure] = []
+        var rest = reasonLimit
         for (place, outcome) in outcomes.enumerated() {
             guard case .failure(let error) = outcome else { continue }
-            if let last = failures.last, last.start + last.count == place,
-                last.code == error.code.rawValue, last.reason == error.reason
+            let code = error.code.rawValue
+            if let last = failures.last, last.start + last.count == place, last.code == code,
+                last.reason == error.reason || last.reason.isEmpty && error.reason.utf8.count > rest
             {
                 failures[failures.count - 1].count += 1
-            } else {
-                failures.append(
-                    RequestStateEntry.Failure(
-                        start: place, count: 1, code: error.code.rawValue, reason: error.reason))
+                continue
             }
+            let reason = error.reason.utf8.count <= rest ? error.reason : ""
+            rest -= reason.utf8.count
+            failures.append(
+                RequestStateEntry.Failure(start: place, count: 1, code: code, reason: reason))
         }
         return failures
     }

@@ -10,6 +10,8 @@ struct LongLivedRun: Sendable {
     let name: RequestName
     /// Where the entry of the request lies.
     let request: JournalOffset
+    /// When that was committed, in microseconds since 1970.
+    let submitted: Int64
     /// Whether it was run before: then what was recorded is given, and nothing is done.
     var isReplay = false
     /// Of a replay: the failures of which no receipt says anything.
@@ -24,14 +26,22 @@ struct LongLivedRun: Sendable {
 }
 
 /// The long-lived requests of a container that are being run, each once at a time, and the states
-/// that reads look at.
+/// that reads look at. A request is told by where its entry lies: an operationID that is free again
+/// names another one.
 final class LongLivedRuns: Sendable {
     typealias Outcome = Result<LongLivedAnswer, StoreError>
 
+    private struct Held {
+        let request: JournalOffset
+        let state: HeldState
+        /// In microseconds since 1970.
+        let end: Int64
+    }
+
     private struct Content {
-        var running: [RequestName: Task<Outcome, Never>] = [:]
+        var running: [JournalOffset: Task<Outcome, Never>] = [:]
         /// In the order of their coming.
-        var held: [(name: RequestName, state: HeldState, until: Int64)] = []
+        var held: [Held] = []
         var isClosed = false
     }
 
@@ -43,72 +53,76 @@ final class LongLivedRuns: Sendable {
     /// What `body` comes to or, where the request is being run already, what that does. Nil where
     /// the container was closed. The run goes on where the caller is cancelled.
     nonisolated(nonsending) func outcome(
-        of name: RequestName, _ priority: TaskPriority,
+        of request: JournalOffset, _ priority: TaskPriority,
         _ body: @escaping @Sendable () async -> Outcome
     ) async -> Outcome? {
         let task = content.withLock { content -> Task<Outcome, Never>? in
             if content.isClosed { return nil }
-            if let running = content.running[name] { return running }
+            if let running = content.running[request] { return running }
             let task = Task<Outcome, Never>.detached(priority: priority) { [self] in
                 let outcome = await body()
-                end(name)
+                end(request)
                 return outcome
             }
-            content.running[name] = task
+            content.running[request] = task
             return task
         }
         return await task?.value
     }
 
-    private func end(_ name: RequestName) {
-        content.withLock { content in content.running[name] = nil }
+    private func end(_ request: JournalOffset) {
+        content.withLock { content in content.running[request] = nil }
     }
 
     var isClosed: Bool { content.withLock { content in content.isClosed } }
 
     /// Ends what is run of a request that was cancelled, and lets its state go.
-    func cancel(_ name: RequestName) {
-        content.withLock { content in content.running[name] }?.cancel()
-        release(name)
+    func cancel(_ request: JournalOffset) {
+        content.withLock { content in content.running[request] }?.cancel()
+        release(request)
     }
 
     /// Lets no more begin, and waits until what is run has ended.
     nonisolated(nonsending) func close() async {
-        let (tasks, held) = content.withLock { content in
-            let before = content
+        let tasks = content.withLock { content in
             content.isClosed = true
-            content.held = []
-            return (Array(before.running.values), before.held.map { $0.state })
+            return Array(content.running.values)
         }
         for task in tasks { task.cancel() }
         for task in tasks { _ = await task.value }
-        // Released only outside the lock.
-        withExtendedLifetime(held) {}
+        giveUp { _ in true }
     }
 
     /// Holds on to the state that a request reads, until a time in microseconds since 1970. Of many
-    /// the oldest are given up.
-    func hold(_ state: HeldState, for name: RequestName, until: Int64, now: Int64) {
-        let old = content.withLock { content in
-            let before = content.held.map { $0.state }
-            content.held.removeAll { $0.name == name || $0.until < now }
-            if content.held.count >= Self.heldLimit { content.held.removeFirst() }
-            if !content.isClosed { content.held.append((name, state, until)) }
-            return before
+    /// the oldest is given up.
+    func hold(_ state: HeldState, for request: JournalOffset, until end: Int64, now: Int64) {
+        giveUp { $0.request == request || $0.end < now }
+        let oldest = content.withLock { content -> HeldState? in
+            if content.isClosed { return nil }
+            content.held.append(Held(request: request, state: state, end: end))
+            return content.held.count > Self.heldLimit ? content.held.removeFirst().state : nil
         }
-        withExtendedLifetime(old) {}
+        withExtendedLifetime(oldest) {}
     }
 
-    func heldState(of name: RequestName) -> HeldState? {
-        content.withLock { content in content.held.first { $0.name == name }?.state }
+    func heldState(of request: JournalOffset, now: Int64) -> HeldState? {
+        content.withLock { content in
+            content.held.first { $0.request == request && $0.end >= now }?.state
+        }
     }
 
-    func release(_ name: RequestName) {
+    func release(_ request: JournalOffset) { giveUp { $0.request == request } }
+
+    /// Lets those go whose time is over.
+    func release(before now: Int64) { giveUp { $0.end < now } }
+
+    private func giveUp(_ isOver: (Held) -> Bool) {
         let old = content.withLock { content in
-            let before = content.held.map { $0.state }
-            content.held.removeAll { $0.name == name }
-            return before
+            let old = content.held.filter(isOver)
+            if !old.isEmpty { content.held.removeAll(where: isOver) }
+            return old
         }
+        // Released only outside the lock.
         withExtendedLifetime(old) {}
     }
 }

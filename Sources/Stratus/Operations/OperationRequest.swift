@@ -215,6 +215,9 @@ extension RecordedTransaction {
         if let done = try operation.recorded(by: caller, in: zone, reading, now: context.now) {
             var draft = Draft(reading)
             draft.results = try results(of: done.operation, done.version, reading)
+            if operation.longLived?.isReplay == false, done.operation.submitted == nil {
+                try operation.keep(done.operation, done.version, in: zone, &draft, reading, context)
+            }
             return draft
         }
         if operation.longLived?.isReplay == true { throw .refused(.notRecorded) }
@@ -254,13 +257,43 @@ extension OperationRequest {
                 let operation = entry.withPayload({ try? OperationEntry($0) })
             else { throw .damaged(entry) }
             guard operation.id == id, operation.caller == caller.bits,
-                !operation.isExpired(time, at: now)
+                now <= operation.end(time)
             else { return true }
             guard operation.request == hash else { throw .refused(.reusedOperationID) }
             if entry.zone == zone { found = (operation, entry.version) }
             return true
         }
         return found
+    }
+
+    /// Adds what a call that was made at once has recorded once more, so that it is known for as long
+    /// as the request that repeats the call.
+    func keep(
+        _ done: OperationEntry, _ version: Version, in zone: UInt32?, _ draft: inout Draft,
+        _ reading: StoreReading, _ context: PreparationContext
+    ) throws(EngineError) {
+        var entry = done
+        entry.submitted = longLived?.submitted
+        entry.outcomes = try done.outcomes.map { outcome throws(EngineError) in
+            guard case .saved(var saved) = outcome else { return outcome }
+            guard let offset = saved.offset(from: version.offset) else {
+                throw reading.damaged(at: version.offset)
+            }
+            saved.place = .at(offset)
+            return .saved(saved)
+        }
+        if let longLived { draft.readSet.append(.request(longLived.name)) }
+        if let range = range(of: UserID(bits: done.caller), reading) {
+            draft.readRanges.append(range)
+        }
+        do throws(FrameFault) {
+            try draft.buffer.append(
+                .operation, zone: zone ?? 0, limit: context.payloadLimit
+            ) { entry.write(to: &$0) }
+        } catch {
+            throw .refused(
+                .limitExceeded, "too many records for one operation with an operationID")
+        }
     }
 
     /// The keys that a concurrent repeat, or another concurrent call under the operationID, would
@@ -310,7 +343,7 @@ extension OperationRequest {
             caller: batch.caller.bits, id: id, request: hash,
             outcomes: try batch.byName.map { index throws(EngineError) in
                 try draft.outcome(of: index, before: here, batch, reading)
-            }, isLongLived: longLived != nil)
+            }, submitted: longLived?.submitted)
         do throws(FrameFault) {
             try draft.buffer.append(
                 .operation, zone: zone.number, limit: context.payloadLimit

@@ -10,8 +10,20 @@ struct StoredRequest: Sendable {
     /// When it was submitted, in microseconds since 1970.
     let time: Int64
     let entry: RequestEntry
+    /// Of its frame, in bytes.
+    let length: Int
     /// What failed, where it was run; nil: it is pending.
     let failures: [RequestStateEntry.Failure]?
+
+    /// So many bytes the reasons of failures may take: with them its state is no longer than the
+    /// request, since an item takes more than what is said of one that failed.
+    var reasonLimit: Int { max(4096, length / 2) }
+}
+
+/// Which request, and where its entry lies.
+struct RequestPlace: Sendable {
+    let name: RequestName
+    let entry: EntryLocation
 }
 
 extension RequestName {
@@ -29,16 +41,14 @@ extension StoreReading {
         return try request(name, at: EntryLocation(value), now: now)
     }
 
-    /// Those of a user, in the order in which they were submitted. One that is damaged is left out.
-    func requests(of user: UserID, now: Int64) throws(EngineError) -> [StoredRequest] {
-        try requests(in: IndexKey.requests(of: user.bits).asPrefix, now: now)
+    /// The places of those of a user, in the order in which they were submitted.
+    func requests(of user: UserID) throws(EngineError) -> [RequestPlace] {
+        try requests(in: IndexKey.requests(of: user.bits).asPrefix)
     }
 
-    /// Those of all users that change records and were not run, likewise.
-    func pendingChanges(now: Int64) throws(EngineError) -> [StoredRequest] {
-        try requests(in: KeySpace.requests.range(), now: now).filter {
-            $0.failures == nil && $0.entry.body.isChange
-        }
+    /// The places of those of all users, likewise.
+    func requests() throws(EngineError) -> [RequestPlace] {
+        try requests(in: KeySpace.requests.range())
     }
 
     /// Whether there is any request, of whatever user.
@@ -51,24 +61,46 @@ extension StoreReading {
         return isAny
     }
 
-    private func requests(
-        in range: Range<IndexKey>, now: Int64
-    ) throws(EngineError) -> [StoredRequest] {
-        var places: [(RequestName, EntryLocation)] = []
+    private func requests(in range: Range<IndexKey>) throws(EngineError) -> [RequestPlace] {
+        var places: [RequestPlace] = []
         try scan(range) { key, value in
-            places.append((key.requestName, EntryLocation(value)))
+            places.append(RequestPlace(name: key.requestName, entry: EntryLocation(value)))
             return true
         }
-        places.sort { $0.1.offset < $1.1.offset }
-        var found: [StoredRequest] = []
-        for (name, place) in places {
-            do throws(EngineError) {
-                if let stored = try request(name, at: place, now: now) { found.append(stored) }
-            } catch {
-                guard error.isDamage else { throw error }
-            }
+        return places.sorted { $0.entry.offset < $1.entry.offset }
+    }
+
+    /// The request at a place; nil where it is forgotten by the time `now`, is another one by now,
+    /// or its bytes are damaged.
+    func request(at place: RequestPlace, now: Int64) throws(EngineError) -> StoredRequest? {
+        do throws(EngineError) {
+            let found = try request(place.name, now: now)
+            return found?.offset == place.entry.offset ? found : nil
+        } catch {
+            guard error.isDamage else { throw error }
+            return nil
         }
-        return found
+    }
+
+    /// Fails where another request of so many bytes would be too much for one user.
+    func checkRoom(
+        for user: UserID, length: Int, now: Int64
+    ) throws(EngineError) {
+        let kept = try requests(of: user)
+        func isTooMuch(_ kept: [RequestPlace]) -> Bool {
+            kept.count >= RequestEntry.countLimit
+                || kept.reduce(length) { $0 + $1.entry.frameLength } > RequestEntry.bytesLimit
+        }
+        // Those that are over stay in the index until others are committed.
+        guard isTooMuch(kept) else { return }
+        var rest: [RequestPlace] = []
+        for place in kept where try request(at: place, now: now) != nil { rest.append(place) }
+        if isTooMuch(rest) {
+            throw .refused(
+                .limitExceeded,
+                "a user has at most \(RequestEntry.countLimit) long-lived operations, of at most "
+                    + "\(RequestEntry.bytesLimit) bytes together")
+        }
     }
 
     private func request(
@@ -87,7 +119,8 @@ extension StoreReading {
             failures = found
         }
         return StoredRequest(
-            offset: place.offset, time: time, entry: request, failures: failures)
+            offset: place.offset, time: time, entry: request, length: place.frameLength,
+            failures: failures)
     }
 
     /// The last state of a request, and when it was committed.
@@ -116,6 +149,8 @@ extension IndexKey {
 struct RequestSubmission: Transaction {
     let name: RequestName
     let entry: RequestEntry
+    /// The entry in bytes.
+    let payload: [UInt8]
 
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
@@ -130,9 +165,13 @@ struct RequestSubmission: Transaction {
             draft.results = [.unchanged]
             return draft
         }
+        draft.readRanges.append(IndexKey.requests(of: entry.caller).asPrefix)
+        try reading.checkRoom(
+            for: UserID(bits: entry.caller),
+            length: FrameFormat.frameLength(payload: payload.count), now: context.now)
         do throws(FrameFault) {
             try draft.buffer.append(.request, zone: 0, limit: context.payloadLimit) {
-                entry.write(to: &$0)
+                $0.append(payload)
             }
         } catch {
             throw .refused(

@@ -1,6 +1,7 @@
 internal import StratusEngine
 
-/// What a caller may read of the public database: `Formats/README.md`, "Permissions".
+/// What a caller may read of the public database: `Formats/README.md`, "Permissions". What counts are
+/// grants and roles as they are in the newest state, whatever state is read.
 struct PublicReader {
     private let grants: Grants
     private let roles: Set<String>
@@ -10,13 +11,14 @@ struct PublicReader {
     init?(_ view: DatabaseView, _ reading: StoreReading) throws(EngineError) {
         guard view.scope == .public else { return nil }
         if case .host = view.principal { return nil }
-        let grants = try reading.grants()
+        let now = reading.newest
+        let grants = try now.grants()
         if grants.isOpen { return nil }
         self.grants = grants
-        principal = try reading.publicReader(view.principal)
+        principal = try now.publicReader(view.principal)
         roles =
             try view.user.map { user throws(EngineError) in
-                try reading.roles(of: user)
+                try now.roles(of: user)
             } ?? []
     }
 
@@ -25,7 +27,7 @@ struct PublicReader {
         if grants.isOpen { return nil }
         self.grants = grants
         principal = .user(user)
-        roles = try reading.roles(of: user)
+        roles = try reading.newest.roles(of: user)
     }
 
     /// Why the caller may not read a record; nil where that is allowed.

@@ -64,13 +64,15 @@ package struct OperationEntry: Equatable, Sendable {
     package var request: Hash128
     /// In the order of the names of the records.
     package var outcomes: [Outcome]
-    /// Whether it was asked for by a long-lived request: it is known for as long as that may be kept.
-    package var isLongLived: Bool
+    /// When the long-lived request was committed that asked for it, in microseconds since 1970: it is
+    /// known for as long as that may be kept. Nil of a call that was made at once.
+    package var submitted: Int64?
 
-    /// Whether the operation, committed at one time, is forgotten at another, both in microseconds.
-    package func isExpired(_ time: Int64, at now: Int64) -> Bool {
-        let own = isLongLived ? RequestEntry.lifetime : Self.lifetime
-        return now > time.addingReportingOverflow(own).partialValue
+    /// Until when the operation is known that was committed at `time`, both in microseconds.
+    package func end(_ time: Int64) -> Int64 {
+        let (begin, length) =
+            submitted.map { (max(time, $0), RequestEntry.lifetime) } ?? (time, Self.lifetime)
+        return begin.addingReportingOverflow(length).partialValue
     }
 
     /// What tells operations apart: in the entry it stands like this at the beginning.
@@ -86,8 +88,10 @@ package struct OperationEntry: Equatable, Sendable {
         writer.hash(request)
         writer.varint(outcomes.count)
         for outcome in outcomes { write(outcome, to: &writer) }
-        // Of an operation that is not, nothing follows.
-        if isLongLived { writer.uint8(1) }
+        // Of a call that was made at once nothing follows.
+        guard let submitted else { return }
+        writer.uint8(1)
+        writer.signedVarint(submitted)
     }
 
     private func write(_ outcome: Outcome, to writer: inout ByteWriter) {
@@ -122,13 +126,13 @@ package struct OperationEntry: Equatable, Sendable {
 
     package init(
         caller: Hash128, id: String, request: Hash128, outcomes: [Outcome],
-        isLongLived: Bool = false
+        submitted: Int64? = nil
     ) {
         self.caller = caller
         self.id = id
         self.request = request
         self.outcomes = outcomes
-        self.isLongLived = isLongLived
+        self.submitted = submitted
     }
 
     package init(_ bytes: Span<UInt8>) throws(FormatError) {
@@ -141,9 +145,9 @@ package struct OperationEntry: Equatable, Sendable {
         for _ in 0..<count {
             outcomes.append(try Self.readOutcome(bytes, &cursor, caller: caller))
         }
-        isLongLived = cursor.remaining(bytes) > 0
-        if isLongLived {
+        if cursor.remaining(bytes) > 0 {
             guard try cursor.uint8(bytes) == 1 else { throw .value("flags") }
+            submitted = try cursor.signedVarint(bytes)
         }
         try cursor.end(bytes)
     }

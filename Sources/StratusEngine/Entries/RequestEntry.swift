@@ -12,6 +12,9 @@ package struct RequestEntry: Equatable, Sendable {
 
     /// So long a request is kept, in microseconds between the times of the commits.
     package static let lifetime: Int64 = 604_800_000_000
+    /// So many requests of a user are kept at once, with so many bytes together.
+    package static let countLimit = 1000
+    package static let bytesLimit = 64 << 20
 
     /// The user who asked.
     package var caller: Hash128
@@ -117,18 +120,25 @@ package struct RequestStateEntry: Equatable, Sendable {
     package var id: String
     /// Where the entry of the request lies.
     package var request: JournalOffset
+    /// When that was committed, in microseconds since 1970: a clock may have gone back since, and
+    /// what became of a request is known for as long as the request.
+    package var submitted: Int64
     package var state: State
 
-    package init(caller: Hash128, id: String, request: JournalOffset, state: State) {
+    package init(
+        caller: Hash128, id: String, request: JournalOffset, submitted: Int64, state: State
+    ) {
         self.caller = caller
         self.id = id
         self.request = request
+        self.submitted = submitted
         self.state = state
     }
 
     package func write(to writer: inout ByteWriter) {
         writer.append(OperationEntry.identity(caller, id))
         writer.varint(request.rawValue)
+        writer.signedVarint(submitted)
         switch state {
         case .finished(let failures):
             writer.uint8(Kind.finished)
@@ -152,6 +162,7 @@ package struct RequestStateEntry: Equatable, Sendable {
         let request = try cursor.varint(bytes)
         guard request > 0, request < JournalOffset.limit else { throw .value("offset") }
         self.request = JournalOffset(rawValue: request)
+        submitted = try cursor.signedVarint(bytes)
         switch try cursor.uint8(bytes) {
         case Kind.finished: state = .finished(try Self.failures(bytes, &cursor))
         case Kind.delivered: state = .delivered

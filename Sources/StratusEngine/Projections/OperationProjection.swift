@@ -28,8 +28,8 @@ struct OperationProjection: Projection {
     private struct Done {
         var key: IndexKey
         var offset: JournalOffset
-        /// How much longer than others it is known, in microseconds.
-        var extraTime: Int64
+        /// What it says of itself; nil where it makes no sense, which is found where it is asked for.
+        var entry: OperationEntry?
     }
 
     /// That of the open commit, whose time is not known yet.
@@ -56,19 +56,18 @@ struct OperationProjection: Projection {
         let name = entry.hash(payload.extracting(0..<cursor.position))
         let key = IndexKey.operation(name).appending(entry.zone)
         state.index.set(key, entry.location())
-        // Of one that makes no sense this is found where it is asked for.
-        let isLongLived = (try? OperationEntry(payload))?.isLongLived ?? false
-        open = Done(
-            key: key, offset: entry.offset,
-            extraTime: isLongLived ? RequestEntry.lifetime - OperationEntry.lifetime : 0)
+        open = Done(key: key, offset: entry.offset, entry: try? OperationEntry(payload))
     }
 
     package mutating func completeCommit(at time: Int64, in state: inout FoldState) {
         guard let done = open.take() else { return }
-        let since = time.addingReportingOverflow(done.extraTime).partialValue
+        // As if all were known for a day.
+        let since = done.entry.map { $0.end(time) &- OperationEntry.lifetime } ?? time
         state.index.set(
             .operationTime(since, done.key), IndexValue(stamp: done.offset.rawValue))
         last = (time, done.offset)
+        // A clock may have gone back.
+        floor = min(floor, since)
     }
 
     /// Removes the operations that were committed more than a day before the last one, and those of

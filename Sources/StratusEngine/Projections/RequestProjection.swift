@@ -54,14 +54,18 @@ struct RequestProjection: Projection {
     private struct Change {
         var name: RequestName
         var offset: JournalOffset
-        var isRequest: Bool
+        /// What a state says of the commit of its request; nil of a request.
+        var submitted: Int64?
         var isEnd: Bool
     }
 
     /// Those of the open commit, whose time is not known yet.
     private var open: [Change] = []
-    /// The last one of the group, which decides how old the others are.
+    /// The last one of the group, and the greatest time that they tell of, which decides how old the
+    /// others are.
     private var last: (time: Int64, offset: JournalOffset)?
+    /// Nothing goes before this time: what has gone need not be passed over again.
+    private var floor = Int64.min
 
     package mutating func rollBack() { self = RequestProjection() }
 
@@ -75,8 +79,7 @@ struct RequestProjection: Projection {
             let name = RequestName(caller: caller, id: entry.hash(id))
             state.index.set(.request(name), entry.location())
             state.index.remove(.requestState(name), at: entry.stamp)
-            open.append(
-                Change(name: name, offset: entry.offset, isRequest: true, isEnd: false))
+            open.append(Change(name: name, offset: entry.offset, submitted: nil, isEnd: false))
             return
         }
         let change = try RequestStateEntry(payload)
@@ -86,32 +89,41 @@ struct RequestProjection: Projection {
         if isEnd { state.index.remove(.request(name), at: entry.stamp) }
         state.index.set(.requestState(name), entry.location(isDeleted: isEnd))
         open.append(
-            Change(name: name, offset: entry.offset, isRequest: false, isEnd: isEnd))
+            Change(name: name, offset: entry.offset, submitted: change.submitted, isEnd: isEnd))
     }
 
     package mutating func completeCommit(at time: Int64, in state: inout FoldState) {
-        if open.isEmpty { return }
-        let end = time.addingReportingOverflow(RequestEntry.lifetime).partialValue
-        let resultEnd = time.addingReportingOverflow(OperationEntry.lifetime).partialValue
         for change in open {
-            let stamp = change.offset.rawValue
-            let removal = change.isRequest ? Removal.request : Removal.state
-            state.index.set(
-                .requestTime(end, change.name), IndexValue(stamp: stamp, first: removal))
-            if !change.isRequest, !change.isEnd {
-                state.index.set(
-                    .requestTime(resultEnd, change.name),
-                    IndexValue(stamp: stamp, first: Removal.result))
+            // Never before the request itself, whatever the clock says by now.
+            let begin = max(time, change.submitted ?? time)
+            let end = begin.addingReportingOverflow(RequestEntry.lifetime).partialValue
+            let removal = change.submitted == nil ? Removal.request : Removal.state
+            note(removal, of: change, at: end, in: &state)
+            if change.submitted != nil, !change.isEnd {
+                let end = time.addingReportingOverflow(OperationEntry.lifetime).partialValue
+                note(Removal.result, of: change, at: end, in: &state)
             }
-            last = (time, change.offset)
+            // What goes by a time that a state only tells of goes for good: entries that were
+            // committed at such a time may be dropped.
+            last = (max(begin, last?.time ?? begin), change.offset)
         }
         open = []
     }
 
+    /// Something goes at `time`.
+    private mutating func note(
+        _ removal: UInt64, of change: Change, at time: Int64, in state: inout FoldState
+    ) {
+        state.index.set(
+            .requestTime(time, change.name),
+            IndexValue(stamp: change.offset.rawValue, first: removal))
+        floor = min(floor, time)
+    }
+
     /// Removes what is over by the time of the last commit.
     package mutating func endGroup(in state: inout FoldState) throws(IndexError) {
-        guard let (time, offset) = last.take() else { return }
-        let range = KeySpace.requestTimes.key()..<IndexKey.requestTimes(from: time)
+        guard let (time, offset) = last.take(), time > floor else { return }
+        let range = IndexKey.requestTimes(from: floor)..<IndexKey.requestTimes(from: time)
         var cursor = state.index.cursor(range, .blocking)
         var due: [(key: IndexKey, value: IndexValue)] = []
         while let row = try cursor.next() { due.append(row) }
@@ -123,6 +135,8 @@ struct RequestProjection: Projection {
             case Removal.state:
                 if last?.stamp == row.stamp {
                     state.index.remove(.requestState(name), at: offset.rawValue)
+                    // Where both go at one time they have one row in the order of times.
+                    if request != nil { state.index.remove(.request(name), at: offset.rawValue) }
                 }
             case Removal.result:
                 // Another request may have come under the name, with no state yet.
@@ -136,6 +150,7 @@ struct RequestProjection: Projection {
             }
             state.index.remove(key, at: offset.rawValue)
         }
+        floor = time
     }
 
     package static func validate(

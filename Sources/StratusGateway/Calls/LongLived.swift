@@ -33,6 +33,14 @@ extension Session {
         return body(of: try await operation.answer(), operation)
     }
 
+    /// The operation that the store has under an ID, where a request is repeated: what the first one
+    /// left to the store, such as the moment of `now()`, is as it was then. Nil of a call that is made
+    /// at once.
+    func kept(_ operationID: String?) async throws(StoreError) -> LongLivedOperation? {
+        guard let operationID else { return nil }
+        return try await container.keptOperation(operationID, for: try user())
+    }
+
     /// The same session in the database of an operation.
     func session(in scope: LongLivedOperation.Scope) -> Session {
         var request = request
@@ -48,21 +56,16 @@ extension Session {
     /// The answer of the call that an operation is.
     func body(of answer: LongLivedAnswer, _ operation: LongLivedOperation) -> JSONObject {
         let form = operation.form
-        switch (answer, operation.request) {
-        case (.items(let outcomes), .modify(let modification)):
-            return body(of: outcomes, modification.items, form)
-        case (.moved(let records), _): return body(moved: records)
-        case (.records(let results), .records(let ids, _)):
+        switch answer {
+        case .items(let items, let outcomes): return body(of: outcomes, items, form)
+        case .moved(let records): return body(moved: records)
+        case .records(let ids, let results):
             return body(of: results, ids, numbersAsStrings: form.numbersAsStrings)
-        case (.query(let page), _):
+        case .query(let page):
             return body(
                 of: page, milliseconds: form.moment, numbersAsStrings: form.numbersAsStrings)
-        case (.zones(let pages), .zoneChanges(let zones)):
-            return body(of: pages, zones, form)
-        case (.database(let page), .databaseChanges(let token, _)):
-            return body(of: page, isFirst: token == nil)
-        case (.items, _), (.records, _), (.zones, _), (.database, _):
-            preconditionFailure("an answer is of its own request")
+        case .zones(let zones, let pages): return body(of: pages, zones, form)
+        case .database(let page, let isFirst): return body(of: page, isFirst: isFirst)
         }
     }
 

@@ -46,7 +46,10 @@ struct ModifyRecords: Call {
         _ = try session.user()
         let database = try session.database()
         let named = items.map { $0.named(session.gateway.identifier) }
-        let types = try await types(of: named, in: database)
+        var types = try await types(of: named, in: database)
+        if let kept = try await session.kept(longLivedID) {
+            types.merge(kept.savedTypes) { _, then in then }
+        }
         let roots = SharedRoot.roots(of: named, types)
         let saved = Set(named.filter { $0.kind.saves }.map(\.id) + roots.map(\.id))
         var changes: [RecordItem] = []
@@ -115,6 +118,18 @@ struct ModifyRecords: Call {
         return try await database.records(for: ids, desiredKeys: []).compactMapValues {
             try? $0.get().recordType
         }
+    }
+}
+
+extension LongLivedOperation {
+    /// The types of the records that it saves.
+    fileprivate var savedTypes: [Record.ID: String] {
+        guard case .modify(let modification) = request else { return [:] }
+        var types: [Record.ID: String] = [:]
+        for case .save(let record, _) in modification.items {
+            types[record.recordID] = record.recordType
+        }
+        return types
     }
 }
 

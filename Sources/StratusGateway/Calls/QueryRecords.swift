@@ -38,7 +38,10 @@ struct QueryRecords: Call {
                 .invalidArguments, "body.zoneID is missing: in the shared database it is needed")
         }
         // `now()` is part of the query, and a cursor is good for the same query only.
-        let milliseconds = marker?.milliseconds ?? ExactDate(session.gateway.now()).milliseconds
+        let kept = try await session.kept(longLivedID)
+        let milliseconds =
+            marker?.milliseconds ?? kept?.form.moment
+            ?? ExactDate(session.gateway.now()).milliseconds
         let scope = QueryScope(
             container: session.container, recordType: input.recordType, zone: zone,
             now: ExactDate.date(milliseconds: milliseconds))

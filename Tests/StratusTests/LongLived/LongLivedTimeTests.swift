@@ -3,7 +3,6 @@ import Stratus
 import StratusFiles
 import StratusJournal
 import Support
-import Synchronization
 import Testing
 
 /// How long operations are kept, and what becomes of them when the store is closed between.
@@ -11,17 +10,10 @@ import Testing
     /// A store on a simulated disk whose clock the test sets.
     private struct Timed {
         var store = DiskStore()
-        let time = Time()
-
-        final class Time: Sendable {
-            private let value = Mutex<Int64>(1_767_225_600_000_000)
-            func get() -> Int64 { value.withLock { $0 } }
-            func add(hours: Int64) { value.withLock { $0 += hours * 3_600_000_000 } }
-        }
+        let time = SteppedTime()
 
         init() {
-            let time = time
-            store.options.clock = Clock { time.get() }
+            store.options.clock = time.clock
             store.steppedByCaller = true
         }
 
@@ -80,7 +72,7 @@ import Testing
         timed.time.add(hours: 25)
         try await database.save(note("c"), operationID: "third")
         let again = try await database.submit(Self.saving([note("a")]), operationID: "one")
-        guard case .items(let items) = try await again.answer() else {
+        guard case .items(_, let items) = try await again.answer() else {
             Issue.record("it is no modification")
             return
         }

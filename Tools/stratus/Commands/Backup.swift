@@ -235,7 +235,7 @@ enum Restore {
     }
 
     static func revert(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
-        let container = try await Container.open(at: invocation.argument("STORE"))
+        let container = try await invocation.openForWriting()
         return try await container.closing {
             let snapshot = try await invocation.snapshot(of: container)
             let source = invocation.database(of: snapshot)
@@ -250,7 +250,7 @@ enum Restore {
         if invocation.has("clone") { throw ToolError.usage("restore", "--clone makes a store") }
         let old = try await archive.container()
         let snapshot = try await invocation.snapshot(of: old)
-        let container = try await Container.open(at: invocation.argument("STORE"))
+        let container = try await invocation.openForWriting()
         return try await container.closing {
             let database =
                 if let user = invocation.value("to-user") {

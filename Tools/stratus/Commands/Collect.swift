@@ -4,7 +4,7 @@ import StratusGateway
 /// `stratus gc`: deletes unreferenced chunks of assets.
 enum Collect {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
-        let container = try await Container.open(at: invocation.argument("STORE"))
+        let container = try await invocation.openForWriting()
         let isDryRun = invocation.has("dry-run")
         let report = try await container.closing {
             try await container.collectAssets(dryRun: isDryRun)

@@ -5,7 +5,7 @@ import StratusGateway
 enum Compact {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         if invocation.has("erase") { return try await erase(invocation, output) }
-        let container = try await Container.open(at: invocation.argument("STORE"))
+        let container = try await invocation.openForWriting()
         let isDryRun = invocation.has("dry-run")
         let report = try await container.closing {
             try await container.maintenance.compact(dryRun: isDryRun)
@@ -32,7 +32,7 @@ extension Compact {
         if invocation.has("dry-run") {
             throw ToolError.usage("compact", "--erase and --dry-run exclude each other")
         }
-        let container = try await Container.open(at: invocation.argument("STORE"))
+        let container = try await invocation.openForWriting()
         let report = try await container.closing { try await container.maintenance.erase() }
         try begin(report.compaction, output)
         for file in report.heldFiles {

@@ -9,7 +9,8 @@ enum Follow {
         let source = try await invocation.openStore()
         let target: Container
         do throws(StoreError) {
-            target = try await Container.open(at: invocation.requiredValue("into"), creating: true)
+            target = try await invocation.openForWriting(
+                invocation.requiredValue("into"), creating: true)
         } catch {
             var told = ToolError(error)
             told.file = told.file ?? invocation.requiredValue("into")

@@ -17,9 +17,9 @@ package enum Import {
         } catch {
             throw ToolError(error, "cannot read the directory", directory)
         }
-        let container = try await Container.open(
-            at: invocation.argument("STORE"), on: system, creating: true,
-            durability: invocation.durability, memoryLimit: Invocation.streamingMemory)
+        let container = try await invocation.openForWriting(
+            invocation.argument("STORE"), creating: true, on: system,
+            memoryLimit: Invocation.streamingMemory)
         do {
             Terminal.catchStopSignals()
             let database = invocation.database(of: container)

@@ -10,7 +10,7 @@ enum Keep {
             }
             return try await listMarks(invocation, output)
         }
-        let container = try await Container.open(at: invocation.argument("STORE"))
+        let container = try await invocation.openForWriting()
         let mark = try await container.closing {
             guard invocation.has("remove") else { return try await container.mark(name) }
             let mark = try await Invocation.mark(name, in: container)
@@ -39,7 +39,7 @@ enum Keep {
         if past == nil, deletions == nil {
             history = try await invocation.openStore().history()
         } else {
-            let container = try await Container.open(at: invocation.argument("STORE"))
+            let container = try await invocation.openForWriting()
             history = try await container.closing {
                 if let past { try await container.setHistoryPolicy(past) }
                 if let deletions { try await container.setDeletionPolicy(deletions) }

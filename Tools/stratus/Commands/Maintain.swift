@@ -33,7 +33,7 @@ enum Maintain {
     }
 
     static func checkpoint(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
-        let container = try await Container.open(at: invocation.argument("STORE"))
+        let container = try await invocation.openForWriting()
         let statistics = try await container.closing {
             try await container.checkpoint()
             return try await container.indexStatistics()

@@ -11,6 +11,22 @@ extension Invocation {
             at: argument("STORE"), on: system, memoryLimit: memoryLimit)
     }
 
+    /// The store at a path, to be changed. Long-lived operations are left to the service whose store
+    /// it is: the tool knows neither its rules nor its profile.
+    func openForWriting(
+        _ path: String, creating: Bool = false, on system: any FileSystem = LinuxFileSystem(),
+        memoryLimit: Int = 64 << 20
+    ) async throws(StoreError) -> Container {
+        try await Container.open(
+            at: path, on: system, creating: creating, durability: durability,
+            continuesOperations: false, memoryLimit: memoryLimit)
+    }
+
+    /// The same of the store that the command names.
+    func openForWriting() async throws(StoreError) -> Container {
+        try await openForWriting(argument("STORE"))
+    }
+
     /// The database that `--database` and `--as` choose. In the public one the operator of the
     /// store may change the records of all users.
     func database(of container: Container) -> Database {

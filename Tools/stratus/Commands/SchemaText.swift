@@ -20,7 +20,8 @@ enum SchemaText {
             return .ok
         }
         if let other, what != "diff" {
-            return try await change(path, other, isDeployed: what == "deploy", output)
+            return try await change(
+                path, other, isDeployed: what == "deploy", invocation, output)
         }
         let schema = try document(path)
         if let other { return try compare(schema, document(other), invocation, output) }
@@ -32,10 +33,11 @@ enum SchemaText {
     }
 
     private static func change(
-        _ store: String, _ path: String, isDeployed: Bool, _ output: Output
+        _ store: String, _ path: String, isDeployed: Bool, _ invocation: Invocation,
+        _ output: Output
     ) async throws -> ExitCode {
         let text = String(decoding: try text(path), as: UTF8.self)
-        let container = try await Container.open(at: store)
+        let container = try await invocation.openForWriting(store)
         let changes = try await container.closing {
             isDeployed
                 ? try await container.deploySchema(text) : try await container.importSchema(text)
