@@ -71,20 +71,25 @@ import Testing
         #expect(names == ["old", "parent", "child", "next"])
     }
 
-    @Test func `items that fail in a long batch that is not atomic are not written`() async throws {
+    /// The parent of all children is not there, or fails itself.
+    @Test(arguments: ["missing", "wrong"])
+    func `items that fail in a long batch that is not atomic are not written`(
+        parent: String
+    ) async throws {
         let container = try store.open()
         let database = try await prepared(container)
         let before = journalBytes
         var children: [Record] = []
         for number in 0..<count {
             var child = note("c\(number)", ["number": 1])
-            child.parent = Reference(recordID: noteID("missing"))
+            child.parent = Reference(recordID: noteID(parent))
             children.append(child)
         }
+        if parent == "wrong" { children.append(note("wrong", ["number": "text"])) }
         store.disk.logsCalls = true
         let result = try await database.modifyRecords(
             saving: [note("good", ["number": 1])] + children, atomically: false)
-        #expect(result.partialFailure?.partialErrors.count == count)
+        #expect(result.partialFailure?.partialErrors.count == children.count)
         #expect(journalBytes - before < 1000, "\(journalBytes - before)")
         // Nor were they taken back: one group was written.
         let writes = store.disk.log.filter { $0.call == .write && $0.name.hasPrefix("journal-") }
