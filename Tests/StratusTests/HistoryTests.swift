@@ -130,7 +130,7 @@ import Testing
         try await container.close()
     }
 
-    @Test func `without a policy only what marks and snapshots see can be read`() async throws {
+    @Test func `without a policy only what marks keep can be read`() async throws {
         let empty = try Container.inMemory()
         for point in [PastPoint.offset(0), .offset(7), .time(.now)] {
             let snapshot = try await empty.snapshot(at: point)
@@ -141,12 +141,16 @@ import Testing
         let first = container.snapshot().offset
         let mark = try await container.mark("here")
         try await Self.save("a", ["number": 2], to: container)
-        let second = container.snapshot().offset
+        let held = container.snapshot()
+        let second = held.offset
         try await Self.save("a", ["number": 3], to: container)
+        #expect(try Self.number("a", in: held) == 2)
         #expect(try Self.number("a", in: try await container.snapshot(at: .mark(mark))) == 1)
         #expect(try Self.number("a", in: try await container.snapshot(at: .offset(first))) == 1)
-        // It is still there, and refused: what can be read does not depend on compaction.
+        // It is still there, and refused: what can be read depends neither on compaction nor on who
+        // holds a snapshot.
         #expect(await Self.isRefused(container, .offset(second)))
+        withExtendedLifetime(held) {}
         let newest = container.snapshot().offset
         #expect(try Self.number("a", in: try await container.snapshot(at: .offset(newest))) == 3)
         try await container.removeMark(mark)
