@@ -65,7 +65,7 @@ struct CommitterTimeTests {
         #expect(session.outcomes.all.map(\.commit.number) == [1, 2])
     }
 
-    @Test(arguments: [0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120])
+    @Test(arguments: Array(stride(from: 0, through: 2 * GroupHeader.frameLength, by: 8)))
     func `a reader sees the last commit also where its segment has no room for an idle group`(
         rest: Int
     ) throws {
@@ -75,17 +75,21 @@ struct CommitterTimeTests {
         session.commit([ModelCommit(0, [16])])
         session.idle()
         var follower = try TestFollower(store)
-        // The second commit leaves so many bytes of the segment, or begins the next one.
-        let left = session.committer.withStage { stage in
-            stage.writer.manifest.segments[0].limit.bytes(since: stage.writer.head)
-        }
-        let frames = GroupHeader.frameLength + FrameFormat.frameLength(payload: 0)
-        session.commit([ModelCommit(1, [left - frames - rest])])
+        func head() -> JournalOffset { session.committer.withStage { $0.writer.head } }
+        let limit = session.manifest.segments[0].limit
+        // The second commit leaves so many bytes of the segment behind those of the trailer.
+        let end =
+            GroupHeader.frameLength + FrameFormat.frameLength(payload: Trailer.payloadLength) + rest
+        let frames = GroupHeader.frameLength + FrameFormat.frameLength(payload: 0, isLast: true)
+        session.commit([ModelCommit(1, [limit.bytes(since: head()) - frames - end])])
+        #expect(head().advanced(byBytes: end) == limit)
         session.idle()
         try follower.follow()
         #expect(follower.commits.map(\.number) == [0, 1])
+        let segments = session.manifest.segments.count
+        #expect(segments == (rest < GroupHeader.frameLength ? 2 : 1))
         session.idle()
-        #expect(session.manifest.segments.count <= 2)
+        #expect(session.manifest.segments.count == segments)
     }
 
     @Test func `a closed committer refuses commits, and the next opening finds a clean end`() throws

@@ -130,6 +130,25 @@ import Testing
         try await container.close()
     }
 
+    @Test func `a token amid a fetch is that of the state behind the last change it knows`()
+        async throws
+    {
+        let container = try await Self.container()
+        try await container.setHistoryPolicy(.everything)
+        let database = container.privateDatabase(for: "alice")
+        // What is named for the first time is an entry of its own: the later commits have one each.
+        for name in ["a", "b", "c"] { try await Self.save(name, ["number": 1], to: container) }
+        for limit in 1...2 {
+            let page = try await database.recordZoneChanges(
+                inZoneWith: Self.zone, resultsLimit: limit)
+            let snapshot = try await container.snapshot(at: .token(page.changeToken))
+            let count = try snapshot.privateDatabase(for: "alice").recordCount(
+                inZoneWith: Self.zone)
+            #expect(count == limit)
+        }
+        try await container.close()
+    }
+
     @Test func `without a policy only what marks keep can be read`() async throws {
         let empty = try Container.inMemory()
         for point in [PastPoint.offset(0), .offset(7), .time(.now)] {

@@ -286,14 +286,7 @@ extension OperationRequest {
         if let range = range(of: UserID(bits: done.caller), reading) {
             draft.readRanges.append(range)
         }
-        do throws(FrameFault) {
-            try draft.buffer.append(
-                .operation, zone: zone ?? 0, limit: context.payloadLimit
-            ) { entry.write(to: &$0) }
-        } catch {
-            throw .refused(
-                .limitExceeded, "too many records for one operation with an operationID")
-        }
+        try draft.add(entry, in: zone ?? 0, context)
     }
 
     /// The keys that a concurrent repeat, or another concurrent call under the operationID, would
@@ -344,19 +337,25 @@ extension OperationRequest {
             outcomes: try batch.byName.map { index throws(EngineError) in
                 try draft.outcome(of: index, before: here, batch, reading)
             }, submitted: longLived?.submitted)
-        do throws(FrameFault) {
-            try draft.buffer.append(
-                .operation, zone: zone.number, limit: context.payloadLimit
-            ) { entry.write(to: &$0) }
-        } catch {
-            throw .refused(
-                .limitExceeded, "too many records for one operation with an operationID")
-        }
+        try draft.add(entry, in: zone.number, context)
         return true
     }
 }
 
 extension Draft {
+    fileprivate mutating func add(
+        _ entry: OperationEntry, in zone: UInt32, _ context: PreparationContext
+    ) throws(EngineError) {
+        do throws(FrameFault) {
+            try buffer.append(.operation, zone: zone, limit: context.payloadLimit) {
+                entry.write(to: &$0)
+            }
+        } catch {
+            throw .refused(
+                .limitExceeded, "too many records for one operation with an operationID")
+        }
+    }
+
     /// Sends what there is as a part, so that the operation stands alone in the last one.
     fileprivate mutating func sendPart(
         of batch: some RecordedTransaction, _ reading: StoreReading, _ sink: PartSink

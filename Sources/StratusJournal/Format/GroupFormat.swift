@@ -71,7 +71,7 @@ package struct Trailer: Equatable, Sendable {
     package var leastTime: Int64
     package var greatestTime: Int64
 
-    static let payloadLength = 48
+    package static let payloadLength = 48
 
     init(_ totals: SegmentTotals, chainAtStart: UInt64, chainAtEnd: UInt64) {
         self.chainAtStart = chainAtStart
