@@ -201,13 +201,9 @@ struct LimitTests {
 
     @Test func `a zone takes as many commits at once as the profile says`() async throws {
         let storage = GatedStorage()
-        let container = try Container(
-            writing: storage, creating: true, durability: .full,
-            profile: Profile(commitsWaitingPerZone: 1), options: JournalOptions(),
-            steppedByCaller: false)
-        let database = container.privateDatabase(for: "alice")
+        let profile = Profile(commitsWaitingPerZone: 1)
+        let database = try await makeDatabase(on: storage, profile).database
         let other = RecordZone.ID(zoneName: "other")
-        try await database.save(RecordZone(zoneID: notes))
         try await database.save(RecordZone(zoneID: other))
         storage.shut()
         let first = Task { try await database.save(note("a")) }

@@ -8,10 +8,6 @@ import Testing
 @Suite struct PendingTests {
     private let storage = GatedStorage()
 
-    private func openDatabase() async throws -> (Container, Database) {
-        try await makeDatabase(on: storage)
-    }
-
     /// Lets a save of `name` get as far as its sync, which waits.
     private func saveUntilSync(_ name: String, _ database: Database) async -> Task<
         Record, any Error
@@ -45,7 +41,7 @@ import Testing
     @Test func `a save cancelled while it is being committed is committed and says so`()
         async throws
     {
-        let (container, database) = try await openDatabase()
+        let (container, database) = try await makeDatabase(on: storage)
         let first = await saveUntilSync("first", database)
         first.cancel()
         let second = Task { await failure { try await database.save(note("second")) } }
@@ -61,7 +57,7 @@ import Testing
     }
 
     @Test func `a cancelled save is stored exactly if it did not fail`() async throws {
-        let (container, database) = try await openDatabase()
+        let (container, database) = try await makeDatabase(on: storage)
         for round in 0..<20 {
             let tasks = (0..<50).map { number in
                 Task { try await database.save(note("r\(round)-\(number)")) }
@@ -88,7 +84,7 @@ import Testing
     @Test func `five thousand callers at once wait for their turn and all are served`()
         async throws
     {
-        let (container, database) = try await openDatabase()
+        let (container, database) = try await makeDatabase(on: storage)
         let first = await saveUntilSync("first", database)
         let callers = (0..<5000).map { number in
             Task { try await database.save(note("r\(number)")) }
@@ -107,7 +103,7 @@ import Testing
     }
 
     @Test func `closing commits what is pending and refuses what comes later`() async throws {
-        let (container, database) = try await openDatabase()
+        let (container, database) = try await makeDatabase(on: storage)
         let first = await saveUntilSync("first", database)
         let pending = (0..<20).map { number in
             Task { try await database.save(note("r\(number)")) }

@@ -238,10 +238,8 @@ import Testing
         let operation = try await database.submit(Self.saving([note("a")]), operationID: "one")
         // What lies beside the request stays, what lies beside its end is replaced.
         var generator = SeededGenerator(seed: 1)
-        func text() -> RecordValue {
-            .bytes(Data((0..<3000).map { _ in UInt8.random(in: 0...255, using: &generator) }))
-        }
-        for number in 0..<60 { try await database.save(note("live\(number)", ["text": text()])) }
+        func noise() -> RecordValue { .bytes(Data(generator.bytes(3000))) }
+        for number in 0..<60 { try await database.save(note("live\(number)", ["data": noise()])) }
         // Compacted by now, and too large to be joined to another, it is not compacted again for one
         // entry.
         try await container.checkpoint()
@@ -249,7 +247,7 @@ import Testing
         time.add(hours: -8 * 24)
         try await operation.cancel()
         for number in 0..<60 {
-            var record = note("dead", ["text": text()])
+            var record = note("dead", ["data": noise()])
             record["n"] = .int64(Int64(number))
             _ = try await database.modifyRecords(saving: [record], savePolicy: .allKeys)
         }

@@ -91,12 +91,13 @@ import Testing
         #expect(try await Self.names(link, in: database).count == 10)
     }
 
-    @Test func `a record with several of the values that are asked for is found and counts once`()
-        async throws
-    {
+    /// In pages of any size; and of more records than are read in one step, which has each once in any
+    /// case.
+    @Test(arguments: [(10, [1, 3, 9, 100]), (1500, [400, 1000, 10_000])])
+    func `a record with several of the values that are asked for is found and counts once`(
+        count: Int, limits: [Int]
+    ) async throws {
         let (container, database) = try await makeDatabase()
-        // More than are read in one step, which has each record once in any case.
-        let count = 1500
         try await database.saveAll(
             (0..<count).map { number in
                 note("r\(number)", ["tags": ["a", "b", .string("\(number)")], "number": 2])
@@ -104,7 +105,7 @@ import Testing
         let index = try await container.addIndex(on: "tags", of: "Note", .queryable)
         let query = try Self.query("ANY tags IN {'A', 'b', '3'}")
         #expect(try await database.explanation(of: query, inZoneWith: notes).index == index)
-        for limit in [400, 1000, 10_000] {
+        for limit in limits {
             let found = try await database.allRecords(matching: query, resultsLimit: limit)
             #expect(Set(found.map(\.recordID)).count == count, "\(limit)")
             #expect(found.count == count, "\(limit)")
