@@ -263,6 +263,7 @@ public final class Container: Sendable {
             self.init(
                 .writing(engine), opened.report, foundation, Limits(profile, options.clock),
                 StoreIdentity(opened.writer.manifest), deduplication, receipts, rules, runs)
+            try dropGrowingShares()
         } catch {
             storage.close()
             throw error

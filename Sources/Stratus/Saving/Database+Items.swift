@@ -40,7 +40,13 @@ extension Database {
                 do throws(EngineError) {
                     call.take(try await commit(batch))
                 } catch {
-                    try call.fail(error)
+                    call.fail(error)
+                }
+            case .grow(let transaction):
+                do throws(EngineError) {
+                    call.grew(.success(try await container.engine().commit(transaction)))
+                } catch {
+                    call.grew(.failure(error))
                 }
             case .done(let results):
                 outcomes = results
@@ -63,7 +69,13 @@ extension Database {
                 do throws(EngineError) {
                     call.take(try commitAndWait(batch))
                 } catch {
-                    try call.fail(error)
+                    call.fail(error)
+                }
+            case .grow(let transaction):
+                do throws(EngineError) {
+                    call.grew(.success(try container.engine().commitBlocking(transaction)))
+                } catch {
+                    call.grew(.failure(error))
                 }
             case .done(let results):
                 outcomes = results

@@ -33,6 +33,8 @@ struct RecordBatch: RecordedTransaction {
     var ruled: RuledItems?
     /// Which of the caller's devices asks; nil: the one without a name.
     var device: String?
+    /// By the names of their roots.
+    var grownShares: [String: ShareGrowthPlan.Grown] = [:]
 
     private enum Attempt {
         case draft(Draft)

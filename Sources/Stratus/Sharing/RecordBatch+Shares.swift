@@ -183,7 +183,7 @@ extension RecordBatch {
             if try reading.share(ofRoot: nil, in: zone.number)?.isAlive == true,
                 !deletes(Share.zoneWideRecordName)
             {
-                throw .refused(.serverRejectedRequest, "all of the zone is shared already")
+                throw .refused(.zoneIsShared)
             }
         }
     }
@@ -215,9 +215,8 @@ extension RecordBatch {
             // The row of the zone itself names its last share once more.
             guard key.count > KeySpace.shareRoots.key().count else { return true }
             let number = UInt32(truncatingIfNeeded: value.first)
-            guard let share = try reading.share(number), share.isAlive, !share.isZoneWide else {
-                return true
-            }
+            guard let share = try reading.share(number), share.hasMembers, !share.isZoneWide
+            else { return true }
             let entry = try reading.shareEntry(share)
             isShared = !deletes(entry.recordName) && !deletes(entry.rootName)
             return !isShared

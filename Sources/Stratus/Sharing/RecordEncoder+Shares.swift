@@ -30,27 +30,15 @@ extension RecordEncoder {
             try flushIfFull(&draft, sink)
             if needsSerial { return }
         }
-        var entry = MembersEntry(oldShare: 0, newShare: 0, items: [])
-        for moved in sharing.moved where try isThere(reading.hash(moved.item.name)) {
-            let goesOn =
-                moved.old == entry.oldShare && moved.new == entry.newShare
-                && entry.items.count < MembersEntry.limit
-            if !goesOn {
-                try append(entry, &draft, sink)
-                if needsSerial { return }
-                entry = MembersEntry(oldShare: moved.old, newShare: moved.new, items: [])
-            }
-            entry.items.append(moved.item)
+        var moved: [SharingPlan.Moved] = []
+        for record in sharing.moved where try isThere(reading.hash(record.item.name)) {
+            moved.append(record)
         }
-        try append(entry, &draft, sink)
-    }
-
-    private mutating func append(
-        _ entry: MembersEntry, _ draft: inout Draft, _ sink: PartSink
-    ) throws(EngineError) {
-        if entry.items.isEmpty { return }
-        try append(.members, to: &draft) { entry.write(to: &$0) }
-        try flushIfFull(&draft, sink)
+        for entry in MembersEntry.entries(of: moved) {
+            try append(.members, to: &draft) { entry.write(to: &$0) }
+            try flushIfFull(&draft, sink)
+            if needsSerial { return }
+        }
     }
 
     /// Writes a record once more as it is, but for what is said of shares.

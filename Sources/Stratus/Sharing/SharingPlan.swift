@@ -233,17 +233,29 @@ extension SharingPlan {
         }
         let former = try reading.share(ofRoot: root?.hash, in: zone.number)
         readSet.append(.shareRoot(zone.number, root?.hash))
-        if let former, former.isAlive, !ended.contains(former.number) {
-            return fail(index, .alreadyShared)
-        }
         if let root, newRoots[root.hash] != nil { return fail(index, .alreadyShared) }
+        var grown: SharePlace?
+        switch root.flatMap({ batch.grownShares[$0.name] }) {
+        case .failure(let error)?: return fail(index, error)
+        case .success(let number)?:
+            guard let former, former.number == number, former.state == .growing else {
+                return fail(index, .noShare)
+            }
+            readSet.append(.share(number))
+            grown = former
+        case nil:
+            if let former, former.hasMembers, !ended.contains(former.number) {
+                return fail(index, .alreadyShared)
+            }
+        }
         let others = changes.filter { $0.kind == .creation }
         if others.contains(where: { $0.entry.isZoneWide || root == nil }) {
             return fail(index, .sharedTwice)
         }
-        guard let number = numbers.newShare() else { return }
+        guard let number = grown?.number ?? numbers.newShare() else { return }
         let entry = ShareEntry(
-            number: number, began: .none, state: .alive,
+            number: number, began: grown.map { reading.identity.version(at: $0.first) } ?? .none,
+            state: .alive,
             permission: UInt8((record.shareEdit?.publicPermission ?? .none).rawValue),
             link: reading.identity.shareLink(zone: zone.number, root: root?.name ?? ""),
             recordName: record.recordID.recordName, rootName: root?.name ?? "")
@@ -376,7 +388,9 @@ extension SharingPlan {
                 ShareMembership(share: $0, since: .none, place: 0)
             }
         }
+        var grows = false
         if !record.isShareRecord, let own = try ownShare(of: record.name), own == new {
+            grows = try reading.share(own)?.state == .growing
             statement.shareRecord = try shareRecord(of: own)
             try checkRoot(record)
         }
@@ -399,7 +413,8 @@ extension SharingPlan {
             try isAlive(old.share) ? old.share : nil
         }
         let mayHaveChildren = record.place != nil || batch.isRestore
-        if former != new, mayHaveChildren, !record.isShareRecord {
+        // What lies below the root of a share that grows is taken in by others, or was.
+        if former != new, mayHaveChildren, !record.isShareRecord, !grows {
             try moveAlong(with: record, to: new)
         }
     }
@@ -456,6 +471,12 @@ extension SharingPlan {
                 guard try move(child, to: new) else { continue }
                 queue.append(child)
             }
+            if moved.count > GrowingShare.stepLimit, let share = newRoots[record.name]?.entry {
+                throw .other(
+                    LongTree(
+                        zoneID: batch.zoneID, rootName: share.rootName,
+                        recordName: share.recordName))
+            }
             if moved.count > limit {
                 needsSerial = true
                 return
@@ -475,21 +496,7 @@ extension SharingPlan {
         let old = try member(name).flatMap { $0.share == 0 ? nil : $0 }
         shares[name] = .some(new)
         guard old?.share != new else { return false }
-        let entry = try reading.entry(place)
-        let head = try entry.recordHead().head
-        let recordName: String
-        do throws(FormatError) {
-            recordName = try head.name(in: entry.bytes.span)
-        } catch {
-            throw .damaged(entry)
-        }
-        moved.append(
-            Moved(
-                old: old?.share ?? 0, new: new ?? 0,
-                item: MembersEntry.Item(
-                    name: recordName, type: head.type, version: place.version,
-                    length: place.frameLength, since: old?.since ?? .none,
-                    place: old?.place ?? 0)))
+        moved.append(try Moved(place, from: old, to: new, reading))
         return true
     }
 
@@ -563,16 +570,16 @@ extension SharingPlan {
         if let change = changes.first(where: { $0.entry.number == share }) {
             return change.entry.recordName
         }
-        guard let place = try reading.share(share) else { return nil }
+        guard let place = try reading.share(share), place.isAlive else { return nil }
         return try reading.shareEntry(place).recordName
     }
 
-    /// Whether a share that is there lives at the end.
+    /// Whether a share that is there has members at the end.
     private mutating func isAlive(_ share: UInt32) throws(EngineError) -> Bool {
         if ended.contains(share) { return false }
         if let known = living[share] { return known }
         rely(on: .share(share))
-        let isAlive = try reading.share(share)?.isAlive == true
+        let isAlive = try reading.share(share)?.hasMembers == true
         living[share] = isAlive
         return isAlive
     }

@@ -368,7 +368,7 @@ package struct JournalCompaction: Sendable {
         }
         return OwnedShare(
             zone: place.zone, horizon: JournalOffset(rawValue: horizon),
-            end: place.isAlive ? nil : place.offset)
+            end: place.hasMembers ? nil : place.offset)
     }
 
     /// Of what was taken away before this place, nothing is in any segment that no row names. So the

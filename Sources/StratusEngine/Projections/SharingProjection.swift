@@ -22,7 +22,7 @@ struct SharingProjection: Projection {
     package static let alsoReads: [EntryKind] = [.record, .tombstone, .zone, .horizon]
     package static let keyspaces: [KeySpace] = [
         .members, .shareRoots, .shareRows, .participants, .zoneShares, .formerParticipants,
-        .shares, .shareLinks, .participations,
+        .growingShares, .shares, .shareLinks, .participations,
     ]
 
     /// Why the shares of a zone could not be read.
@@ -70,6 +70,12 @@ struct SharingProjection: Projection {
         state.index.set(
             .zoneShare(zone, share.number), IndexValue(stamp: stamp, first: shareState))
         state.index.set(.shareLink(share.link), IndexValue(stamp: stamp, first: number))
+        let key = IndexKey.growingShare(share.number)
+        if share.state == .growing {
+            state.index.set(key, IndexValue(stamp: stamp, first: UInt64(zone)))
+        } else if share.began != .none {
+            state.index.remove(key, at: stamp)
+        }
     }
 
     private func set(
@@ -108,6 +114,9 @@ struct SharingProjection: Projection {
         if zone.state == .alive { return }
         for share in shares(of: zone.number, in: state.index) {
             state.index.drop(partition: share.number, at: entry.stamp)
+            if share.state == .growing {
+                state.index.remove(.growingShare(share.number), at: entry.stamp)
+            }
         }
     }
 
@@ -120,24 +129,37 @@ struct SharingProjection: Projection {
             // Also where all is dropped: what a point before still sees lapses with the tombstones of
             // the zone.
             state.index.set(.horizon(ofPartition: share.number), horizon)
-            if let end = share.end, end <= through {
+            if share.state == .ended, share.last <= through {
                 state.index.drop(partition: share.number, at: entry.stamp)
+                // Later horizons have nothing to do for it any more.
+                state.index.remove(.zoneShare(entry.zone, share.number), at: entry.stamp)
             }
         }
     }
 
-    /// The shares that a zone has or had, as of the entries so far, and where they ended.
+    /// Whether the feed of a share is kept: not once its end is forgotten.
+    mutating func keepsFeed(of share: UInt32, in zone: UInt32, _ index: OrderedIndex) -> Bool {
+        do throws(IndexError) {
+            return try index.value(of: .zoneShare(zone, share), .blocking) != nil
+        } catch {
+            failure = failure ?? error
+            return true
+        }
+    }
+
+    /// The shares of a zone whose feeds are kept, as of the entries so far, and where the last entry
+    /// of each lies.
     private mutating func shares(
         of zone: UInt32, in index: OrderedIndex
-    ) -> [(number: UInt32, end: JournalOffset?)] {
-        var shares: [(number: UInt32, end: JournalOffset?)] = []
+    ) -> [(number: UInt32, state: ShareState?, last: JournalOffset)] {
+        var shares: [(number: UInt32, state: ShareState?, last: JournalOffset)] = []
         do throws(IndexError) {
             var cursor = index.cursor(IndexKey.zoneShares(zone), .blocking)
             while let (key, value) = try cursor.next() {
                 guard key.count == 9 else { continue }
-                let isAlive = value.first == UInt64(ShareState.alive.rawValue)
-                let end = isAlive ? nil : JournalOffset(rawValue: value.stamp)
-                shares.append((key.uint32(at: 5), end))
+                let state = ShareState(rawValue: UInt8(truncatingIfNeeded: value.first))
+                let last = JournalOffset(rawValue: value.stamp)
+                shares.append((key.uint32(at: 5), state, last))
             }
         } catch {
             failure = failure ?? error

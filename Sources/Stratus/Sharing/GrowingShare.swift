@@ -1,0 +1,336 @@
+internal import StratusBytes
+internal import StratusEngine
+internal import StratusIndex
+internal import StratusJournal
+
+// A long tree that is shared: what lies below its root is taken in by commits of its own, ahead of the
+// one with which the share is seen: `Formats/README.md`, "Sharing", 5. Others save meanwhile: what
+// they save below a member is one, as always.
+
+/// A new share cannot begin with the commit that asks for it: too much lies below its root.
+struct LongTree: Error {
+    let zoneID: RecordZone.ID
+    /// The names of the root, and of the share's record.
+    let rootName: String
+    let recordName: String
+}
+
+/// A share that grows, and how far it has come.
+///
+/// The parent of a member is a member, or the root, at any time: so what was not reached yet is found
+/// below what was.
+struct GrowingShare: Sendable {
+    let number: UInt32
+    let zone: UInt32
+    let root: Hash128
+    /// The parent whose children are being taken in, and from where on.
+    private var current: (parent: Hash128, rest: Range<IndexKey>)?
+    /// Members with children that were not taken in.
+    private var parents: [Hash128] = []
+    /// Members of the last step, of which it is not known whether they have children.
+    private var latest: [Hash128]
+
+    /// So many records are looked at in one commit, which holds others up as little as may be.
+    static let stepLimit = 1024
+
+    fileprivate init(_ number: UInt32, of root: Hash128, in zone: UInt32) {
+        self.number = number
+        self.zone = zone
+        self.root = root
+        latest = [root]
+    }
+
+    /// Whether all that lies below the root is taken in.
+    var isWhole: Bool { current == nil && parents.isEmpty && latest.isEmpty }
+
+    /// Takes the next step: finds records that become members, as the state has them.
+    fileprivate mutating func advance(
+        _ reading: StoreReading, _ context: PreparationContext, _ draft: inout Draft
+    ) throws(EngineError) -> [SharingPlan.Moved] {
+        // What comes below one of them from now on is a member at once.
+        for member in latest where try reading.hasChildren(member, in: zone) {
+            parents.append(member)
+        }
+        latest = []
+        var moved: [SharingPlan.Moved] = []
+        var count = 0
+        var length = 0
+        while count < Self.stepLimit, length < context.partLimit / 2 {
+            if current == nil, let parent = parents.popLast() {
+                current = (parent, IndexKey.children(zone, of: parent).asPrefix)
+            }
+            guard let (parent, rest) = current else { break }
+            guard try isMember(parent, reading, &draft) else {
+                current = nil
+                continue
+            }
+            // Few at a time, since what they take depends on their names.
+            let limit = min(64, Self.stepLimit - count)
+            var children: [IndexKey] = []
+            try reading.scan(rest) { key, _ in
+                children.append(key)
+                return children.count < limit
+            }
+            let last = children.last.map { $0.asPrefix.upperBound }
+            let isDone = children.count < limit
+            let end = isDone ? rest.upperBound : last ?? rest.upperBound
+            if !context.isSerial { draft.readRanges.append(rest.lowerBound..<end) }
+            for child in children {
+                guard let new = try take(child.linkedRecord, reading, context, &draft) else {
+                    continue
+                }
+                length += new.item.name.utf8.count + 32
+                moved.append(new)
+            }
+            count += children.count
+            current = isDone ? nil : (parent, end..<rest.upperBound)
+        }
+        return moved
+    }
+
+    private func isMember(
+        _ name: Hash128, _ reading: StoreReading, _ draft: inout Draft
+    ) throws(EngineError) -> Bool {
+        if name == root { return true }
+        draft.readSet.append(.member(zone, name))
+        return try reading.member(name, in: zone)?.share == number
+    }
+
+    /// Takes a child of a member in; nil where it is one already.
+    private mutating func take(
+        _ child: Hash128, _ reading: StoreReading, _ context: PreparationContext,
+        _ draft: inout Draft
+    ) throws(EngineError) -> SharingPlan.Moved? {
+        if !context.isSerial {
+            draft.readSet += [
+                .shareRoot(zone, child), .member(zone, child), .record(zone, child),
+            ]
+        }
+        if try reading.share(ofRoot: child, in: zone)?.hasMembers == true {
+            throw .refused(.alreadyShared)
+        }
+        let old = try reading.member(child, in: zone)
+        guard let place = try reading.value(.record(zone, child)).map({ EntryLocation($0) }),
+            !place.isDeleted
+        else { return nil }
+        latest.append(child)
+        guard old?.share != number else { return nil }
+        return try SharingPlan.Moved(place, from: old, to: number, reading)
+    }
+}
+
+extension StoreReading {
+    fileprivate func hasChildren(_ name: Hash128, in zone: UInt32) throws(EngineError) -> Bool {
+        var hasAny = false
+        try scan(IndexKey.children(zone, of: name).asPrefix) { _, _ in
+            hasAny = true
+            return false
+        }
+        return hasAny
+    }
+}
+
+/// Begins a share that grows.
+struct ShareBeginning: Transaction {
+    let tree: LongTree
+    let scope: DatabaseScope
+
+    /// Its result is a ``GrowingShare``.
+    func draft(
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) throws(EngineError) -> Draft? {
+        // The share gets a number.
+        guard context.isSerial else { return nil }
+        guard let zone = try reading.livingZone(tree.zoneID, in: scope) else {
+            throw .refused(.zoneNotFound(tree.zoneID))
+        }
+        let root = reading.hash(tree.rootName)
+        if try reading.share(ofRoot: root, in: zone)?.hasMembers == true {
+            throw .refused(.alreadyShared)
+        }
+        if try reading.share(ofRoot: nil, in: zone)?.hasMembers == true {
+            throw .refused(.zoneIsShared)
+        }
+        let share = ShareEntry(
+            number: reading.zoneCount + 1, began: .none, state: .growing,
+            permission: UInt8(Share.Permission.none.rawValue),
+            link: reading.identity.shareLink(zone: zone, root: tree.rootName),
+            recordName: tree.recordName, rootName: tree.rootName)
+        var draft = Draft(reading)
+        try draft.buffer.add(.share, zone: zone, limit: context.payloadLimit) {
+            share.write(to: &$0)
+        }
+        draft.results = [.done(GrowingShare(share.number, of: root, in: zone))]
+        return draft
+    }
+}
+
+/// Takes more records into a share that grows.
+struct ShareGrowth: Transaction {
+    let share: GrowingShare
+
+    /// Its result is the ``GrowingShare`` behind the step.
+    func draft(
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) throws(EngineError) -> Draft? {
+        var draft = Draft(reading)
+        draft.readSet.append(.share(share.number))
+        guard try reading.share(share.number)?.state == .growing,
+            try reading.zone(share.zone)?.isAlive == true
+        else { throw .refused(.noShare) }
+        var share = share
+        let moved = try share.advance(reading, context, &draft)
+        for entry in MembersEntry.entries(of: moved) {
+            try draft.buffer.add(.members, zone: share.zone, limit: context.payloadLimit) {
+                entry.write(to: &$0)
+            }
+        }
+        draft.results = [.done(share)]
+        return draft
+    }
+}
+
+/// Gives up a share that still grows; nothing where it does no more.
+struct ShareDropping: Transaction {
+    let number: UInt32
+
+    func draft(
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) throws(EngineError) -> Draft? {
+        var draft = Draft(reading)
+        draft.readSet.append(.share(number))
+        guard let place = try reading.share(number), place.state == .growing,
+            try reading.zone(place.zone)?.isAlive == true
+        else { return draft }
+        var share = try reading.shareEntry(place)
+        share.began = reading.identity.version(at: place.first)
+        share.state = .ended
+        try draft.buffer.add(.share, zone: place.zone, limit: context.payloadLimit) {
+            share.write(to: &$0)
+        }
+        return draft
+    }
+}
+
+extension MembersEntry {
+    /// The entries of records that go along, in their order.
+    static func entries(of moved: [SharingPlan.Moved]) -> [MembersEntry] {
+        var entries: [MembersEntry] = []
+        for record in moved {
+            if let last = entries.indices.last, entries[last].oldShare == record.old,
+                entries[last].newShare == record.new, entries[last].items.count < limit
+            {
+                entries[last].items.append(record.item)
+            } else {
+                entries.append(
+                    MembersEntry(
+                        oldShare: record.old, newShare: record.new, items: [record.item]))
+            }
+        }
+        return entries
+    }
+}
+
+extension SharingPlan.Moved {
+    /// The record at a place, which leaves `old` for `new`; nil, and a membership in no share: none.
+    init(
+        _ place: EntryLocation, from old: ShareMembership?, to new: UInt32?,
+        _ reading: StoreReading
+    ) throws(EngineError) {
+        let old = old?.share == 0 ? nil : old
+        let entry = try reading.entry(place)
+        let head = try entry.recordHead().head
+        let name: String
+        do throws(FormatError) {
+            name = try head.name(in: entry.bytes.span)
+        } catch {
+            throw .damaged(entry)
+        }
+        self.init(
+            old: old?.share ?? 0, new: new ?? 0,
+            item: MembersEntry.Item(
+                name: name, type: head.type, version: place.version, length: place.frameLength,
+                since: old?.since ?? .none, place: old?.place ?? 0))
+    }
+}
+
+/// The shares of a batch that have to grow ahead of it.
+struct ShareGrowthPlan: Sendable {
+    /// What became of a tree: the number of its share, or why it cannot be shared.
+    typealias Grown = Result<UInt32, StoreError>
+
+    /// By the names of their roots.
+    private(set) var grown: [String: Grown] = [:]
+    private var growing: (share: GrowingShare?, tree: LongTree)?
+    private var dropped: [UInt32] = []
+
+    /// The tree grows before the batch is tried again.
+    mutating func begin(_ tree: LongTree) { growing = (nil, tree) }
+
+    /// The batch is done, or failed: what still grows is given up.
+    mutating func end() {
+        dropped += grown.values.compactMap { try? $0.get() }
+        grown = [:]
+    }
+
+    /// What is to be committed now; nil: nothing.
+    func transaction(in scope: DatabaseScope) -> (any Transaction)? {
+        if let number = dropped.last { return ShareDropping(number: number) }
+        guard let growing else { return nil }
+        guard let share = growing.share else {
+            return ShareBeginning(tree: growing.tree, scope: scope)
+        }
+        return ShareGrowth(share: share)
+    }
+
+    /// What came of ``transaction(in:)``.
+    mutating func take(_ result: Result<Committed, EngineError>) {
+        if !dropped.isEmpty {
+            // Where that failed, the next opening does it.
+            dropped.removeLast()
+            return
+        }
+        guard let (former, tree) = growing.take() else { return }
+        switch result {
+        case .failure(let error):
+            grown[tree.rootName] = .failure(StoreError(error))
+            if let former { dropped.append(former.number) }
+        case .success(let committed):
+            guard case .done(let share as GrowingShare)? = committed.draft.results.first else {
+                preconditionFailure("a share that grows says how far it has come")
+            }
+            if share.isWhole {
+                grown[tree.rootName] = .success(share.number)
+            } else {
+                growing = (share, tree)
+            }
+        }
+    }
+}
+
+extension Container {
+    /// Gives up the shares that grew when the process before ended.
+    func dropGrowingShares() throws(EngineError) {
+        var numbers: [UInt32] = []
+        try reading.waiting.scan(KeySpace.growingShares.range()) { key, _ in
+            numbers.append(key.growingShare)
+            return true
+        }
+        for number in numbers {
+            // A disk that is full must not keep the store closed: then it is done another time.
+            _ = try? engine().commitBlocking(ShareDropping(number: number))
+        }
+    }
+}
+
+extension EngineError {
+    /// The tree for which a batch was refused, which is shared in another way.
+    var longTree: LongTree? {
+        if case .other(let tree as LongTree) = self { tree } else { nil }
+    }
+}
+
+extension StoreError {
+    static let zoneIsShared = StoreError(
+        .serverRejectedRequest, "all of the zone is shared already")
+}

@@ -1,0 +1,230 @@
+import Stratus
+import StratusEngine
+import StratusJournal
+import Support
+import Testing
+
+/// Trees that are shared by more commits than one: `Formats/README.md`, "Sharing", 5.
+@Suite struct GrowingShareTests {
+    /// Records below `root`, each with as many below it as a level has, but for the last.
+    private static func fill(_ database: Database, levels: [Int]) async throws -> [String: String] {
+        var parents: [String: String] = [:]
+        var records: [Record] = [note("root")]
+        func add(_ level: Int, below parent: String) {
+            guard level < levels.count else { return }
+            for number in 0..<levels[level] {
+                let name = "\(parent)-\(number)"
+                parents[name] = parent
+                records.append(child(name, of: parent))
+                add(level + 1, below: name)
+            }
+        }
+        add(0, below: "root")
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.saveAll(records)
+        return parents
+    }
+
+    private static func share(_ database: Database) async throws -> Share {
+        let root = try await database.record(for: noteID("root"))
+        var share = Share(rootRecord: root)
+        share.publicPermission = .readWrite
+        let result = try await database.modifyRecords(saving: [root, share.record])
+        if let failure = result.partialFailure { throw failure }
+        return try #require(Share(try #require(try result.saveResults[share.recordID]?.get())))
+    }
+
+    /// The shares and the records that went along, by commit, from an offset on.
+    private static func commits(
+        of container: Container, from start: UInt64
+    ) throws -> [(states: [ShareState], members: [MembersEntry.Item])] {
+        var commits: [(states: [ShareState], members: [MembersEntry.Item])] = []
+        var log = container.log(from: start)
+        var isNew = true
+        while let entry = try log.nextLine()?.entry {
+            guard entry.kind.isEntry else { continue }
+            if isNew { commits.append(([], [])) }
+            isNew = entry.commitTime != nil
+            try entry.withPayload { payload in
+                switch entry.kind {
+                case .share: commits[commits.count - 1].states.append(try ShareEntry(payload).state)
+                case .members: commits[commits.count - 1].members += try MembersEntry(payload).items
+                default: break
+                }
+            }
+        }
+        return commits
+    }
+
+    private static func rows(_ name: String, in container: Container) async throws -> Int {
+        try await container.indexStatistics().keyspaces.first { $0.name == name }?.entries ?? 0
+    }
+
+    @Test func `a long tree is taken in by commits of 1,024 records, parents first, and seen with the last`()
+        async throws
+    {
+        let container = try Container.inMemory()
+        let alice = container.privateDatabase(for: "alice")
+        let parents = try await Self.fill(alice, levels: [30, 10, 12])
+        let start = container.snapshot().offset
+        let share = try await Self.share(alice)
+        let commits = try Self.commits(of: container, from: start)
+        #expect(commits.map(\.states).first == [.growing])
+        #expect(commits.map(\.states).last == [.alive])
+        #expect(commits.dropFirst().dropLast().allSatisfy { $0.states.isEmpty })
+        #expect(commits.allSatisfy { $0.members.count <= 1024 })
+        #expect(commits.count >= 2 + parents.count / 1024)
+        var entered: Set<String> = ["root"]
+        for item in commits.flatMap(\.members) {
+            #expect(entered.contains(try #require(parents[item.name])))
+            #expect(entered.insert(item.name).inserted)
+        }
+        #expect(entered.count == parents.count + 1)
+        #expect(try await Self.rows("growingShares", in: container) == 0)
+        let user = try await container.acceptShare(try #require(share.shortGUID), as: "bob")
+        _ = user
+        let seen = try await container.sharedDatabase(for: "bob").allRecords(
+            in: RecordZone.ID(
+                zoneName: notes.zoneName, ownerName: container.userRecordName(for: "alice")))
+        #expect(seen.count == parents.count + 2)
+        try await container.close()
+    }
+
+    @Test func `a tree of one commit's length begins with that`() async throws {
+        let container = try Container.inMemory()
+        let alice = container.privateDatabase(for: "alice")
+        _ = try await Self.fill(alice, levels: [1024])
+        let start = container.snapshot().offset
+        _ = try await Self.share(alice)
+        let commits = try Self.commits(of: container, from: start)
+        #expect(commits.count == 1 && commits[0].states == [.alive])
+        #expect(commits[0].members.count == 1024)
+        try await container.close()
+    }
+
+    @Test func `a tree that holds a share far below is not shared, and nothing of it stays`()
+        async throws
+    {
+        let container = try Container.inMemory()
+        let alice = container.privateDatabase(for: "alice")
+        _ = try await Self.fill(alice, levels: [2000, 1])
+        let below = try await alice.record(for: noteID("root-1999-0"))
+        let inner = try await alice.modifyRecords(
+            saving: [below, Share(rootRecord: below).record])
+        #expect(inner.partialFailure == nil)
+        for isAtomic in [true, false] {
+            let root = try await alice.record(for: noteID("root"))
+            let share = Share(rootRecord: root)
+            let other = note("other-\(isAtomic)")
+            let result = try await alice.modifyRecords(
+                saving: [other, root, share.record], atomically: isAtomic)
+            let codes = result.saveResults.mapValues(\.code)
+            #expect(codes[share.recordID] == .some(.alreadyShared))
+            #expect(codes[other.recordID] == (isAtomic ? .some(.batchRequestFailed) : .some(nil)))
+            #expect(try await Self.rows("growingShares", in: container) == 0)
+            let found = try await alice.record(for: noteID("root"))
+            #expect(found.share == nil)
+        }
+        // Once that ends, the root can be shared.
+        let share = try #require(try await alice.record(for: noteID("root-1999-0")).share)
+        try await alice.deleteRecord(withID: share.recordID)
+        _ = try await Self.share(alice)
+        try await container.close()
+    }
+
+    @Test func `while a share grows others save, and what they leave is right`() async throws {
+        for seed in UInt64(0)..<4 {
+            let container = try Container.inMemory()
+            let alice = container.privateDatabase(for: "alice")
+            let parents = try await Self.fill(alice, levels: [20, 20, 20])
+            try await alice.saveAll([note("outside")])
+            let names = parents.keys.sorted()
+            let sharing = Task { try await Self.share(alice) }
+            var generator = SeededGenerator(seed: seed)
+            for round in 0..<150 {
+                let name = names[Int(generator.next() % UInt64(names.count))]
+                let other = names[Int(generator.next() % UInt64(names.count))]
+                guard var record = try? await alice.record(for: noteID(name)) else { continue }
+                switch generator.next() % 3 {
+                case 0:
+                    // In or out, with all below it; a circle is refused.
+                    let parent = generator.next() % 4 == 0 ? "outside" : other
+                    record.parent = Reference(recordID: noteID(parent))
+                    _ = try? await alice.save(record)
+                case 1: _ = try? await alice.save(child("new-\(round)", of: name))
+                default: _ = try? await alice.deleteRecord(withID: noteID(name))
+                }
+            }
+            let share = try await sharing.value
+            try await container.acceptShare(try #require(share.shortGUID), as: "bob")
+            var due: Set<String> = []
+            let all = try await alice.allRecords()
+            let above = Dictionary(
+                uniqueKeysWithValues: all.map {
+                    ($0.recordID.recordName, $0.parent?.recordID.recordName)
+                })
+            for name in above.keys {
+                var top = name
+                while top != "root", let parent = above[top] ?? nil { top = parent }
+                if top == "root" { due.insert(name) }
+            }
+            due.insert(share.recordID.recordName)
+            let seen = try await container.sharedDatabase(for: "bob").allRecords(
+                in: RecordZone.ID(
+                    zoneName: notes.zoneName, ownerName: container.userRecordName(for: "alice")))
+            #expect(Set(seen.map(\.recordID.recordName)) == due, "seed \(seed)")
+            try await container.close()
+        }
+    }
+
+    @Test func `nobody sees a share that grows, and the next opening gives it up`() async throws {
+        let disk = SimulatedDisk()
+        var store = DiskStore(disk)
+        store.steppedByCaller = true
+        var container = try store.open()
+        let parents = try await Self.fill(container.privateDatabase(for: "alice"), levels: [60, 60])
+        let first = container.snapshot().offset
+        disk.keepsCrashPoints = true
+        _ = try await Self.share(container.privateDatabase(for: "alice"))
+        disk.keepsCrashPoints = false
+        let last = container.snapshot().offset
+        try await container.close()
+        var grew = 0
+        for point in disk.crashPoints {
+            let crashed = DiskStore(point.crashed(seed: UInt64(point.call)))
+            let reader = try crashed.openReadOnly()
+            let growing = try await Self.rows("growingShares", in: reader)
+            let head = reader.snapshot().offset
+            if growing > 0 {
+                grew += 1
+                #expect(try Self.commits(of: reader, from: first).allSatisfy { $0.states != [.alive] })
+                let root = try await reader.privateDatabase(for: "alice").record(for: noteID("root"))
+                #expect(root.share == nil)
+            }
+            container = try crashed.open(creating: false)
+            #expect(try await Self.rows("growingShares", in: container) == 0)
+            // Nothing is written where nothing grew.
+            #expect((container.snapshot().offset > head) == (growing > 0))
+            let alice = container.privateDatabase(for: "alice")
+            let isShared = try await alice.record(for: noteID("root")).share != nil
+            if !isShared {
+                #expect(head < last)
+                // One in the tree can be shared, and the tree once that has ended.
+                let below = try await alice.record(for: noteID("root-7-7"))
+                let inner = Share(rootRecord: below)
+                let result = try await alice.modifyRecords(saving: [below, inner.record])
+                #expect(result.partialFailure == nil)
+                try await alice.deleteRecord(withID: inner.recordID)
+                let share = try await Self.share(alice)
+                try await container.acceptShare(try #require(share.shortGUID), as: "bob")
+                let seen = try await container.sharedDatabase(for: "bob").allRecords(
+                    in: RecordZone.ID(
+                        zoneName: notes.zoneName,
+                        ownerName: container.userRecordName(for: "alice")))
+                #expect(seen.count == parents.count + 2)
+            }
+            try await container.close()
+        }
+        #expect(grew >= 3)
+    }
+}
