@@ -89,6 +89,17 @@ extension ChangeToken {
         try checkHistory(reading)
     }
 
+    /// That the token is one of the feed of all databases.
+    func checkOfStore(_ reading: StoreReading) throws(EngineError) {
+        guard scope == .store else {
+            throw .refused(
+                .expired(
+                    .kind, "expected a token of the store, found one of a part of it",
+                    .invalidArguments))
+        }
+        try check(in: reading)
+    }
+
     /// That the token is one of this store's history, of whichever feed.
     func check(in reading: StoreReading) throws(EngineError) {
         try check(database: database, reading)

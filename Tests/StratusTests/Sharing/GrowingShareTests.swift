@@ -60,7 +60,9 @@ import Testing
         try await container.indexStatistics().keyspaces.first { $0.name == name }?.entries ?? 0
     }
 
-    @Test func `a long tree is taken in by commits of 1,024 records, parents first, and seen with the last`()
+    @Test
+    func
+        `a long tree is taken in by commits of 1,024 records, parents first, and seen with the last`()
         async throws
     {
         let container = try Container.inMemory()
@@ -182,7 +184,8 @@ import Testing
         var store = DiskStore(disk)
         store.steppedByCaller = true
         var container = try store.open()
-        let parents = try await Self.fill(container.privateDatabase(for: "alice"), levels: [60, 60])
+        let parents = try await Self.fill(
+            container.privateDatabase(for: "alice"), levels: [60, 60])
         let first = container.snapshot().offset
         disk.keepsCrashPoints = true
         _ = try await Self.share(container.privateDatabase(for: "alice"))
@@ -197,8 +200,10 @@ import Testing
             let head = reader.snapshot().offset
             if growing > 0 {
                 grew += 1
-                #expect(try Self.commits(of: reader, from: first).allSatisfy { $0.states != [.alive] })
-                let root = try await reader.privateDatabase(for: "alice").record(for: noteID("root"))
+                #expect(
+                    try Self.commits(of: reader, from: first).allSatisfy { $0.states != [.alive] })
+                let root = try await reader.privateDatabase(for: "alice").record(
+                    for: noteID("root"))
                 #expect(root.share == nil)
             }
             container = try crashed.open(creating: false)

@@ -177,7 +177,8 @@ extension SharingCost {
             try await store.save(below: parent, (0..<99).map { "\(parent)-\($0)" })
         }
 
-        note("p99 of others", try await store.p99(while: { try await Task.sleep(for: .seconds(2)) }))
+        note(
+            "p99 of others", try await store.p99(while: { try await Task.sleep(for: .seconds(2)) }))
         var shared = 0.0
         let p99 = try await store.p99(while: {
             let start = now()
