@@ -6,7 +6,8 @@ from xxhash import xxh3_128_intdigest
 # Keyspaces in the partition of a zone, in that of a share, and the store's own.
 NAMES = {8: "members", 9: "shareRoots", 10: "shareRows", 11: "participants", 13: "zoneShares",
          14: "formerParticipants", 32: "shares", 33: "shareLinks", 34: "participations",
-         35: "identities", 36: "addresses", 37: "roles", 52: "growingShares"}
+         35: "identities", 36: "addresses", 37: "roles", 52: "growingShares",
+         53: "participationHorizons"}
 OF_SHARES = (10, 11, 14)
 
 
@@ -86,6 +87,13 @@ def members(c):
         items.append(item)
     need(not c.left())
     return dict(old=old, new=new, items=items)
+
+
+def participation_horizon(c):
+    user, through = c.varint(32), c.number(8)
+    need(user)
+    need(not c.left())
+    return user, through
 
 
 def participant(c):
@@ -172,8 +180,8 @@ class Shares:
         self.members, self.rows = {}, {}
         self.roots, self.participants, self.former = {}, {}, {}
         self.shares, self.links, self.participations = {}, {}, {}
-        # Zones that were deleted, and shares whose end is forgotten.
-        self.dead, self.over = set(), set()
+        # Where zones were deleted; shares whose end is forgotten; participation horizons by user.
+        self.dead, self.over, self.ends = {}, set(), {}
         self.identities, self.addresses, self.roles = {}, {}, {}
         # Of the partitions of shares; none of one that was dropped.
         # A horizon that comes with a drop is no row, and what is gone lapses with it all the same.
@@ -188,7 +196,7 @@ class Shares:
         for name, value in vars(self).items():
             if isinstance(value, dict):
                 setattr(other, name, dict(value))
-        other.dead, other.over = set(self.dead), set(self.over)
+        other.over = set(self.over)
         return other
 
     def apply(self, f, entries):
@@ -197,7 +205,7 @@ class Shares:
         if kind in (32, 33):
             self.replace(f, entries.get(d["name"]))
         elif kind == 34 and d["state"] != 1:
-            self.dead.add(d["number"])
+            self.dead[d["number"]] = f["offset"]
             for number in self.of_zone(d["number"]):
                 self.drop(number)
             for some in (self.members, self.roots):
@@ -224,6 +232,17 @@ class Shares:
                 if address not in now:
                     self.addresses.pop(address, None)
             self.addresses.update((address, (d["user"], 0, f["offset"])) for address in now)
+        elif kind == 63:
+            self.ends[d[0]] = (d[1], length(f) << 1, f["offset"])
+            for key in [key for key in self.participations if key[0] == d[0]]:
+                _, zone, share, _ = key
+                mask = (1 << 52) - 1
+                ends = [self.participations[key][0] & mask] if self.participations[key][0] else []
+                s = self.shares[share]
+                ends += [s["stamp"]] if s["state"] == 2 else []
+                ends += [self.dead[zone]] if zone in self.dead else []
+                if ends and min(ends) <= d[1]:
+                    del self.participations[key]
         elif kind == 53:
             self.roles[d[0]] = (f["version"], length(f) << 1, f["offset"])
 
@@ -337,7 +356,7 @@ class Shares:
         for (user, zone, share, since), value in self.participations.items():
             put(0, 34, number(user) + number(zone) + number(share) + number(since, 8), value)
         for space, some, size in ((35, self.identities, 4), (36, self.addresses, 16),
-                                  (37, self.roles, 4)):
+                                  (37, self.roles, 4), (53, self.ends, 4)):
             for key, value in some.items():
                 put(0, space, number(key, size), value)
         for share, (stamp, through) in self.horizons.items():

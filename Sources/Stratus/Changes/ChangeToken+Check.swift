@@ -64,7 +64,17 @@ extension ChangeToken {
         if isOfNothing, storeID == reading.identity.storeID { return }
         try check(database: user, reading)
         try checkHistory(reading)
-        guard let zone else { return }
+        guard let zone else {
+            let through = try reading.participationHorizon(of: user)
+            guard position == .none || position.offset >= through else {
+                throw .refused(
+                    .expired(
+                        .compacted,
+                        "what others ceased to share up to offset \(through) is forgotten, and the "
+                            + "token is from before"))
+            }
+            return
+        }
         guard self.zone == zone.number else {
             throw .refused(
                 .expired(

@@ -49,6 +49,12 @@ struct PartitionDeletions {
         last = row.isLapsing ? row : nil
     }
 
+    /// As ``neededFrom`` of a zone whose rows were given.
+    func neededFrom(ofZone zone: UInt32) -> JournalOffset {
+        if !isOfShare, zone == partition { return neededFrom }
+        return neededOfZones[zone] ?? Self.noDeletion
+    }
+
     /// The partition is that of a share. Where there is no such share, nothing is forgotten.
     mutating func enter(_ share: OwnedShare?) {
         isOfShare = true

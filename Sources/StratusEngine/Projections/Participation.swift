@@ -52,3 +52,22 @@ package struct Participation: Equatable, Sendable {
             second: UInt64(role) << 8 | UInt64(permission))
     }
 }
+
+extension Participation {
+    /// Where it ended: with the entry that says so, with its share or with its zone, whichever came
+    /// first; nil: it lives.
+    func end(in index: OrderedIndex) throws(IndexError) -> JournalOffset? {
+        var ends = [until?.offset].compactMap(\.self)
+        if let value = try index.value(of: .share(share), .blocking),
+            let share = SharePlace(number: share, value), !share.hasMembers
+        {
+            ends.append(share.offset)
+        }
+        if let value = try index.value(of: .zoneNumber(zone), .blocking),
+            let zone = ZonePlace(value), !zone.isAlive
+        {
+            ends.append(zone.offset)
+        }
+        return ends.min()
+    }
+}

@@ -34,6 +34,10 @@ extension KeySpace {
     package static var participations: KeySpace {
         KeySpace(34, "participations", names: .parts)
     }
+    /// Up to where the ends of a user's participations are forgotten: the first word.
+    package static var participationHorizons: KeySpace {
+        KeySpace(53, "participationHorizons")
+    }
 }
 
 extension IndexKey {
@@ -86,6 +90,9 @@ extension IndexKey {
     ) -> IndexKey {
         KeySpace.participations.key().appending(user).appending(zone).appending(share)
             .appending(since.rawValue)
+    }
+    package static func participationHorizon(_ user: UInt32) -> IndexKey {
+        KeySpace.participationHorizons.key().appending(user)
     }
     /// All participations that a user has or had.
     package static func participations(of user: UInt32) -> Range<IndexKey> {

@@ -7,6 +7,7 @@ extension EntryKind {
     package static let share = EntryKind(rawValue: 49)
     package static let members = EntryKind(rawValue: 50)
     package static let participant = EntryKind(rawValue: 51)
+    package static let participationHorizon = EntryKind(rawValue: 63)
 }
 
 /// Shares, their participants, and the records in them. What a record, a tombstone or a members
@@ -17,12 +18,14 @@ struct SharingProjection: Projection {
         EntryForm(.share, "share", isInZone: true, definesNumbers: true),
         EntryForm(.members, "members", isInZone: true),
         EntryForm(.participant, "participant", isInZone: true),
+        EntryForm(.participationHorizon, "participation horizon"),
     ]
     // Comes before what drops the partition of a zone, where its shares are found.
     package static let alsoReads: [EntryKind] = [.record, .tombstone, .zone, .horizon]
     package static let keyspaces: [KeySpace] = [
         .members, .shareRoots, .shareRows, .participants, .zoneShares, .formerParticipants,
         .growingShares, .shares, .shareLinks, .participations,
+        .participationHorizons,
     ]
 
     /// Why the shares of a zone could not be read.
@@ -41,6 +44,8 @@ struct SharingProjection: Projection {
         case .members: try move(MembersEntry(payload), entry, &state)
         case .share: try set(ShareEntry(payload), entry, &state)
         case .participant: try set(ParticipantEntry(payload), entry, &state)
+        case .participationHorizon:
+            try forget(ParticipationHorizonEntry(payload), entry, &state)
         case .horizon: forget(try HorizonEntry(payload).through, entry, &state)
         default: end(try ZoneEntry(payload), entry, &state)
         }
@@ -137,6 +142,31 @@ struct SharingProjection: Projection {
         }
     }
 
+    /// Participations that ended go, whatever ended them.
+    private mutating func forget(
+        _ horizon: ParticipationHorizonEntry, _ entry: borrowing FoldedEntry,
+        _ state: inout FoldState
+    ) throws(FormatError) {
+        guard horizon.through < entry.offset else { throw .value("through") }
+        var location = entry.location()
+        location.first = horizon.through.rawValue
+        do throws(IndexError) {
+            var cursor = state.index.cursor(
+                IndexKey.participations(of: horizon.user), .blocking)
+            var gone: [IndexKey] = []
+            while let (key, value) = try cursor.next() {
+                guard let participation = Participation(key, value),
+                    let end = try participation.end(in: state.index), end <= horizon.through
+                else { continue }
+                gone.append(key)
+            }
+            for key in gone { state.index.remove(key, at: entry.stamp) }
+        } catch {
+            failure = failure ?? error
+        }
+        state.index.set(.participationHorizon(horizon.user), location)
+    }
+
     /// Whether the feed of a share is kept: not once its end is forgotten.
     mutating func keepsFeed(of share: UInt32, in zone: UInt32, _ index: OrderedIndex) -> Bool {
         do throws(IndexError) {
@@ -178,6 +208,10 @@ struct SharingProjection: Projection {
                 numbers.useZone(share)
             }
             for item in members.items { numbers.useType(item.type) }
+        case .participationHorizon:
+            let horizon = try ParticipationHorizonEntry(payload)
+            guard horizon.through < entry.offset else { throw .value("through") }
+            numbers.useUser(horizon.user)
         default:
             let participant = try ParticipantEntry(payload)
             numbers.useZone(participant.share)
@@ -202,6 +236,11 @@ struct SharingProjection: Projection {
             let to = new == 0 ? "none" : "share \(new)"
             return EntryDescription(
                 detail: "from \(from) to \(to), records \(members.items.count)")
+        case .participationHorizon:
+            let horizon = try ParticipationHorizonEntry(payload)
+            return EntryDescription(
+                detail: "participations of user \(horizon.user) that ended through "
+                    + "\(horizon.through) are forgotten")
         default:
             let participant = try ParticipantEntry(payload)
             let id = Hex.encode(participant.id.high) + Hex.encode(participant.id.low)
