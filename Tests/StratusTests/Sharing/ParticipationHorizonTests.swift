@@ -1,0 +1,160 @@
+import Stratus
+import Support
+import Testing
+
+/// Ended participations are forgotten with deletions: `Formats/README.md`, "The shared database", 9.
+@Suite struct ParticipationHorizonTests {
+    /// A store of alice's, in whose zones others have had a part.
+    private struct World {
+        let store: DiskStore
+        var container: Container
+        static let users = ["bob", "carol", "dave", "eve"]
+
+        var alice: Database { container.privateDatabase(for: "alice") }
+
+        init() async throws {
+            var store = DiskStore()
+            store.options.segmentLength = 16 << 10
+            store.steppedByCaller = true
+            self.store = store
+            container = try store.open()
+            for zone in ["removed", "ended", "deleted", "living"] {
+                let id = RecordZone.ID(zoneName: zone)
+                try await alice.save(RecordZone(zoneID: id))
+                let root = note("root", in: id)
+                var share = Share(rootRecord: root)
+                share.publicPermission = .readWrite
+                let result = try await alice.modifyRecords(saving: [root, share.record])
+                if let failure = result.partialFailure { throw failure }
+                let link = Share(try #require(try result.saveResults[share.recordID]?.get()))?
+                    .shortGUID
+                for user in Self.users {
+                    try await container.acceptShare(try #require(link), as: user)
+                }
+            }
+        }
+
+        /// Bob's and carol's part in all but one zone ends, each time in another way; dave's and eve's
+        /// where the share or the zone ends.
+        func end() async throws {
+            for user in ["bob", "carol"] {
+                try await container.sharedDatabase(for: user).deleteRecord(
+                    withID: try await share(in: "removed", as: user))
+            }
+            let ended = RecordZone.ID(zoneName: "ended")
+            let root = try await alice.record(for: noteID("root", in: ended))
+            try await alice.deleteRecord(withID: try #require(root.share).recordID)
+            try await alice.deleteRecordZone(withID: RecordZone.ID(zoneName: "deleted"))
+        }
+
+        private func share(in zone: String, as user: String) async throws -> Record.ID {
+            let id = RecordZone.ID(
+                zoneName: zone, ownerName: container.userRecordName(for: "alice"))
+            let root = try await container.sharedDatabase(for: user).record(
+                for: noteID("root", in: id))
+            return try #require(root.share).recordID
+        }
+
+        /// Writes so much that segments are worth compacting, and compacts until nothing more goes.
+        func compact() async throws {
+            let living = RecordZone.ID(zoneName: "living")
+            for round in 0..<40 {
+                try await alice.saveAll(
+                    [
+                        note(
+                            "filler",
+                            ["text": .string(String(repeating: "\(round % 10)", count: 900))],
+                            in: living)
+                    ], savePolicy: .allKeys)
+            }
+            for _ in 0..<4 { try await container.maintenance.compact() }
+        }
+
+        func rows(_ keyspace: String) async throws -> Int {
+            try await container.indexStatistics().keyspaces.first { $0.name == keyspace }?.entries
+                ?? 0
+        }
+
+        func zones(of user: String) async throws -> Set<String> {
+            Set(
+                try await container.sharedDatabase(for: user).allRecordZones().map {
+                    $0.zoneID.zoneName
+                })
+        }
+
+        func token(of user: String) async throws -> ChangeToken {
+            let changes = try await container.sharedDatabase(for: user).databaseChanges()
+            #expect(!changes.moreComing)
+            return changes.changeToken
+        }
+    }
+
+    @Test func `ends are remembered as long as deletions, and what lives stays`() async throws {
+        let world = try await World()
+        let all: Set = ["removed", "ended", "deleted", "living"]
+        for user in World.users { #expect(try await world.zones(of: user) == all) }
+        let before = try await world.token(of: "bob")
+        try await world.end()
+        let after = try await world.token(of: "bob")
+        try await world.compact()
+        // By default they are remembered for 90 days.
+        #expect(try await world.rows("participations") == 16)
+        let bob = world.container.sharedDatabase(for: "bob")
+        let told = try await bob.databaseChanges(since: before)
+        #expect(Set(told.deletions.map(\.zoneID.zoneName)) == ["removed", "ended", "deleted"])
+
+        try await world.container.setDeletionPolicy(.none)
+        try await world.compact()
+        // Of bob and carol one is left, of dave and eve two.
+        #expect(try await world.rows("participations") == 6)
+        #expect(try await world.rows("participationHorizons") == 4)
+        let error = await failure { try await bob.databaseChanges(since: before) }
+        #expect(error.code == .changeTokenExpired && error.cause == .changeToken(.compacted))
+        let none = try await bob.databaseChanges(since: after)
+        #expect(none.deletions.isEmpty)
+        let full = try await bob.databaseChanges()
+        #expect(full.modifications.map(\.zoneName) == ["living"] && full.deletions.isEmpty)
+        try await world.container.close()
+    }
+
+    @Test func `an index that is made anew finds no part that was forgotten`() async throws {
+        var world = try await World()
+        try await world.end()
+        try await world.container.mark("a state that is kept")
+        try await world.container.setDeletionPolicy(.none)
+        try await world.compact()
+        try await world.container.setDeletionPolicy(.none)
+        let rows = try await world.rows("participations")
+        for _ in 0..<2 {
+            try await world.container.close()
+            try world.store.deleteIndex()
+            world.container = try world.store.open(creating: false)
+            #expect(try await world.rows("participations") == rows)
+            for user in World.users {
+                let due: Set =
+                    ["bob", "carol"].contains(user) ? ["living"] : ["removed", "living"]
+                #expect(try await world.zones(of: user) == due, "\(user)")
+            }
+            try await world.compact()
+        }
+        try await world.container.close()
+    }
+
+    @Test func `who comes back takes part anew, and ends that others remember stay`() async throws {
+        let world = try await World()
+        try await world.end()
+        try await world.container.setDeletionPolicy(.none)
+        try await world.compact()
+        let id = RecordZone.ID(zoneName: "removed")
+        let root = try await world.alice.record(for: noteID("root", in: id))
+        let share = Share(
+            try await world.alice.record(for: try #require(root.share).recordID))
+        let before = try await world.token(of: "bob")
+        try await world.container.acceptShare(try #require(share?.shortGUID), as: "bob")
+        #expect(try await world.zones(of: "bob") == ["removed", "living"])
+        let changes = try await world.container.sharedDatabase(for: "bob").databaseChanges(
+            since: before)
+        #expect(changes.modifications.map(\.zoneName) == ["removed"])
+        try await world.container.close()
+    }
+}
