@@ -188,7 +188,8 @@ import Testing
             container.privateDatabase(for: "alice"), levels: [60, 60])
         let first = container.snapshot().offset
         disk.keepsCrashPoints = true
-        _ = try await Self.share(container.privateDatabase(for: "alice"))
+        let whole = try await Self.share(container.privateDatabase(for: "alice"))
+        let link = try #require(whole.shortGUID)
         disk.keepsCrashPoints = false
         let last = container.snapshot().offset
         try await container.close()
@@ -205,6 +206,9 @@ import Testing
                 let root = try await reader.privateDatabase(for: "alice").record(
                     for: noteID("root"))
                 #expect(root.share == nil)
+                // The link of a root is always the same.
+                let error = await failure { try await reader.shareMetadata(for: link, as: "bob") }
+                #expect(error.code == .unknownItem)
             }
             container = try crashed.open(creating: false)
             #expect(try await Self.rows("growingShares", in: container) == 0)

@@ -142,19 +142,27 @@ import Testing
 
     @Test func `who comes back takes part anew, and ends that others remember stay`() async throws {
         let world = try await World()
+        let id = RecordZone.ID(zoneName: "removed")
+        let shared = RecordZone.ID(
+            zoneName: "removed", ownerName: world.container.userRecordName(for: "alice"))
+        let bob = world.container.sharedDatabase(for: "bob")
+        let old = try await bob.recordZoneChanges(inZoneWith: shared).changeToken
         try await world.end()
         try await world.container.setDeletionPolicy(.none)
         try await world.compact()
-        let id = RecordZone.ID(zoneName: "removed")
         let root = try await world.alice.record(for: noteID("root", in: id))
         let share = Share(
             try await world.alice.record(for: try #require(root.share).recordID))
         let before = try await world.token(of: "bob")
         try await world.container.acceptShare(try #require(share?.shortGUID), as: "bob")
         #expect(try await world.zones(of: "bob") == ["removed", "living"])
-        let changes = try await world.container.sharedDatabase(for: "bob").databaseChanges(
-            since: before)
+        let changes = try await bob.databaseChanges(since: before)
         #expect(changes.modifications.map(\.zoneName) == ["removed"])
+        // What bob had to forget of the zone when he left, the zone does not remember.
+        let error = await failure {
+            try await bob.recordZoneChanges(inZoneWith: shared, since: old)
+        }
+        #expect(error.code == .changeTokenExpired && error.cause == .changeToken(.compacted))
         try await world.container.close()
     }
 }
