@@ -214,10 +214,21 @@ struct HostFileFaultTests {
         return content
     }
 
-    @Test func `a file that is changed between two reads is found to be`() throws {
+    /// By its path, and as one of a folder that was listed.
+    @Test(arguments: [false, true])
+    func `a file that is changed between two reads is found to be`(isListed: Bool) throws {
         let disk = SimulatedDisk()
-        disk.replaceContents("in", Self.new)
-        let file = try SourceFile(FilePlace("in"), on: disk.process())
+        let process = disk.process()
+        let file: SourceFile
+        if isListed {
+            try process.makeDirectory("tree")
+            disk.replaceContents("tree/in", Self.new)
+            let folder = try FileTree("tree", on: process).walk().folder
+            file = try folder.file(folder.entry(Self.bytes("in")))
+        } else {
+            disk.replaceContents("in", Self.new)
+            file = try SourceFile(FilePlace("in"), on: process)
+        }
         #expect(try file.read(at: 0, upTo: 100) == Array(Self.new[..<100]))
         #expect(file.isUnchanged())
         disk.faults = [DiskFault(.overtaken, at: 1, of: .read, on: "in")]
