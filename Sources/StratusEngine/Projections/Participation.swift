@@ -1,3 +1,4 @@
+internal import StratusFiles
 package import StratusIndex
 package import StratusJournal
 
