@@ -455,6 +455,19 @@ import Testing
         try await container.close()
     }
 
+    @Test func `blame does not look across versions that are missing`() async throws {
+        let container = try await Self.container()
+        try await Self.save("a", ["number": 1, "other": 1], to: container)
+        try await container.mark("m")
+        try await Self.save("a", ["number": 2], to: container)
+        let last = try await Self.save("a", ["number": 1, "other": 2], to: container)
+        // The version of the mark has the same number, and what lay between had another one.
+        let origins = try await container.privateDatabase(for: "alice").blame(Self.id("a"))
+        #expect(origins["number"]?.version.recordChangeTag == last.recordChangeTag)
+        #expect(origins["number"]?.isCertain == false)
+        try await container.close()
+    }
+
     /// Saves of many callers, so that groups have several commits; and marks between them.
     private static func concurrent(_ container: Container, marks: Int) async throws -> [Mark] {
         try await withThrowingTaskGroup(of: Mark?.self) { group in

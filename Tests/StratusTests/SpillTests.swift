@@ -66,6 +66,42 @@ import Testing
         }
     }
 
+    @Test func `what an opening writes to disk has what the history keeps`() async throws {
+        var store = DiskStore()
+        store.steppedByCaller = true
+        store.memoryLimit = 1 << 20
+        store.options.segmentLength = 4 << 20
+        var container = try store.open()
+        try await container.privateDatabase(for: "alice").save(RecordZone(zoneID: notes))
+        try await container.setHistoryPolicy(.everything)
+        try await container.checkpoint()
+        let checkpoint = container.snapshot().offset
+        var offsets: [UInt64] = []
+        for round in 1...2 {
+            let records: [Record] = (0..<Self.count).map {
+                note("r\($0)", ["number": .int64(Int64(round))])
+            }
+            store.disk.keepsCrashPoints = round == 2
+            let result = try await container.privateDatabase(for: "alice").modifyRecords(
+                saving: records, savePolicy: .allKeys)
+            #expect(result.partialFailure == nil)
+            offsets.append(container.snapshot().offset)
+        }
+        store.disk.keepsCrashPoints = false
+        let point = try #require(store.disk.crashPoints.last)
+        container = try DiskStore(point.crashed(seed: 3)).open(creating: false)
+        let read = try #require(container.recoveryReport.checkpoint)
+        #expect(read >= checkpoint)
+        for (number, offset) in offsets.enumerated() {
+            let then = try await container.snapshot(at: .offset(offset))
+                .privateDatabase(for: "alice")
+            for name in ["r0", "r7", "r\(Self.count - 1)"] {
+                let record = try then.record(for: noteID(name))
+                #expect(record["number"]?.int64Value == Int64(number + 1), "\(name)")
+            }
+        }
+    }
+
     /// Commits that are a little longer than memory, so that a merge may end while no checkpoint
     /// says yet what the tables hold.
     @Test(arguments: UInt64(1)...6)

@@ -114,6 +114,34 @@ struct ErasureTests {
         return [("text of the second round", Array(text.utf8))]
     }
 
+    @Test func `nothing is left of one record among many that stay`() async throws {
+        let container = try store.open()
+        try await container.setDeletionPolicy(.none)
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: Self.zone))
+        let (secret, name) = (Self.secret(5), "gone")
+        for start in stride(from: 0, to: 600, by: 100) {
+            let records = (start..<start + 100).map { number in
+                let id = Record.ID(
+                    recordName: number == 250 ? name : "r\(number)", zoneID: Self.zone)
+                var record = Record(recordType: "Note", recordID: id)
+                record["text"] = .string(
+                    number == 250 ? secret : Self.secret(UInt64(number) + 1000))
+                return record
+            }
+            let result = try await database.modifyRecords(saving: records)
+            #expect(result.partialFailure == nil)
+        }
+        try await database.deleteRecord(
+            withID: Record.ID(recordName: name, zoneID: Self.zone))
+        let planted = [(name: "the text", bytes: Array(secret.utf8))]
+        #expect(!found(planted).isEmpty)
+        try await container.maintenance.erase()
+        #expect(found(planted).isEmpty, "\(found(planted))")
+        #expect(try await database.recordCount(inZoneWith: Self.zone) == 599)
+        try await container.close()
+    }
+
     @Test func `a segment that is damaged stays, and is named`() async throws {
         let container = try store.open()
         let database = container.privateDatabase(for: "alice")

@@ -91,6 +91,25 @@ import Testing
         #expect(try await Self.names(link, in: database).count == 10)
     }
 
+    @Test func `a record with several of the values that are asked for is found and counts once`()
+        async throws
+    {
+        let (container, database) = try await makeDatabase()
+        try await database.saveAll(
+            (0..<10).map { number in
+                note("r\(number)", ["tags": ["a", "b", .string("\(number)")], "number": 2])
+            })
+        let index = try await container.addIndex(on: "tags", of: "Note", .queryable)
+        let query = try Self.query("ANY tags IN {'A', 'b', '3'}")
+        #expect(try await database.explanation(of: query, inZoneWith: notes).index == index)
+        for limit in [1, 3, 9, 100] {
+            let found = try await database.allRecords(matching: query, resultsLimit: limit)
+            #expect(Set(found.map(\.recordID)).count == 10 && found.count == 10, "\(limit)")
+        }
+        let totals = try await database.totals(of: "number", matching: query, inZoneWith: notes)
+        #expect(totals.count == 10 && totals.valueCount == 10)
+    }
+
     @Test func `an explanation names the indexes that would help`() async throws {
         let (container, database) = try await makeDatabase()
         try await database.save(note("a", ["text": "A", "number": 1]))

@@ -1,5 +1,7 @@
 import FoundationEssentials
 import Stratus
+import StratusFiles
+import StratusJournal
 import Support
 import Synchronization
 import Testing
@@ -175,6 +177,38 @@ import Testing
         #expect(found.count == 1)
         try await database.saveAll((0..<20).map { note("r\($0)", ["n": .int64(Int64($0))]) })
         #expect(try await container.told().count == 1)
+    }
+
+    @Test func `a save that was prepared before a subscription and comes behind it is heard of`()
+        async throws
+    {
+        let storage = GatedStorage()
+        let container = try Container(
+            writing: storage, creating: true, durability: .full, options: JournalOptions(),
+            steppedByCaller: false)
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        // Names and users are known: what follows needs no number, and is prepared by its caller.
+        try await database.save(note("known", ["n": 1]))
+        try await database.save(querySubscription("known", FieldKey<Int>("n") == 2))
+        storage.shut()
+        // While it waits for the disk, both are prepared against the state before it.
+        let before = Task { try await database.save(note("before", ["n": 3])) }
+        while !storage.isWaiting { await Task.yield() }
+        let subscribing = Task {
+            try await database.save(querySubscription("s", FieldKey<Int>("n") == 1))
+        }
+        try await Task.sleep(for: .milliseconds(20))
+        let saving = Task { try await database.save(note("heard", ["n": 1])) }
+        try await Task.sleep(for: .milliseconds(20))
+        storage.open()
+        _ = try await before.value
+        _ = try await subscribing.value
+        _ = try await saving.value
+        let items = try await FollowedNotifications(of: container).items
+        #expect(items.map { $0.recordID?.recordName } == ["heard"])
+        #expect(items.map(\.subscriptionID) == ["s"])
+        try await container.close()
     }
 
     // Issue 20, "To be shown" 4.
