@@ -1,5 +1,6 @@
 import Stratus
 import StratusFiles
+import StratusJournal
 import Support
 import Testing
 

@@ -121,7 +121,7 @@ extension StoreChanges {
                 break
             }
         }
-        skipped = log.takeSkipped().map { StoreError($0) }
+        skipped = log.takeSkipped().map { StoreError(translating: $0) }
         let version = moreComing ? reading.identity.version(at: end) : reading.lastVersion
         changeToken.goOn(to: max(changeToken.position, version), of: reading.identity)
         for (number, _) in changed.sorted(by: { $0.value < $1.value }) {

@@ -1,4 +1,5 @@
 import Stratus
+import StratusJournal
 import Support
 import Testing
 
