@@ -390,6 +390,7 @@ extension SharingPlan {
         }
         var grows = false
         if !record.isShareRecord, let own = try ownShare(of: record.name), own == new {
+            // With its last commit, too.
             grows = try reading.share(own)?.state == .growing
             statement.shareRecord = try shareRecord(of: own)
             try checkRoot(record)
@@ -515,6 +516,7 @@ extension SharingPlan {
             guard seen.insert(name).inserted else { break }
             path.append(name)
             if let own = try ownShare(of: name) {
+                if try grows(own) { return try share(of: path, in: own) }
                 share = own
                 break
             }
@@ -527,6 +529,27 @@ extension SharingPlan {
             next = try parent(of: name)
         }
         for name in path { shares[name] = .some(share) }
+        return share
+    }
+
+    /// Whether a share grows, and goes on growing behind the batch.
+    private func grows(_ share: UInt32) throws(EngineError) -> Bool {
+        try reading.share(share)?.state == .growing
+            && !changes.contains { $0.entry.number == share }
+    }
+
+    /// The share of the first record of a path that leads to the root of a share which grows: that is
+    /// the share of what no item of the batch writes, which may not have been taken in yet.
+    private mutating func share(
+        of path: [Hash128], in growing: UInt32
+    ) throws(EngineError) -> UInt32? {
+        let last = path.dropLast().lastIndex { places[$0] != nil }
+        let steady = last.map { $0 + 1 } ?? 0
+        var share: UInt32? = growing
+        if steady < path.count - 1 {
+            share = try member(path[steady]).flatMap { $0.share == growing ? growing : nil }
+        }
+        for name in path[..<steady] { shares[name] = .some(share) }
         return share
     }
 

@@ -103,7 +103,7 @@ extension IndexKey {
     }
 
     /// Of a key of ``KeySpace/growingShares`` the number of the share.
-    package var growingShare: UInt32 { uint32(at: 1) }
+    package var growingShare: UInt32 { uint32(at: 5) }
 
     /// Whether its partition is that of a share, by the keyspace.
     var isOfShare: Bool {
