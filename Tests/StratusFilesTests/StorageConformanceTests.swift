@@ -125,6 +125,18 @@ import Testing
         #expect(other.length == 300_000)
     }
 
+    @Test(arguments: 1...3)
+    func `what one call did not write of an append the next ones do`(cut: Int) throws {
+        let disk = SimulatedDisk()
+        let storage = try StoragePlace("store", on: disk.process()).storage
+        let file = try storage.create("a", length: 10_000)
+        let calls = disk.callCount
+        disk.faults = (1...cut).map { DiskFault(.short, at: calls + $0) }
+        try file.append(pattern(10_000).span, at: 0)
+        #expect(disk.callCount == calls + cut + 1)
+        #expect(try file.read(0..<10_000) == pattern(10_000))
+    }
+
     @Test(arguments: StorageKind.allCases)
     func `what was appended and not synced is written over by a later append`(
         kind: StorageKind

@@ -30,11 +30,7 @@ import Testing
         var outcomes: [Outcome] = []
         for calls in [[one, other], [other, one]] {
             let storage = GatedStorage()
-            let container = try Container(
-                writing: storage, creating: true, durability: .full, options: JournalOptions(),
-                steppedByCaller: false)
-            let database = container.privateDatabase(for: "alice")
-            try await database.save(RecordZone(zoneID: notes))
+            let (container, database) = try await makeDatabase(on: storage)
             try await database.saveAll(records + [note("blocking", ["target": link("x", .none)])])
             storage.shut()
             let blocking = Task {

@@ -9,12 +9,7 @@ import Testing
     private let storage = GatedStorage()
 
     private func openDatabase() async throws -> (Container, Database) {
-        let container = try Container(
-            writing: storage, creating: true, durability: .full, options: JournalOptions(),
-            steppedByCaller: false)
-        let database = container.privateDatabase(for: "alice")
-        try await database.save(RecordZone(zoneID: notes))
-        return (container, database)
+        try await makeDatabase(on: storage)
     }
 
     /// Lets a save of `name` get as far as its sync, which waits.

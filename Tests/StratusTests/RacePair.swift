@@ -43,11 +43,7 @@ struct Race {
     private let database: Database
 
     init(_ profile: Profile) async throws {
-        container = try Container(
-            writing: storage, creating: true, durability: .full, profile: profile,
-            options: JournalOptions(), steppedByCaller: false)
-        database = container.privateDatabase(for: "alice")
-        try await database.save(RecordZone(zoneID: notes))
+        (container, database) = try await makeDatabase(on: storage, profile)
     }
 
     func run(_ pair: RacePair, _ meeting: Meeting) async throws {

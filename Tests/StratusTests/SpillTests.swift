@@ -89,7 +89,9 @@ import Testing
         }
         store.disk.keepsCrashPoints = false
         let point = try #require(store.disk.crashPoints.last)
-        container = try DiskStore(point.crashed(seed: 3)).open(creating: false)
+        var crashed = DiskStore(point.crashed(seed: 3))
+        (crashed.steppedByCaller, crashed.memoryLimit) = (true, store.memoryLimit)
+        container = try crashed.open(creating: false)
         let read = try #require(container.recoveryReport.checkpoint)
         #expect(read >= checkpoint)
         for (number, offset) in offsets.enumerated() {

@@ -32,6 +32,18 @@ func makeDatabase() async throws -> (container: Container, database: Database) {
     return (container, database)
 }
 
+/// The same on a storage whose calls can be made to wait.
+func makeDatabase(
+    on storage: GatedStorage, _ profile: Profile = .unlimited
+) async throws -> (container: Container, database: Database) {
+    let container = try Container(
+        writing: storage, creating: true, durability: .full, profile: profile,
+        options: JournalOptions(), steppedByCaller: false)
+    let database = container.privateDatabase(for: "alice")
+    try await database.save(RecordZone(zoneID: notes))
+    return (container, database)
+}
+
 /// Runs `body` on so many threads and waits for them without blocking a task's.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async throws {
     let left = Atomic(count)

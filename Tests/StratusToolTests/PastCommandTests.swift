@@ -120,7 +120,11 @@ import Testing
         #expect(info.contains("remembered: \(shown)"))
     }
 
-    @Test(arguments: ["30", "d", "3w", "99999999999999999999s", "9999999999d", "all"])
+    // Of the last but two the seconds and bytes are more than 2^64, by less than a day and by a TiB.
+    @Test(arguments: [
+        "30", "d", "3w", "99999999999999999999s", "9999999999d", "213503982334602d",
+        "16777217TiB", "all",
+    ])
     func `a retention that makes no sense is refused`(text: String) async throws {
         let place = try Place()
         try await place.importTree()

@@ -39,6 +39,10 @@ struct ForgottenDeletionTests {
         if let failure = result.partialFailure { throw failure }
     }
 
+    private func names(_ word: String, _ count: Int) -> [String] {
+        (0..<count).map { "\(word)\($0)" }
+    }
+
     private func delete(_ names: [String], _ container: Container) async throws {
         let result = try await database(container).modifyRecords(
             saving: [], deleting: names.map { Self.id($0) })
@@ -270,7 +274,6 @@ struct ForgottenDeletionTests {
     @Test func `what a removed mark had kept does not come back`() async throws {
         let container = try store.open()
         try await database(container).save(RecordZone(zoneID: Self.zone))
-        func names(_ word: String, _ count: Int) -> [String] { (0..<count).map { "\(word)\($0)" } }
         // A file of its own once it is compacted, too large to be joined to others, and of so much that
         // lives that it is not worth to be written anew for one record.
         try await save(["kept"] + names("old", 600), incompressible: true, container)
@@ -380,10 +383,10 @@ struct ForgottenDeletionTests {
     {
         let container = try store.open()
         try await database(container).save(RecordZone(zoneID: Self.zone))
-        func names(_ word: String, _ count: Int) -> [String] { (0..<count).map { "\(word)\($0)" } }
-        // One record of many dies, which is not worth to write the others anew.
+        // One record of many dies, which is not worth to write the others anew once they were.
         try await save(["dies"] + names("old", 600), incompressible: true, container)
         try await pad(container)
+        try await container.maintenance.compact()
         // Its deletion lies among others that are replaced.
         try await save(names("first", 100), container)
         try await delete(["dies"], container)

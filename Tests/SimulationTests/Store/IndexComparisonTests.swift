@@ -366,6 +366,40 @@ struct IndexComparisonTests {
         }
     }
 
+    @Test func `rows that were built of a version that was replaced do not come back`()
+        async throws
+    {
+        let store = SmallStore(seed: 7)
+        try await Self.replaceBuilt(store)
+        #expect(try store.verification().findings.isEmpty)
+    }
+
+    /// Builds an index of records of which one is then replaced, and its first version compacted away.
+    @inline(never)
+    private static func replaceBuilt(_ store: SmallStore) async throws {
+        let container = try store.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: zone))
+        func save(_ names: [String], _ number: Int64) async throws {
+            let records = names.map { name in
+                var record = Record(
+                    recordType: "Note", recordID: Record.ID(recordName: name, zoneID: zone))
+                record["number"] = .int64(number)
+                record["text"] = .string(String(repeating: "x", count: 500))
+                return record
+            }
+            let result = try await database.modifyRecords(saving: records, savePolicy: .allKeys)
+            if let failure = result.partialFailure { throw failure }
+        }
+        try await save(["replaced", "stays"], 1)
+        try await container.addIndex(on: "number", of: "Note", .queryable)
+        try await save(["replaced"], 2)
+        try await save((0..<200).map { "more\($0)" }, 3)
+        try await container.checkpoint()
+        try await container.maintenance.compact()
+        try await container.close()
+    }
+
     @Test func `an index that does not fit into memory is compared all the same`() async throws {
         let store = SmallStore(seed: 6)
         try await Self.fillBeyondMemory(store)

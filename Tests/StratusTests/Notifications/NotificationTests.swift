@@ -258,6 +258,31 @@ extension NotificationTests {
         }
     }
 
+    @Test func `a record whose end takes an entry of its own is not told to be there before`()
+        async throws
+    {
+        let other = RecordZone.ID(zoneName: "other")
+        let (container, database) = try await makeDatabase()
+        try await database.save(RecordZone(zoneID: other))
+        let keys = (0..<99).map { "k\($0)" }
+        let text = RecordValue.string(String(repeating: "\u{1F600}", count: 100))
+        let large = Dictionary(uniqueKeysWithValues: keys.map { ($0, text) })
+        try await database.saveAll([note("a"), note("b", large)])
+        try await database.save(querySubscription("all"))
+        for (number, first) in stride(from: 0, to: keys.count, by: 3).enumerated() {
+            try await database.save(
+                querySubscription(
+                    "s\(number)", in: notes, info: bringing(Array(keys[first..<first + 3]))))
+        }
+        try await database.moveRecords([noteID("a"), noteID("b")], to: other)
+        let told = try await container.told().filter { $0.hasPrefix("all") }
+        for name in ["a", "b"] {
+            let gone = try #require(told.firstIndex(of: "all deleted \(name)"))
+            let there = try #require(told.firstIndex(of: "all created \(name)"))
+            #expect(gone < there)
+        }
+    }
+
     @Test func `a subscription that fires once does so for one record, though a call has more`()
         async throws
     {

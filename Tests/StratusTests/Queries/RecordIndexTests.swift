@@ -95,19 +95,22 @@ import Testing
         async throws
     {
         let (container, database) = try await makeDatabase()
+        // More than are read in one step, which has each record once in any case.
+        let count = 1500
         try await database.saveAll(
-            (0..<10).map { number in
+            (0..<count).map { number in
                 note("r\(number)", ["tags": ["a", "b", .string("\(number)")], "number": 2])
             })
         let index = try await container.addIndex(on: "tags", of: "Note", .queryable)
         let query = try Self.query("ANY tags IN {'A', 'b', '3'}")
         #expect(try await database.explanation(of: query, inZoneWith: notes).index == index)
-        for limit in [1, 3, 9, 100] {
+        for limit in [400, 1000, 10_000] {
             let found = try await database.allRecords(matching: query, resultsLimit: limit)
-            #expect(Set(found.map(\.recordID)).count == 10 && found.count == 10, "\(limit)")
+            #expect(Set(found.map(\.recordID)).count == count, "\(limit)")
+            #expect(found.count == count, "\(limit)")
         }
         let totals = try await database.totals(of: "number", matching: query, inZoneWith: notes)
-        #expect(totals.count == 10 && totals.valueCount == 10)
+        #expect(totals.count == count && totals.valueCount == count)
     }
 
     @Test func `an explanation names the indexes that would help`() async throws {

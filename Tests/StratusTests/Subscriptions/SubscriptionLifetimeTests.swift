@@ -1,7 +1,5 @@
 import FoundationEssentials
 import Stratus
-import StratusFiles
-import StratusJournal
 import Support
 import Synchronization
 import Testing
@@ -183,11 +181,7 @@ import Testing
         async throws
     {
         let storage = GatedStorage()
-        let container = try Container(
-            writing: storage, creating: true, durability: .full, options: JournalOptions(),
-            steppedByCaller: false)
-        let database = container.privateDatabase(for: "alice")
-        try await database.save(RecordZone(zoneID: notes))
+        let (container, database) = try await makeDatabase(on: storage)
         // Names and users are known: what follows needs no number, and is prepared by its caller.
         try await database.save(note("known", ["n": 1]))
         try await database.save(querySubscription("known", FieldKey<Int>("n") == 2))
