@@ -48,6 +48,10 @@ extension Database {
                 } catch {
                     call.grew(.failure(error))
                 }
+            case .drop(let dropping):
+                let engine = try container.engine()
+                _ = await Task { _ = try? await engine.commit(dropping) }.value
+                call.dropped()
             case .done(let results):
                 outcomes = results
                 return results
@@ -77,6 +81,9 @@ extension Database {
                 } catch {
                     call.grew(.failure(error))
                 }
+            case .drop(let dropping):
+                _ = try? container.engine().commitBlocking(dropping)
+                call.dropped()
             case .done(let results):
                 outcomes = results
                 return results

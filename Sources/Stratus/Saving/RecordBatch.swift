@@ -138,7 +138,8 @@ struct RecordBatch: RecordedTransaction {
             let orphans = try parents.failures(after: draft)
             if !orphans.isEmpty { return .retry(without: orphans) }
         }
-        let sharing = try sharing(in: zone, access, reading, context, &numbers, &draft)
+        let sharing = try sharing(
+            in: zone, access, reading, context, hasFailed: !failures.isEmpty, &numbers, &draft)
         if numbers.isIncomplete || sharing?.needsSerial == true { return .needsSerial }
         if let late = sharing?.failures, !late.isEmpty {
             guard isAtomic else { return .retry(without: late) }

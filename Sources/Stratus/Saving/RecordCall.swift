@@ -20,6 +20,8 @@ struct RecordCall: Sendable {
         case find([RecordItem])
         case upload([RecordItem])
         case grow(any Transaction)
+        /// Done although the caller is cancelled.
+        case drop(ShareDropping)
         case commit(RecordBatch)
         case done(Outcomes)
     }
@@ -89,8 +91,8 @@ struct RecordCall: Sendable {
             Options(policy: policy, operationID: operationID, isSingle: true), of: database)
     }
 
-    /// What is to be done now; its driver ends it by ``found(_:)``, ``take(_:)``, ``grew(_:)`` or
-    /// ``fail(_:)``.
+    /// What is to be done now; its driver ends it by ``found(_:)``, ``take(_:)``, ``grew(_:)``,
+    /// ``dropped()`` or ``fail(_:)``.
     mutating func step() throws(EngineError) -> Step {
         switch phase {
         case .finding:
@@ -113,9 +115,7 @@ struct RecordCall: Sendable {
             if uploaded.assets != nil { zones?.replace(with: uploaded.items) }
             fallthrough
         case .committing:
-            if let transaction = growth.transaction(in: database.scope) {
-                return .grow(transaction)
-            }
+            if let step = growth.step(in: database.scope) { return step }
             if let failure = failure.take() { try end(failure) }
             while count < zones?.zones.count ?? 1 {
                 do throws(EngineError) {
@@ -153,7 +153,12 @@ struct RecordCall: Sendable {
     }
 
     /// What came of a commit by which a share grows.
-    mutating func grew(_ result: Result<Committed, EngineError>) { growth.take(result) }
+    mutating func grew(_ result: Result<Committed, EngineError>) {
+        if let failure = growth.take(result) { fail(failure) }
+    }
+
+    /// A share that grew was given up, as far as that succeeded.
+    mutating func dropped() { growth.drop() }
 
     /// The commit of a zone failed: the call goes on with the next zone, unless all of it failed.
     private mutating func end(_ failure: EngineError) throws(EngineError) {

@@ -18,15 +18,14 @@ struct LongTree: Error {
 /// A share that grows, and how far it has come.
 ///
 /// The parent of a member is a member, or the root, at any time: so what was not reached yet is found
-/// below what was.
+/// below what was. What others make a member has all that lies below it along.
 struct GrowingShare: Sendable {
     let number: UInt32
     let zone: UInt32
     let root: Hash128
-    /// The parent whose children are being taken in, and from where on.
-    private var current: (parent: Hash128, rest: Range<IndexKey>)?
-    /// Members with children that were not taken in.
-    private var parents: [Hash128] = []
+    /// Members whose children are being taken in, the deepest last, and where the rest of these lies:
+    /// what lies below is taken in first, so that few wait.
+    private var parents: [(name: Hash128, rest: Range<IndexKey>)] = []
     /// Members of the last step, of which it is not known whether they have children.
     private var latest: [Hash128]
 
@@ -41,49 +40,41 @@ struct GrowingShare: Sendable {
     }
 
     /// Whether all that lies below the root is taken in.
-    var isWhole: Bool { current == nil && parents.isEmpty && latest.isEmpty }
+    var isWhole: Bool { parents.isEmpty && latest.isEmpty }
 
     /// Takes the next step: finds records that become members, as the state has them.
     fileprivate mutating func advance(
         _ reading: StoreReading, _ context: PreparationContext, _ draft: inout Draft
     ) throws(EngineError) -> [SharingPlan.Moved] {
         // What comes below one of them from now on is a member at once.
-        for member in latest where try reading.hasChildren(member, in: zone) {
-            parents.append(member)
+        for member in latest {
+            let children = IndexKey.children(zone, of: member).asPrefix
+            if try reading.children(in: children, atMost: 1).names.isEmpty { continue }
+            parents.append((member, children))
         }
         latest = []
         var moved: [SharingPlan.Moved] = []
-        var count = 0
-        var length = 0
-        while count < Self.stepLimit, length < context.partLimit / 2 {
-            if current == nil, let parent = parents.popLast() {
-                current = (parent, IndexKey.children(zone, of: parent).asPrefix)
-            }
-            guard let (parent, rest) = current else { break }
-            guard try isMember(parent, reading, &draft) else {
-                current = nil
-                continue
-            }
+        // One that left and came back may wait twice.
+        var seen: Set<Hash128> = []
+        var (count, length) = (0, 0)
+        while count < Self.stepLimit, length < context.partLimit / 2,
+            let (parent, range) = parents.popLast()
+        {
+            guard try isMember(parent, reading, &draft) else { continue }
             // Few at a time, since what they take depends on their names.
-            let limit = min(64, Self.stepLimit - count)
-            var children: [IndexKey] = []
-            try reading.scan(rest) { key, _ in
-                children.append(key)
-                return children.count < limit
+            let (children, rest) = try reading.children(
+                in: range, atMost: min(64, Self.stepLimit - count))
+            if !context.isSerial {
+                draft.readRanges.append(range.lowerBound..<(rest?.lowerBound ?? range.upperBound))
             }
-            let last = children.last.map { $0.asPrefix.upperBound }
-            let isDone = children.count < limit
-            let end = isDone ? rest.upperBound : last ?? rest.upperBound
-            if !context.isSerial { draft.readRanges.append(rest.lowerBound..<end) }
-            for child in children {
-                guard let new = try take(child.linkedRecord, reading, context, &draft) else {
-                    continue
-                }
+            if let rest { parents.append((parent, rest)) }
+            for child in children where seen.insert(child).inserted {
+                guard let new = try take(child, reading, context, &draft) else { continue }
+                latest.append(child)
                 length += new.item.name.utf8.count + 32
                 moved.append(new)
             }
-            count += children.count
-            current = isDone ? nil : (parent, end..<rest.upperBound)
+            count += max(1, children.count)
         }
         return moved
     }
@@ -97,7 +88,7 @@ struct GrowingShare: Sendable {
     }
 
     /// Takes a child of a member in; nil where it is one already.
-    private mutating func take(
+    private func take(
         _ child: Hash128, _ reading: StoreReading, _ context: PreparationContext,
         _ draft: inout Draft
     ) throws(EngineError) -> SharingPlan.Moved? {
@@ -110,23 +101,37 @@ struct GrowingShare: Sendable {
             throw .refused(.alreadyShared)
         }
         let old = try reading.member(child, in: zone)
-        guard let place = try reading.value(.record(zone, child)).map({ EntryLocation($0) }),
+        guard old?.share != number,
+            let place = try reading.value(.record(zone, child)).map({ EntryLocation($0) }),
             !place.isDeleted
         else { return nil }
-        latest.append(child)
-        guard old?.share != number else { return nil }
         return try SharingPlan.Moved(place, from: old, to: number, reading)
     }
 }
 
 extension StoreReading {
-    fileprivate func hasChildren(_ name: Hash128, in zone: UInt32) throws(EngineError) -> Bool {
-        var hasAny = false
-        try scan(IndexKey.children(zone, of: name).asPrefix) { _, _ in
-            hasAny = true
-            return false
+    /// The next records, at most so many, whose parent's keys of ``IndexKey/children(_:of:)`` lie in a
+    /// range, and where others may follow.
+    func children(
+        in range: Range<IndexKey>, atMost limit: Int
+    ) throws(EngineError) -> (names: [Hash128], rest: Range<IndexKey>?) {
+        var names: [Hash128] = []
+        var end: IndexKey?
+        try scan(range) { key, _ in
+            names.append(key.linkedRecord)
+            end = key.afterPrefix
+            return names.count < limit
         }
-        return hasAny
+        guard names.count == limit, let end else { return (names, nil) }
+        return (names, end..<range.upperBound)
+    }
+
+    /// The share of that number; nil where it does not grow any more.
+    fileprivate func growingShare(_ number: UInt32) throws(EngineError) -> SharePlace? {
+        guard let place = try share(number), place.state == .growing,
+            try zone(place.zone)?.isAlive == true
+        else { return nil }
+        return place
     }
 }
 
@@ -145,8 +150,11 @@ struct ShareBeginning: Transaction {
             throw .refused(.zoneNotFound(tree.zoneID))
         }
         let root = reading.hash(tree.rootName)
-        if try reading.share(ofRoot: root, in: zone)?.hasMembers == true {
-            throw .refused(.alreadyShared)
+        let above = try reading.member(root, in: zone).flatMap { member throws(EngineError) in
+            try reading.share(member.share)
+        }
+        for share in [above, try reading.share(ofRoot: root, in: zone)] {
+            if share?.hasMembers == true { throw .refused(.alreadyShared) }
         }
         if try reading.share(ofRoot: nil, in: zone)?.hasMembers == true {
             throw .refused(.zoneIsShared)
@@ -175,12 +183,10 @@ struct ShareGrowth: Transaction {
     ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         draft.readSet.append(.share(share.number))
-        guard try reading.share(share.number)?.state == .growing,
-            try reading.zone(share.zone)?.isAlive == true
-        else { throw .refused(.noShare) }
+        guard try reading.growingShare(share.number) != nil else { throw .refused(.noShare) }
         var share = share
         let moved = try share.advance(reading, context, &draft)
-        for entry in MembersEntry.entries(of: moved) {
+        try MembersEntry.forEach(of: moved) { entry throws(EngineError) in
             try draft.buffer.add(.members, zone: share.zone, limit: context.payloadLimit) {
                 entry.write(to: &$0)
             }
@@ -199,9 +205,7 @@ struct ShareDropping: Transaction {
     ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         draft.readSet.append(.share(number))
-        guard let place = try reading.share(number), place.state == .growing,
-            try reading.zone(place.zone)?.isAlive == true
-        else { return draft }
+        guard let place = try reading.growingShare(number) else { return draft }
         var share = try reading.shareEntry(place)
         share.began = reading.identity.version(at: place.first)
         share.state = .ended
@@ -213,21 +217,24 @@ struct ShareDropping: Transaction {
 }
 
 extension MembersEntry {
-    /// The entries of records that go along, in their order.
-    static func entries(of moved: [SharingPlan.Moved]) -> [MembersEntry] {
-        var entries: [MembersEntry] = []
-        for record in moved {
-            if let last = entries.indices.last, entries[last].oldShare == record.old,
-                entries[last].newShare == record.new, entries[last].items.count < limit
-            {
-                entries[last].items.append(record.item)
-            } else {
-                entries.append(
-                    MembersEntry(
-                        oldShare: record.old, newShare: record.new, items: [record.item]))
+    /// Gives `body` the entries of records that go along, in their order.
+    static func forEach(
+        of moved: [SharingPlan.Moved],
+        where isThere: (String) throws(EngineError) -> Bool = { _ in true },
+        _ body: (MembersEntry) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        var entry = MembersEntry(oldShare: 0, newShare: 0, items: [])
+        for record in moved where try isThere(record.item.name) {
+            let goesOn =
+                record.old == entry.oldShare && record.new == entry.newShare
+                && entry.items.count < limit
+            if !goesOn {
+                if !entry.items.isEmpty { try body(entry) }
+                entry = MembersEntry(oldShare: record.old, newShare: record.new, items: [])
             }
+            entry.items.append(record.item)
         }
-        return entries
+        if !entry.items.isEmpty { try body(entry) }
     }
 }
 
@@ -274,27 +281,27 @@ struct ShareGrowthPlan: Sendable {
     }
 
     /// What is to be committed now; nil: nothing.
-    func transaction(in scope: DatabaseScope) -> (any Transaction)? {
-        if let number = dropped.last { return ShareDropping(number: number) }
+    func step(in scope: DatabaseScope) -> RecordCall.Step? {
+        if let number = dropped.last { return .drop(ShareDropping(number: number)) }
         guard let growing else { return nil }
         guard let share = growing.share else {
-            return ShareBeginning(tree: growing.tree, scope: scope)
+            return .grow(ShareBeginning(tree: growing.tree, scope: scope))
         }
-        return ShareGrowth(share: share)
+        return .grow(ShareGrowth(share: share))
     }
 
-    /// What came of ``transaction(in:)``.
-    mutating func take(_ result: Result<Committed, EngineError>) {
-        if !dropped.isEmpty {
-            // Where that failed, the next opening does it.
-            dropped.removeLast()
-            return
-        }
-        guard let (former, tree) = growing.take() else { return }
+    /// A share was given up, or that failed: then the next opening does it.
+    mutating func drop() { dropped.removeLast() }
+
+    /// What came of a commit by which a share grows. Returns what is no answer to the tree, but keeps
+    /// the call from being done.
+    mutating func take(_ result: Result<Committed, EngineError>) -> EngineError? {
+        guard let (former, tree) = growing.take() else { return nil }
         switch result {
         case .failure(let error):
-            grown[tree.rootName] = .failure(StoreError(error))
             if let former { dropped.append(former.number) }
+            guard case .other(let refusal as StoreError) = error else { return error }
+            grown[tree.rootName] = .failure(refusal)
         case .success(let committed):
             guard case .done(let share as GrowingShare)? = committed.draft.results.first else {
                 preconditionFailure("a share that grows says how far it has come")
@@ -305,6 +312,7 @@ struct ShareGrowthPlan: Sendable {
                 growing = (share, tree)
             }
         }
+        return nil
     }
 }
 

@@ -58,16 +58,19 @@ extension RecordBatch {
     }
 
     /// What the batch does to shares; nil where the zone never had any and gets none.
+    ///
+    /// - Parameter hasFailed: whether it is known by now that an item fails, and the others with it.
     func sharing(
         in zone: ZonePlace, _ access: SharedZone?, _ reading: StoreReading,
-        _ context: PreparationContext, _ numbers: inout NumberAssignment, _ draft: inout Draft
+        _ context: PreparationContext, hasFailed: Bool, _ numbers: inout NumberAssignment,
+        _ draft: inout Draft
     ) throws(EngineError) -> SharingPlan? {
         guard zone.capabilities.contains(.sharing) else { return nil }
         draft.readSet.append(KeySpace.shareRoots.key(zone: zone.number))
         guard try reading.everShared(zone) || items.contains(where: \.isShare) else { return nil }
         var plan = SharingPlan(
             self, reading, zone, access, context)
-        try plan.run(draft.results, &numbers)
+        try plan.run(draft.results, hasFailed: hasFailed, &numbers)
         if !context.isSerial {
             draft.readSet += plan.readSet
             draft.readRanges += plan.readRanges

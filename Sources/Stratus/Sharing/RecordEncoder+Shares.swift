@@ -30,14 +30,14 @@ extension RecordEncoder {
             try flushIfFull(&draft, sink)
             if needsSerial { return }
         }
-        var moved: [SharingPlan.Moved] = []
-        for record in sharing.moved where try isThere(reading.hash(record.item.name)) {
-            moved.append(record)
-        }
-        for entry in MembersEntry.entries(of: moved) {
+        let reading = reading
+        try MembersEntry.forEach(
+            of: sharing.moved,
+            where: { name throws(EngineError) in try isThere(reading.hash(name)) }
+        ) { entry throws(EngineError) in
+            if needsSerial { return }
             try append(.members, to: &draft) { entry.write(to: &$0) }
             try flushIfFull(&draft, sink)
-            if needsSerial { return }
         }
     }
 

@@ -81,6 +81,9 @@ struct SharingPlan {
     /// The shares that records are in at the end; nil: in none.
     private var shares: [Hash128: UInt32?] = [:]
     private var living: [UInt32: Bool] = [:]
+    /// Whether what lies below the root of a new share may be taken in ahead of the batch: not where
+    /// that fails anyway, or makes room itself for the share.
+    private var mayGrow = true
 
     init(
         _ batch: RecordBatch, _ reading: StoreReading, _ zone: ZonePlace, _ access: SharedZone?,
@@ -96,10 +99,14 @@ struct SharingPlan {
 
     /// Finds out what happens to shares and members.
     mutating func run(
-        _ results: [ItemResult], _ numbers: inout NumberAssignment
+        _ results: [ItemResult], hasFailed: Bool, _ numbers: inout NumberAssignment
     ) throws(EngineError) {
         try collect(results, &numbers)
         if numbers.isIncomplete { return }
+        let isRefused =
+            hasFailed
+            || batch.isAtomic && (!failures.isEmpty || results.contains(where: \.hasFailed))
+        mayGrow = ended.isEmpty && !isRefused
         if batch.limits?.profile.touchesParents == true { try touchParents() }
         for record in saved {
             try state(record)
@@ -388,10 +395,10 @@ extension SharingPlan {
                 ShareMembership(share: $0, since: .none, place: 0)
             }
         }
-        var grows = false
+        var isWhole = false
         if !record.isShareRecord, let own = try ownShare(of: record.name), own == new {
-            // With its last commit, too.
-            grows = try reading.share(own)?.state == .growing
+            // All below the root of a share that grows was taken in, or is being.
+            isWhole = try reading.share(own)?.state == .growing
             statement.shareRecord = try shareRecord(of: own)
             try checkRoot(record)
         }
@@ -414,8 +421,7 @@ extension SharingPlan {
             try isAlive(old.share) ? old.share : nil
         }
         let mayHaveChildren = record.place != nil || batch.isRestore
-        // What lies below the root of a share that grows is taken in by others, or was.
-        if former != new, mayHaveChildren, !record.isShareRecord, !grows {
+        if former != new, mayHaveChildren, !record.isShareRecord, !isWhole {
             try moveAlong(with: record, to: new)
         }
     }
@@ -451,15 +457,18 @@ extension SharingPlan {
         var queue = [record.name]
         var next = 0
         var seen: Set<Hash128> = [record.name]
-        while next < queue.count {
-            let range = IndexKey.children(zone.number, of: queue[next]).asPrefix
-            next += 1
-            rely(on: range)
-            var children: [Hash128] = []
-            try reading.scan(range) { key, _ in
-                children.append(key.linkedRecord)
-                return true
+        var rest: Range<IndexKey>?
+        while rest != nil || next < queue.count {
+            let range: Range<IndexKey>
+            if let rest {
+                range = rest
+            } else {
+                range = IndexKey.children(zone.number, of: queue[next]).asPrefix
+                next += 1
+                rely(on: range)
             }
+            let children: [Hash128]
+            (children, rest) = try reading.children(in: range, atMost: GrowingShare.stepLimit)
             for child in children {
                 // What the batch writes is judged by itself.
                 guard places[child] == nil, !deleted.contains(child),
@@ -472,17 +481,27 @@ extension SharingPlan {
                 guard try move(child, to: new) else { continue }
                 queue.append(child)
             }
-            if moved.count > GrowingShare.stepLimit, let share = newRoots[record.name]?.entry {
-                throw .other(
-                    LongTree(
-                        zoneID: batch.zoneID, rootName: share.rootName,
-                        recordName: share.recordName))
+            if moved.count > GrowingShare.stepLimit, let tree = tree(of: new) {
+                throw .other(tree)
             }
             if moved.count > limit {
                 needsSerial = true
                 return
             }
         }
+    }
+
+    /// That of a new share which can grow ahead of the batch.
+    private func tree(of share: UInt32?) -> LongTree? {
+        guard mayGrow,
+            let change = changes.first(where: {
+                $0.kind == .creation && $0.entry.number == share && $0.entry.began == .none
+            }),
+            failures.isEmpty || !batch.isAtomic && failures[change.item] == nil
+        else { return nil }
+        return LongTree(
+            zoneID: batch.zoneID, rootName: change.entry.rootName,
+            recordName: change.entry.recordName)
     }
 
     /// Whether the record, and so what is below it, changes its share.
@@ -514,12 +533,12 @@ extension SharingPlan {
             }
             // A cycle fails by another check.
             guard seen.insert(name).inserted else { break }
-            path.append(name)
             if let own = try ownShare(of: name) {
-                if try grows(own) { return try share(of: path, in: own) }
+                shares[name] = .some(own)
                 share = own
                 break
             }
+            path.append(name)
             guard changesTree || places[name] != nil else {
                 share = try member(name).flatMap { member throws(EngineError) in
                     try isAlive(member.share) ? member.share : nil
@@ -528,7 +547,16 @@ extension SharingPlan {
             }
             next = try parent(of: name)
         }
-        for name in path { shares[name] = .some(share) }
+        let growing = try share.flatMap { share throws(EngineError) in
+            try grows(share) ? share : nil
+        }
+        for name in path.reversed() {
+            // What stays where it is, is taken in by others, if it was not yet.
+            if let growing, !isMoved(name) {
+                share = try member(name)?.share == growing ? growing : nil
+            }
+            shares[name] = .some(share)
+        }
         return share
     }
 
@@ -538,19 +566,9 @@ extension SharingPlan {
             && !changes.contains { $0.entry.number == share }
     }
 
-    /// The share of the first record of a path that leads to the root of a share which grows: that is
-    /// the share of what no item of the batch writes, which may not have been taken in yet.
-    private mutating func share(
-        of path: [Hash128], in growing: UInt32
-    ) throws(EngineError) -> UInt32? {
-        let last = path.dropLast().lastIndex { places[$0] != nil }
-        let steady = last.map { $0 + 1 } ?? 0
-        var share: UInt32? = growing
-        if steady < path.count - 1 {
-            share = try member(path[steady]).flatMap { $0.share == growing ? growing : nil }
-        }
-        for name in path[..<steady] { shares[name] = .some(share) }
-        return share
+    /// Whether a record is new, or gets another parent.
+    private func isMoved(_ name: Hash128) -> Bool {
+        places[name].map { saved[$0].place == nil || saved[$0].changesParent } ?? false
     }
 
     /// The parent that a record has at the end.

@@ -387,7 +387,7 @@ package struct JournalCompaction: Sendable {
             let end: JournalOffset?
             let horizon: UInt64
             do throws(IndexError) {
-                end = try participation.end(in: state.fold.index)
+                end = try participation.lastEnd(in: state.fold.index)
                 horizon = try state.fold.index.horizon(
                     ofPartition: participation.zone, .blocking)
             } catch {
@@ -395,12 +395,15 @@ package struct JournalCompaction: Sendable {
             }
             guard let end else { return true }
             let isGone = try reading.zone(participation.zone)?.isAlive != true
-            if end < remembered, isGone || end.rawValue <= horizon {
+            let mayLapse = end < remembered && !deletions.neededParticipations.contains(key)
+            let mayGo = mayLapse && end < clear
+            if mayGo, isGone || end.rawValue <= horizon {
                 ready.append(end)
                 return true
             }
             first = min(first ?? end, end)
-            if end < min(remembered, clear, deletions.neededFrom(ofZone: participation.zone)) {
+            if mayLapse, !mayGo { needs.waitingBytes += registry.bytesNamed(by: key, value) ?? 0 }
+            if mayGo, end < deletions.neededFrom(ofZone: participation.zone) {
                 _ = needs.forget(participation.zone, through: end)
             }
             return true

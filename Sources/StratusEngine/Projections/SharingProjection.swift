@@ -156,7 +156,7 @@ struct SharingProjection: Projection {
             var gone: [IndexKey] = []
             while let (key, value) = try cursor.next() {
                 guard let participation = Participation(key, value),
-                    let end = try participation.end(in: state.index), end <= horizon.through
+                    let end = try participation.lastEnd(in: state.index), end <= horizon.through
                 else { continue }
                 gone.append(key)
             }

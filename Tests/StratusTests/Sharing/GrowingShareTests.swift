@@ -61,7 +61,8 @@ import Testing
     private static func rows(_ name: String, in container: Container) async throws -> Int {
         // Then all of them lie in tables, and none twice.
         try await container.maintenance.erase()
-        return try await container.indexStatistics().keyspaces.first { $0.name == name }?.entries ?? 0
+        return try await container.indexStatistics().keyspaces.first { $0.name == name }?.entries
+            ?? 0
     }
 
     @Test
@@ -87,8 +88,7 @@ import Testing
         }
         #expect(entered.count == parents.count + 1)
         #expect(try await Self.rows("growingShares", in: container) == 0)
-        let user = try await container.acceptShare(try #require(share.shortGUID), as: "bob")
-        _ = user
+        try await container.acceptShare(try #require(share.shortGUID), as: "bob")
         let seen = try await container.sharedDatabase(for: "bob").allRecords(
             in: RecordZone.ID(
                 zoneName: notes.zoneName, ownerName: container.userRecordName(for: "alice")))
@@ -134,6 +134,95 @@ import Testing
         // Once that ends, the root can be shared.
         let share = try #require(try await alice.record(for: noteID("root-1999-0")).share)
         try await alice.deleteRecord(withID: share.recordID)
+        _ = try await Self.share(alice)
+        try await container.close()
+    }
+
+    /// Alice's tree, whose record `root-0` is shared with bob, with all that lies below it.
+    private static func sharedWithBob(
+        _ levels: [Int]
+    ) async throws -> (container: Container, alice: Database, outer: Share) {
+        let container = try Container.inMemory()
+        let alice = container.privateDatabase(for: "alice")
+        _ = try await fill(alice, levels: levels)
+        let share = try await share(alice)
+        try await container.acceptShare(try #require(share.shortGUID), as: "bob")
+        return (container, alice, share)
+    }
+
+    private static func seen(by user: String, in container: Container) async throws -> Int {
+        try await container.sharedDatabase(for: user).allRecords(
+            in: RecordZone.ID(
+                zoneName: notes.zoneName, ownerName: container.userRecordName(for: "alice"))
+        ).count
+    }
+
+    @Test func `a long tree inside of a share is not shared, and nobody loses any of it`()
+        async throws
+    {
+        let (container, alice, _) = try await Self.sharedWithBob([1, 1100])
+        let count = try await Self.seen(by: "bob", in: container)
+        let end = container.snapshot().offset
+        let inner = try await alice.record(for: noteID("root-0"))
+        let share = Share(rootRecord: inner)
+        for items in [[inner, share.record], [share.record, inner]] {
+            let result = try await alice.modifyRecords(saving: items)
+            #expect(result.saveResults[inner.recordID]?.code == .alreadyShared)
+        }
+        #expect(container.snapshot().offset == end)
+        #expect(try await Self.seen(by: "bob", in: container) == count)
+        try await container.close()
+    }
+
+    @Test func `the share of a long tree is replaced in one batch`() async throws {
+        let (container, alice, old) = try await Self.sharedWithBob([1100])
+        let root = try await alice.record(for: noteID("root"))
+        var share = Share(
+            rootRecord: root, shareID: Record.ID(recordName: "other", zoneID: notes))
+        share.publicPermission = .readOnly
+        let result = try await alice.modifyRecords(
+            saving: [root, share.record], deleting: [old.recordID])
+        #expect(result.partialFailure?.partialErrors ?? [:] == [:])
+        let saved = Share(try #require(try result.saveResults[share.recordID]?.get()))
+        try await container.acceptShare(try #require(saved?.shortGUID), as: "carol")
+        #expect(try await Self.seen(by: "carol", in: container) == 1102)
+        try await container.close()
+    }
+
+    @Test func `for a batch that fails anyway no share grows`() async throws {
+        let container = try Container.inMemory()
+        let alice = container.privateDatabase(for: "alice")
+        _ = try await Self.fill(alice, levels: [1100])
+        let root = try await alice.record(for: noteID("root"))
+        let share = Share(rootRecord: root)
+        let other = try await alice.record(for: noteID("root-1"))
+        try await alice.save(other.with("n", 1))
+        let end = container.snapshot().offset
+        let result = try await alice.modifyRecords(
+            saving: [root, share.record, other.with("n", 2)])
+        #expect(result.saveResults[other.recordID]?.code == .serverRecordChanged)
+        #expect(result.saveResults[share.recordID]?.code == .batchRequestFailed)
+        #expect(container.snapshot().offset == end)
+        try await container.close()
+    }
+
+    @Test func `a call that is cancelled while its share grows gives that up`() async throws {
+        let storage = GatedStorage()
+        let (container, alice) = try await makeDatabase(on: storage)
+        _ = try await Self.fill(alice, levels: [40, 40])
+        let start = container.snapshot().offset
+        let root = try await alice.record(for: noteID("root"))
+        let share = Share(rootRecord: root)
+        storage.shut()
+        let sharing = Task { try await alice.modifyRecords(saving: [root, share.record]) }
+        while !storage.isWaiting { await Task.yield() }
+        sharing.cancel()
+        storage.open()
+        let result = try await sharing.value
+        #expect(result.saveResults[share.recordID]?.code == .operationCancelled)
+        let states = try Self.commits(of: container, from: start).flatMap(\.states)
+        #expect(states == [.growing, .ended])
+        #expect(try await Self.rows("growingShares", in: container) == 0)
         _ = try await Self.share(alice)
         try await container.close()
     }
@@ -208,7 +297,8 @@ import Testing
             let seen = try Self.commits(of: reader, from: first).flatMap(\.states)
             if seen.last == .growing {
                 grew += 1
-                let root = try await reader.privateDatabase(for: "alice").record(for: noteID("root"))
+                let root = try await reader.privateDatabase(for: "alice").record(
+                    for: noteID("root"))
                 #expect(root.share == nil)
                 // The link of a root is always the same.
                 let error = await failure { try await reader.shareMetadata(for: link, as: "bob") }

@@ -1,4 +1,6 @@
+import FoundationEssentials
 import Stratus
+import StratusEngine
 import StratusJournal
 import Support
 import Testing
@@ -74,7 +76,8 @@ import Testing
         func rows(_ keyspace: String) async throws -> Int {
             // Then all of them lie in tables, and none twice.
             try await container.maintenance.erase()
-            return try await container.indexStatistics().keyspaces.first { $0.name == keyspace }?.entries
+            return try await container.indexStatistics().keyspaces.first { $0.name == keyspace }?
+                .entries
                 ?? 0
         }
 
@@ -120,13 +123,24 @@ import Testing
         try await world.container.close()
     }
 
-    @Test func `an index that is made anew finds no part that was forgotten`() async throws {
+    /// A mark sees them all before they end, and is removed; or it sees what is left of them.
+    @Test(arguments: [true, false])
+    func `an index that is made anew finds no part that was forgotten`(
+        isMarkedBefore: Bool
+    ) async throws {
         var world = try await World()
+        var mark: Mark?
+        if isMarkedBefore { mark = try await world.container.mark("all of them") }
         try await world.end()
-        try await world.container.mark("a state that is kept")
+        if !isMarkedBefore { try await world.container.mark("what is left") }
         try await world.container.setDeletionPolicy(.none)
         try await world.compact()
-        try await world.container.setDeletionPolicy(.none)
+        if let mark {
+            // Of bob and carol it needs how their parts were before they left.
+            #expect(try await world.rows("participationHorizons") == 2)
+            try await world.container.removeMark(mark)
+            try await world.compact()
+        }
         let rows = try await world.rows("participations")
         for _ in 0..<2 {
             try await world.container.close()
@@ -141,6 +155,63 @@ import Testing
             try await world.compact()
         }
         try await world.container.close()
+    }
+
+    @Test func `a part that ended before its zone did is forgotten with that`() async throws {
+        var store = DiskStore()
+        (store.options.segmentLength, store.memoryLimit) = (16 << 10, 1 << 20)
+        store.steppedByCaller = true
+        var container = try store.open()
+        let alice = container.privateDatabase(for: "alice")
+        let zone = RecordZone.ID(zoneName: "ends")
+        for id in [notes, zone] { try await alice.save(RecordZone(zoneID: id)) }
+        var generator = SeededGenerator(seed: 1)
+        func fill(_ names: [String]) async throws {
+            for name in names {
+                let bytes = (0..<900).map { _ in UInt8.random(in: 0...255, using: &generator) }
+                try await alice.saveAll(
+                    [note(name, ["data": .bytes(Data(bytes))])], savePolicy: .allKeys)
+            }
+        }
+        let root = note("root", in: zone)
+        var share = Share(rootRecord: root)
+        share.publicPermission = .readWrite
+        let result = try await alice.modifyRecords(saving: [root, share.record])
+        let saved = Share(try #require(try result.saveResults[share.recordID]?.get()))
+        // Where it began lies among so much that stays that it is not compacted again.
+        try await fill((0..<100).map { "before\($0)" })
+        try await container.acceptShare(try #require(saved?.shortGUID), as: "bob")
+        try await fill((0..<100).map { "behind\($0)" })
+        try await container.checkpoint()
+        try await container.maintenance.compact()
+        try await fill(Array(repeating: "replaced", count: 40))
+        try await container.sharedDatabase(for: "bob").deleteRecord(
+            withID: Record.ID(
+                recordName: share.recordID.recordName,
+                zoneID: RecordZone.ID(
+                    zoneName: zone.zoneName, ownerName: container.userRecordName(for: "alice"))))
+        try await fill(Array(repeating: "replaced", count: 40))
+        try await alice.deleteRecordZone(withID: zone)
+        try await container.setDeletionPolicy(.none)
+        for _ in 0..<3 {
+            try await fill(Array(repeating: "replaced", count: 40))
+            try await container.maintenance.compact()
+        }
+        try await container.close()
+        try store.deleteIndex()
+        container = try store.open(creating: false)
+        var horizons = 0
+        var log = container.log()
+        while let entry = try log.nextLine()?.entry {
+            if entry.kind == .participationHorizon { horizons += 1 }
+        }
+        #expect(horizons == 1)
+        let changes = try await container.sharedDatabase(for: "bob").databaseChanges()
+        #expect(changes.modifications.isEmpty && changes.deletions.isEmpty)
+        try await container.maintenance.erase()
+        let left = try await container.indexStatistics().keyspaces
+        #expect(left.first { $0.name == "participations" }?.entries ?? 0 == 0)
+        try await container.close()
     }
 
     @Test func `who comes back takes part anew, and ends that others remember stay`() async throws {
