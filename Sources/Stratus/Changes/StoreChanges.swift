@@ -29,7 +29,8 @@ public struct StoreChanges: Sendable {
 extension Container {
     /// Which zones of all databases changed since `token`; without one, since the store was made: for
     /// workers of the host that follow all of it. What changed in a zone, its own feed tells
-    /// (``Database/recordZoneChanges(inZoneWith:since:asOf:desiredKeys:desiredRecordTypes:resultsLimit:skippingDamaged:)``).
+    /// (``Database/recordZoneChanges(inZoneWith:since:asOf:desiredKeys:desiredRecordTypes:resultsLimit:skippingDamaged:)``),
+    /// where it has one: default zones and those of the public database have none.
     ///
     /// The journal is read from the token on, so that it takes as long as what was written since is
     /// long. Nothing is forgotten: a zone of which deletions were forgotten is named once more, and
