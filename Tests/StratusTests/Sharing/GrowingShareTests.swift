@@ -35,21 +35,29 @@ import Testing
         return try #require(saved)
     }
 
-    /// The shares and the records that went along, by commit, from an offset on.
+    /// What a commit has of shares.
+    private struct Commit {
+        var states: [ShareState] = []
+        /// The records that went along.
+        var members: [MembersEntry.Item] = []
+        var recordCount = 0
+    }
+
     private static func commits(
         of container: Container, from start: UInt64
-    ) throws -> [(states: [ShareState], members: [MembersEntry.Item])] {
-        var commits: [(states: [ShareState], members: [MembersEntry.Item])] = []
+    ) throws -> [Commit] {
+        var commits: [Commit] = []
         var log = container.log(from: start)
         var isNew = true
         while let entry = try log.nextLine()?.entry {
             guard entry.kind.isEntry else { continue }
-            if isNew { commits.append(([], [])) }
+            if isNew { commits.append(Commit()) }
             isNew = entry.commitTime != nil
             try entry.withPayload { payload in
                 switch entry.kind {
                 case .share: commits[commits.count - 1].states.append(try ShareEntry(payload).state)
                 case .members: commits[commits.count - 1].members += try MembersEntry(payload).items
+                case .record: commits[commits.count - 1].recordCount += 1
                 default: break
                 }
             }
@@ -89,10 +97,7 @@ import Testing
         #expect(entered.count == parents.count + 1)
         #expect(try await Self.rows("growingShares", in: container) == 0)
         try await container.acceptShare(try #require(share.shortGUID), as: "bob")
-        let seen = try await container.sharedDatabase(for: "bob").allRecords(
-            in: RecordZone.ID(
-                zoneName: notes.zoneName, ownerName: container.userRecordName(for: "alice")))
-        #expect(seen.count == parents.count + 2)
+        #expect(try await Self.seen(by: "bob", in: container) == parents.count + 2)
         try await container.close()
     }
 
@@ -160,14 +165,18 @@ import Testing
     @Test func `a long tree inside of a share is not shared, and nobody loses any of it`()
         async throws
     {
-        let (container, alice, _) = try await Self.sharedWithBob([1, 1100])
+        let (container, alice, _) = try await Self.sharedWithBob([1, 2, 1100])
         let count = try await Self.seen(by: "bob", in: container)
         let end = container.snapshot().offset
         let inner = try await alice.record(for: noteID("root-0"))
         let share = Share(rootRecord: inner)
-        for items in [[inner, share.record], [share.record, inner]] {
+        let below = try await alice.record(for: noteID("root-0-0"))
+        for items in [
+            [inner, share.record], [share.record, inner], [below, inner, share.record],
+        ] {
             let result = try await alice.modifyRecords(saving: items)
-            #expect(result.saveResults[inner.recordID]?.code == .alreadyShared)
+            let codes = [inner, share.record].map { result.saveResults[$0.recordID]?.code }
+            #expect(codes.contains(.alreadyShared))
         }
         #expect(container.snapshot().offset == end)
         #expect(try await Self.seen(by: "bob", in: container) == count)
@@ -274,6 +283,30 @@ import Testing
             #expect(differences == [], "seed \(seed)")
             try await container.close()
         }
+    }
+
+    @Test func `a record that stays where it is waits for its turn, with all that lies below it`()
+        async throws
+    {
+        let container = try Container.inMemory()
+        let alice = container.privateDatabase(for: "alice")
+        let parents = try await Self.fill(alice, levels: [80, 50])
+        let start = container.snapshot().offset
+        let sharing = Task { try await Self.share(alice) }
+        while container.snapshot().offset == start { await Task.yield() }
+        for number in 0..<80 {
+            let record = try await alice.record(for: noteID("root-\(number)"))
+            _ = try await alice.saveAll([record.with("n", 1)], savePolicy: .allKeys)
+        }
+        let share = try await sharing.value
+        let commits = try Self.commits(of: container, from: start)
+        for commit in commits where commit.states.isEmpty && commit.recordCount > 0 {
+            #expect(commit.members.isEmpty)
+        }
+        #expect(commits.reduce(0) { $0 + $1.members.count } == parents.count)
+        try await container.acceptShare(try #require(share.shortGUID), as: "bob")
+        #expect(try await Self.seen(by: "bob", in: container) == parents.count + 2)
+        try await container.close()
     }
 
     @Test func `nobody sees a share that grows, and the next opening gives it up`() async throws {
