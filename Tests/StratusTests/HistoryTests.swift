@@ -60,6 +60,42 @@ import Testing
         }
     }
 
+    @Test func `of one group of commits behind a checkpoint an opening keeps every version`()
+        async throws
+    {
+        let storage = GatedStorage(holding: .put)
+        let (container, database) = try await makeDatabase(on: storage)
+        try await container.setHistoryPolicy(.everything)
+        // While the checkpoint is written commits wait, and become one group.
+        storage.shut()
+        let checkpoint = Task { try await container.checkpoint() }
+        while !storage.isWaiting { await Task.yield() }
+        let saves = (0..<4).map { number in
+            Task {
+                try await database.modifyRecords(
+                    saving: [note("a", ["n": .int64(number)])], savePolicy: .allKeys)
+            }
+        }
+        while container.queueDepth < saves.count { await Task.yield() }
+        storage.open()
+        try await checkpoint.value
+        for save in saves { #expect(try await save.value.partialFailure == nil) }
+        // The writer is given up without a clean close.
+        let opened = try Container(
+            writing: storage.under, creating: false, durability: .full, options: JournalOptions(),
+            steppedByCaller: true)
+        #expect(opened.recoveryReport.checkpoint != nil)
+        let versions = try await opened.privateDatabase(for: "alice").history(of: noteID("a"))
+            .versions
+        #expect(Set(versions.map { $0.record?["n"] }) == [0, 1, 2, 3])
+        for version in versions {
+            let then = try await opened.snapshot(at: .offset(version.offset))
+            let record = try then.privateDatabase(for: "alice").record(for: noteID("a"))
+            #expect(record["n"] == version.record?["n"])
+        }
+        try await opened.close()
+    }
+
     @Test func `a policy of everything keeps each state, by offset, token, time and mark`()
         async throws
     {

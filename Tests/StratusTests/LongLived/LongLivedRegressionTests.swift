@@ -241,7 +241,7 @@ import Testing
         func text() -> RecordValue {
             .bytes(Data((0..<3000).map { _ in UInt8.random(in: 0...255, using: &generator) }))
         }
-        for number in 0..<30 { try await database.save(note("live\(number)", ["text": text()])) }
+        for number in 0..<60 { try await database.save(note("live\(number)", ["text": text()])) }
         // Compacted by now, and too large to be joined to another, it is not compacted again for one
         // entry.
         try await container.checkpoint()
