@@ -50,8 +50,8 @@ extension Database {
                 }
             case .drop(let dropping):
                 let engine = try container.engine()
-                _ = await Task { _ = try? await engine.commit(dropping) }.value
-                call.dropped()
+                let done = await Task { try? await engine.commit(dropping) }.value
+                call.dropped(done != nil)
             case .done(let results):
                 outcomes = results
                 return results
@@ -82,8 +82,8 @@ extension Database {
                     call.grew(.failure(error))
                 }
             case .drop(let dropping):
-                _ = try? container.engine().commitBlocking(dropping)
-                call.dropped()
+                let done = try? container.engine().commitBlocking(dropping)
+                call.dropped(done != nil)
             case .done(let results):
                 outcomes = results
                 return results

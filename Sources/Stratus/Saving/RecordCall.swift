@@ -92,7 +92,7 @@ struct RecordCall: Sendable {
     }
 
     /// What is to be done now; its driver ends it by ``found(_:)``, ``take(_:)``, ``grew(_:)``,
-    /// ``dropped()`` or ``fail(_:)``.
+    /// ``dropped(_:)`` or ``fail(_:)``.
     mutating func step() throws(EngineError) -> Step {
         switch phase {
         case .finding:
@@ -113,6 +113,7 @@ struct RecordCall: Sendable {
                 uploaded.items, options.policy, atomically: options.isAtomic,
                 in: database.scope, secret: database.container.reading.identity.secret)
             if uploaded.assets != nil { zones?.replace(with: uploaded.items) }
+            growth.drop(database.container.leftShares.takeAll())
             fallthrough
         case .committing:
             if let step = growth.step(in: database.scope) { return step }
@@ -157,8 +158,11 @@ struct RecordCall: Sendable {
         if let failure = growth.take(result) { fail(failure) }
     }
 
-    /// A share that grew was given up, as far as that succeeded.
-    mutating func dropped() { growth.drop() }
+    /// A share that grew was given up, or could not be.
+    mutating func dropped(_ isDone: Bool) {
+        let share = growth.endDrop()
+        if !isDone { database.container.leftShares.add(share) }
+    }
 
     /// The commit of a zone failed: the call goes on with the next zone, unless all of it failed.
     private mutating func end(_ failure: EngineError) throws(EngineError) {

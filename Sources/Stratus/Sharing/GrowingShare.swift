@@ -2,6 +2,7 @@ internal import StratusBytes
 internal import StratusEngine
 internal import StratusIndex
 internal import StratusJournal
+internal import Synchronization
 
 // A long tree that is shared: what lies below its root is taken in by commits of its own, ahead of the
 // one with which the share is seen: `Formats/README.md`, "Sharing", 5. Others save meanwhile: what
@@ -274,6 +275,9 @@ struct ShareGrowthPlan: Sendable {
     /// The tree grows before the batch is tried again.
     mutating func begin(_ tree: LongTree) { growing = (nil, tree) }
 
+    /// Ahead of all else shares are given up.
+    mutating func drop(_ shares: [UInt32]) { dropped += shares }
+
     /// The batch is done, or failed: what still grows is given up.
     mutating func end() {
         dropped += grown.values.compactMap { try? $0.get() }
@@ -290,8 +294,8 @@ struct ShareGrowthPlan: Sendable {
         return .grow(ShareGrowth(share: share))
     }
 
-    /// A share was given up, or that failed: then the next opening does it.
-    mutating func drop() { dropped.removeLast() }
+    /// The share of which ``step(in:)`` said so was given up, or could not be.
+    mutating func endDrop() -> UInt32 { dropped.removeLast() }
 
     /// What came of a commit by which a share grows. Returns what is no answer to the tree, but keeps
     /// the call from being done.
@@ -313,6 +317,30 @@ struct ShareGrowthPlan: Sendable {
             }
         }
         return nil
+    }
+}
+
+/// Shares that grow no more and could not be given up, since the disk was full: the next call does it,
+/// or the next opening.
+final class LeftShares: Sendable {
+    private let numbers = Mutex<[UInt32]>([])
+    /// Every save asks.
+    private let count = Atomic(0)
+
+    func add(_ number: UInt32) {
+        numbers.withLock { $0.append(number) }
+        count.add(1, ordering: .relaxed)
+    }
+
+    func takeAll() -> [UInt32] {
+        if count.load(ordering: .relaxed) == 0 { return [] }
+        let all = numbers.withLock { numbers in
+            let all = numbers
+            numbers = []
+            return all
+        }
+        count.subtract(all.count, ordering: .relaxed)
+        return all
     }
 }
 

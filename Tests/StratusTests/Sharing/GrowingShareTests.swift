@@ -1,5 +1,6 @@
 import Stratus
 import StratusEngine
+import StratusFiles
 import StratusJournal
 import Support
 import Testing
@@ -233,6 +234,29 @@ import Testing
         #expect(states == [.growing, .ended])
         #expect(try await Self.rows("growingShares", in: container) == 0)
         _ = try await Self.share(alice)
+        try await container.close()
+    }
+
+    @Test func `a share that a full disk left growing is given up by the next call`() async throws {
+        var store = DiskStore()
+        (store.options.segmentLength, store.steppedByCaller) = (16 << 10, true)
+        let container = try store.open()
+        let alice = container.privateDatabase(for: "alice")
+        let parents = try await Self.fill(alice, levels: [40, 60])
+        let start = container.snapshot().offset
+        store.disk.faults = [DiskFault(.fail(.noSpace), at: 1, of: .allocate, lasting: true)]
+        let root = try await alice.record(for: noteID("root"))
+        let share = Share(rootRecord: root)
+        let result = try await alice.modifyRecords(saving: [root, share.record])
+        #expect(result.partialFailure != nil)
+        store.disk.faults = []
+        let left = try Self.commits(of: container, from: start).flatMap(\.states)
+        #expect(left == [.growing])
+        let shared = try await Self.share(alice)
+        try await container.acceptShare(try #require(shared.shortGUID), as: "bob")
+        #expect(try await Self.seen(by: "bob", in: container) == parents.count + 2)
+        let states = try Self.commits(of: container, from: start).flatMap(\.states)
+        #expect(states == [.growing, .ended, .growing, .alive])
         try await container.close()
     }
 
