@@ -208,7 +208,6 @@ struct ShareDropping: Transaction {
         draft.readSet.append(.share(number))
         guard let place = try reading.growingShare(number) else { return draft }
         var share = try reading.shareEntry(place)
-        share.began = reading.identity.version(at: place.first)
         share.state = .ended
         try draft.buffer.add(.share, zone: place.zone, limit: context.payloadLimit) {
             share.write(to: &$0)

@@ -154,7 +154,6 @@ struct ShareEnding {
             return nil
         }
         var share = try reading.shareEntry(place)
-        share.began = reading.identity.version(at: place.first)
         share.state = .ended
         self.share = share
         let key = IndexKey.record(zone.number, reading.hash(share.recordName))

@@ -284,7 +284,6 @@ extension SharingPlan {
         readSet.append(.share(place.number))
         readRanges.append(IndexKey.participants(place.number))
         var entry = try reading.shareEntry(place)
-        entry.began = reading.identity.version(at: place.first)
         let permission = edit.publicPermission.map { UInt8($0.rawValue) } ?? entry.permission
         let changesPermission = permission != entry.permission
         entry.permission = permission
@@ -320,7 +319,6 @@ extension SharingPlan {
         } else {
             deleted.insert(name)
             var last = try reading.shareEntry(share)
-            last.began = reading.identity.version(at: share.first)
             last.state = .ended
             ended.insert(share.number)
             readSet.append(.share(share.number))
@@ -332,8 +330,7 @@ extension SharingPlan {
         _ share: SharePlace, _ access: SharedZone, at index: Int, _ name: Hash128,
         _ place: EntryLocation
     ) throws(EngineError) {
-        var last = try reading.shareEntry(share)
-        last.began = reading.identity.version(at: share.first)
+        let last = try reading.shareEntry(share)
         readRanges.append(IndexKey.participants(share.number))
         var change = ShareChange(last, kind: .list, item: index)
         for participant in try reading.participants(of: share.number)
