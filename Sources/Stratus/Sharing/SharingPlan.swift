@@ -80,7 +80,8 @@ struct SharingPlan {
     private var changesTree = false
     /// The shares that records are in at the end; nil: in none.
     private var shares: [Hash128: UInt32?] = [:]
-    private var living: [UInt32: Bool] = [:]
+    /// As the index has them.
+    private var sharePlaces: [UInt32: SharePlace?] = [:]
     /// Whether what lies below the root of a new share may be taken in ahead of the batch: not where
     /// that fails anyway, or makes room itself for the share.
     private var mayGrow = true
@@ -395,7 +396,7 @@ extension SharingPlan {
         var isWhole = false
         if !record.isShareRecord, let own = try ownShare(of: record.name), own == new {
             // All below the root of a share that grows was taken in, or is being.
-            isWhole = try reading.share(own)?.state == .growing
+            isWhole = try sharePlace(own)?.state == .growing
             statement.shareRecord = try shareRecord(of: own)
             try checkRoot(record)
         }
@@ -558,9 +559,8 @@ extension SharingPlan {
     }
 
     /// Whether a share grows, and goes on growing behind the batch.
-    private func grows(_ share: UInt32) throws(EngineError) -> Bool {
-        try reading.share(share)?.state == .growing
-            && !changes.contains { $0.entry.number == share }
+    private mutating func grows(_ share: UInt32) throws(EngineError) -> Bool {
+        try sharePlace(share)?.state == .growing && !changes.contains { $0.entry.number == share }
     }
 
     /// Whether a record is new, or gets another parent.
@@ -615,11 +615,15 @@ extension SharingPlan {
     /// Whether a share that is there has members at the end.
     private mutating func isAlive(_ share: UInt32) throws(EngineError) -> Bool {
         if ended.contains(share) { return false }
-        if let known = living[share] { return known }
+        return try sharePlace(share)?.hasMembers == true
+    }
+
+    private mutating func sharePlace(_ share: UInt32) throws(EngineError) -> SharePlace? {
+        if let known = sharePlaces[share] { return known }
         rely(on: .share(share))
-        let isAlive = try reading.share(share)?.hasMembers == true
-        living[share] = isAlive
-        return isAlive
+        let place = try reading.share(share)
+        sharePlaces[share] = .some(place)
+        return place
     }
 
     private mutating func member(_ name: Hash128) throws(EngineError) -> ShareMembership? {
