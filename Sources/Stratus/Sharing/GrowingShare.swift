@@ -346,6 +346,7 @@ final class LeftShares: Sendable {
 extension Container {
     /// Gives up the shares that grew when the process before ended.
     func dropGrowingShares() throws(EngineError) {
+        guard state.fold.index.mayHaveRows(of: KeySpace.growingShares.rawValue) else { return }
         var numbers: [UInt32] = []
         try reading.waiting.scan(KeySpace.growingShares.range()) { key, _ in
             numbers.append(key.growingShare)
