@@ -14,6 +14,9 @@ struct LongTree: Error {
     /// The names of the root, and of the share's record.
     let rootName: String
     let recordName: String
+
+    /// A tree of so many records is shared by one commit.
+    static let limit = 1024
 }
 
 /// A share that grows, and how far it has come.
@@ -31,7 +34,7 @@ struct GrowingShare: Sendable {
     private var latest: [Hash128]
 
     /// So many records are looked at in one commit, which holds others up as little as may be.
-    static let stepLimit = 1024
+    static let stepLimit = 256
 
     fileprivate init(_ number: UInt32, of root: Hash128, in zone: UInt32) {
         self.number = number

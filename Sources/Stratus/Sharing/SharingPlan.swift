@@ -466,7 +466,7 @@ extension SharingPlan {
                 rely(on: range)
             }
             let children: [Hash128]
-            (children, rest) = try reading.children(in: range, atMost: GrowingShare.stepLimit)
+            (children, rest) = try reading.children(in: range, atMost: LongTree.limit)
             for child in children {
                 // What the batch writes is judged by itself.
                 guard places[child] == nil, !deleted.contains(child),
@@ -479,7 +479,7 @@ extension SharingPlan {
                 guard try move(child, to: new) else { continue }
                 queue.append(child)
             }
-            if moved.count > GrowingShare.stepLimit, let tree = tree(of: new) {
+            if moved.count > LongTree.limit, let tree = tree(of: new) {
                 throw .other(tree)
             }
             if moved.count > limit {

@@ -76,7 +76,7 @@ import Testing
 
     @Test
     func
-        `a long tree is taken in by commits of 1,024 records, parents first, and seen with the last`()
+        `a long tree is taken in by commits of 256 records, parents first, and seen with the last`()
         async throws
     {
         let container = try Container.inMemory()
@@ -88,8 +88,8 @@ import Testing
         #expect(commits.map(\.states).first == [.growing])
         #expect(commits.map(\.states).last == [.alive])
         #expect(commits.dropFirst().dropLast().allSatisfy { $0.states.isEmpty })
-        #expect(commits.allSatisfy { $0.members.count <= 1024 })
-        #expect(commits.count >= 2 + parents.count / 1024)
+        #expect(commits.allSatisfy { $0.members.count <= 256 })
+        #expect(commits.count >= 2 + parents.count / 256)
         var entered: Set<String> = ["root"]
         for item in commits.flatMap(\.members) {
             #expect(entered.contains(try #require(parents[item.name])))
