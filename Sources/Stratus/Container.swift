@@ -69,6 +69,7 @@ public final class Container: Sendable {
     /// What never changes of the store.
     let identity: StoreIdentity
     let longLivedRuns: LongLivedRuns
+    let leftShares = LeftShares()
     /// What a save may bring: said once, when the store is made.
     public var environment: Environment { Environment(identity.environment) }
 
@@ -263,6 +264,7 @@ public final class Container: Sendable {
             self.init(
                 .writing(engine), opened.report, foundation, Limits(profile, options.clock),
                 StoreIdentity(opened.writer.manifest), deduplication, receipts, rules, runs)
+            try dropGrowingShares()
         } catch {
             storage.close()
             throw error

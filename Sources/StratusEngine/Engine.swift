@@ -271,9 +271,10 @@ package final class Engine: Sendable {
     ) async throws(EngineError) -> JournalCompaction.Outcome {
         var outcome = try await runCompaction(purpose)
         var next = outcome
-        // The first run makes it possible to forget deletions, the second forgets them, and the
-        // third drops their entries. What is committed meanwhile is left to later calls.
-        for _ in 0..<2 where next.isUnfinished && purpose != .planning {
+        // The first run makes it possible to forget deletions, the second forgets them, the third ends
+        // of participations with them, and the last drops the entries. What is committed meanwhile is
+        // left to later calls.
+        for _ in 0..<3 where next.isUnfinished && purpose != .planning {
             next = try await runCompaction(purpose)
             outcome.add(next)
         }

@@ -97,6 +97,16 @@ extension OrderedIndex {
         return statistics
     }
 
+    /// Whether a keyspace may have rows; nothing is read to find that out.
+    package func mayHaveRows(of keyspace: UInt8) -> Bool {
+        active.count > 0 || !frozen.isEmpty
+            || runs.contains { run in
+                run.tables.contains { table in
+                    table.info.footer.keyspaces.contains { $0.number == keyspace }
+                }
+            }
+    }
+
     /// The numbers of all tables, which name their files.
     package var tableNumbers: [UInt64] { runs.flatMap(\.tables).map(\.info.number) }
 

@@ -45,7 +45,7 @@ extension LastEntry {
     /// By the name of the sample.
     fileprivate static let ofShares: [(name: String, entry: LastEntry)] = [
         ("share-number", share(number: 3)), ("share-began", share(began: 600)),
-        ("share-state", share(state: 3)),
+        ("share-state", share(state: 4)),
         ("members-shares", members(from: 1, to: 1)), ("members-count", members(count: 257)),
         ("members-length", members(length: 92)),
         ("membership-share", record(1024, [2, 0])),

@@ -1,4 +1,6 @@
 import Stratus
+import StratusFiles
+import Support
 
 // Stores with shares, profiles and roles. Both have a checkpoint that readers can use, so that a
 // verification compares its rows with the journal.
@@ -43,6 +45,29 @@ extension SampleMaker {
         try await story.update("note-3", "behind the checkpoint")
         try await container.close()
         return maker.files
+    }
+
+    /// A process ended while a share grew: all that lies below its root was taken in.
+    static func growingShare() async throws -> StoreFiles {
+        let story = try SharingStory(seed: 96)
+        let (maker, container) = (story.maker, story.container)
+        try await container.privateDatabase(for: "alice").save(RecordZone(zoneID: zone))
+        // Each eighth lies below the one before it.
+        let records = (1...1025).map { number in
+            story.note("r\(number)", of: number % 8 == 0 ? "r\(number - 1)" : "root")
+        }
+        try await story.save([story.note("root")] + records)
+        maker.disk.keepsCrashPoints = true
+        try await story.share("root", as: "Share-1")
+        maker.disk.keepsCrashPoints = false
+        for point in maker.disk.crashPoints.reversed() {
+            let disk = SimulatedDisk(point.snapshot)
+            let then = try Container(
+                reading: LocalStorage(at: storePath, .reading, on: disk.process()))
+            let root = try await then.privateDatabase(for: "alice").record(for: story.id("root"))
+            if root.share == nil { return disk.storeFiles }
+        }
+        return [:]
     }
 }
 

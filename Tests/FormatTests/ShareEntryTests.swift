@@ -160,7 +160,7 @@ import Testing
         changedShare("number 0", .value("number")) { $0.number = 0 },
         changedShare("a number above all", .value("number")) { $0.number = 1 << 31 },
         Case("state 0", .newer("state"), raw(state: 0, permission: 1)),
-        Case("an unknown state", .newer("state"), raw(state: 3, permission: 1)),
+        Case("an unknown state", .newer("state"), raw(state: 4, permission: 1)),
         Case("permission 0", .newer("permission"), raw(state: 1, permission: 0)),
         Case("an unknown permission", .newer("permission"), raw(state: 1, permission: 4)),
         changedShare("a record without a name", .value("name")) { $0.recordName = "" },

@@ -26,7 +26,7 @@ struct TokenFields: Equatable {
     var round: Round?
 
     private static let names: [UInt8: String] = [
-        1: "zone", 2: "database", 4: "shared-zone", 5: "shared-database",
+        1: "zone", 2: "database", 4: "shared-zone", 5: "shared-database", 7: "store",
     ]
 
     /// Those that are known.
@@ -64,7 +64,7 @@ struct TokenFields: Equatable {
         position = span.uint64(at: place)
         guard bytes[1] >= 0x80 else { return }
         let words = (span.uint64(at: place + 8), span.uint64(at: place + 16))
-        guard scope > 2 else {
+        guard scope == 4 || scope == 5 else {
             (fetchFloor, fetchHead) = words
             return
         }
@@ -180,6 +180,7 @@ extension SampleMaker {
                 scope: 5, database: 3, position: 0,
                 round: TokenFields.Round(
                     bound: 5 << 52 | 98_765, head: 5 << 52 | 98_766, place: 77)),
+            TokenFields(scope: 7, database: 0, position: 5 << 52 | 98_765),
         ]
         return tokens.map { $0.encoded }
     }()
@@ -200,7 +201,7 @@ extension SampleMaker {
             scope: 5, database: 3, position: 0, round: TokenFields.Round(bound: 0, head: 1))
         let damaged: [[UInt8]] = [
             [], Array(whole.dropLast()), whole + [0], changed(0, to: 2), changed(1, to: 3), flipped,
-            TokenFields.sealed(floor), changed(1, to: 0x86),
+            TokenFields.sealed(floor), changed(1, to: 0x86), changed(1, to: 0x87),
             shared(position: 234_568).encoded, shared(row: 200_000, ordinal: 256).encoded,
             shared(head: 234_566).encoded, database.encoded,
         ]

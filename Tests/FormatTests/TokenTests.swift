@@ -21,7 +21,7 @@ import Testing
     private static func fault(of bytes: [UInt8]) -> String? {
         if bytes.count < 2 { return "length" }
         if bytes[0] != 1 { return "format" }
-        if !TokenFields.scopes.contains(bytes[1] & 0x7f) { return "scope" }
+        if !TokenFields.scopes.contains(bytes[1] & 0x7f) || bytes[1] == 0x87 { return "scope" }
         if bytes.count != TokenFields.length(bytes[1]) { return "length" }
         if TokenFields.sealed(Array(bytes.dropLast(4))) != bytes { return "checksum" }
         return bytes[1] < 0x80 ? nil : TokenFields(bytes).fault

@@ -477,7 +477,7 @@ class Journal:
             return max(d["old"], d["new"]) <= zones
         if kind == 51:
             return d["share"] <= zones
-        if kind in (52, 53):
+        if kind in (52, 53, 63):
             return (d["user"] if kind == 52 else d[0]) <= users
         if 54 <= kind <= 62:
             return max(d["users"]) <= users and max(d["names"], default=-1) < names

@@ -20,7 +20,7 @@ def token_line(line):
     parts = struct.unpack_from(more, data, length - 4 - struct.calcsize(more)) if whole else ()
     position = u(data, 34 if scope in (1, 4) else 30, 8)
     for word, holds in [
-        ("format", data[0] == 1), ("scope", scope in (1, 2, 4, 5)), ("length", len(data) == length),
+        ("format", data[0] == 1), ("scope", scope in (1, 2, 4, 5) or data[1] == 7), ("length", len(data) == length),
         ("checksum", xxh3_64_intdigest(data[:-4]) & 0xFFFFFFFF == u(data, len(data) - 4, 4)),
         ("fetchFloor", not amid or scope > 2 or parts and parts[0]),
         ("ordinal", not amid or scope != 4 or parts and parts[4] < 256),
@@ -31,12 +31,12 @@ def token_line(line):
             return "refused " + word
     high, low, lineage, database = struct.unpack_from("<QQQI", data, 2)
     zone = u(data, 30, 4) if scope in (1, 4) else 0
-    words = ["fetchFloor", "fetchHead"] if scope < 3 else ["bound", "head", "share", "row", "ordinal"]
+    words = ["fetchFloor", "fetchHead"] if scope in (1, 2, 7) else ["bound", "head", "share", "row", "ordinal"]
     parts = parts or (0,) * 5
     if scope == 5:
         # The last zone of the round stands where the zone of another token does.
         zone, words = parts[2], words[:2]
-    return (f"{[0, 'zone', 'database', 0, 'shared-zone', 'shared-database'][scope]} "
+    return (f"{[0, 'zone', 'database', 0, 'shared-zone', 'shared-database', 0, 'store'][scope]} "
             f"store {high:016x}{low:016x} "
             f"lineage {lineage:016x} database {database} zone {zone} position {position} "
             + " ".join(f"{word} {part}" for word, part in zip(words, parts)))

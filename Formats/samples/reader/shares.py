@@ -6,7 +6,8 @@ from xxhash import xxh3_128_intdigest
 # Keyspaces in the partition of a zone, in that of a share, and the store's own.
 NAMES = {8: "members", 9: "shareRoots", 10: "shareRows", 11: "participants", 13: "zoneShares",
          14: "formerParticipants", 32: "shares", 33: "shareLinks", 34: "participations",
-         35: "identities", 36: "addresses", 37: "roles"}
+         35: "identities", 36: "addresses", 37: "roles", 52: "growingShares",
+         53: "participationHorizons"}
 OF_SHARES = (10, 11, 14)
 
 
@@ -58,10 +59,11 @@ def share(c):
     s = dict(number=c.varint(32))
     need(0 < s["number"] < 1 << 31)
     s["began"], s["state"] = c.varint(), c.number(1)
-    known(s["state"] in (1, 2), "state")
+    known(s["state"] in (1, 2, 3), "state")
     s["permission"] = c.number(1)
     known(1 <= s["permission"] <= 3, "permission")
     s["link"], s["record"], s["root"] = hash128(c), c.text(least=1), c.text()
+    need(s["root"] or s["state"] != 3)
     rest(c)
     return s
 
@@ -85,6 +87,13 @@ def members(c):
         items.append(item)
     need(not c.left())
     return dict(old=old, new=new, items=items)
+
+
+def participation_horizon(c):
+    user, through = c.varint(32), c.number(8)
+    need(user)
+    need(not c.left())
+    return user, through
 
 
 def participant(c):
@@ -171,6 +180,8 @@ class Shares:
         self.members, self.rows = {}, {}
         self.roots, self.participants, self.former = {}, {}, {}
         self.shares, self.links, self.participations = {}, {}, {}
+        # Where zones were deleted; shares whose end is forgotten; participation horizons by user.
+        self.dead, self.over, self.ends = {}, set(), {}
         self.identities, self.addresses, self.roles = {}, {}, {}
         # Of the partitions of shares; none of one that was dropped.
         # A horizon that comes with a drop is no row, and what is gone lapses with it all the same.
@@ -185,6 +196,7 @@ class Shares:
         for name, value in vars(self).items():
             if isinstance(value, dict):
                 setattr(other, name, dict(value))
+        other.over = set(self.over)
         return other
 
     def apply(self, f, entries):
@@ -193,6 +205,7 @@ class Shares:
         if kind in (32, 33):
             self.replace(f, entries.get(d["name"]))
         elif kind == 34 and d["state"] != 1:
+            self.dead[d["number"]] = f["offset"]
             for number in self.of_zone(d["number"]):
                 self.drop(number)
             for some in (self.members, self.roots):
@@ -205,6 +218,7 @@ class Shares:
                 self.forgotten[number] = d
                 if s["state"] == 2 and s["stamp"] <= d:
                     self.drop(number)
+                    self.over.add(number)
         elif kind == 49:
             self.begin(f, d)
         elif kind == 50:
@@ -218,11 +232,23 @@ class Shares:
                 if address not in now:
                     self.addresses.pop(address, None)
             self.addresses.update((address, (d["user"], 0, f["offset"])) for address in now)
+        elif kind == 63:
+            self.ends[d[0]] = (d[1], length(f) << 1, f["offset"])
+            for key in [key for key in self.participations if key[0] == d[0]]:
+                _, zone, share, _ = key
+                mask = (1 << 52) - 1
+                ends = [self.participations[key][0] & mask] if self.participations[key][0] else []
+                s = self.shares[share]
+                ends += [s["stamp"]] if s["state"] == 2 else []
+                ends += [self.dead[zone]] if zone in self.dead else []
+                if ends and max(ends) <= d[1]:
+                    del self.participations[key]
         elif kind == 53:
             self.roles[d[0]] = (f["version"], length(f) << 1, f["offset"])
 
     def of_zone(self, zone):
-        return [number for number, s in self.shares.items() if s["zone"] == zone]
+        return [number for number, s in self.shares.items()
+                if s["zone"] == zone and number not in self.over]
 
     def drop(self, number):
         """All that lies in the partition of a share."""
@@ -272,14 +298,14 @@ class Shares:
             share, since, place = own
             self.members[key] = (share, since or version, place), stamp if since else offset
             self.rows[share, version, 0] = (since or version, length(f) << 2, offset)
-        if left and left[0]:
+        if left and left[0] and left[0] not in self.over:
             self.rows[left[0], version, 0] = (left[1], length(f) << 2 | 1, offset)
 
     def move(self, f, d, entries):
         version, offset = f["version"], f["offset"]
         for place, item in enumerate(d["items"]):
             left = item["left"]
-            if left:
+            if left and d["old"] not in self.over:
                 self.rows[d["old"], version, place] = (left[1], length(f) << 2 | 3, offset)
             held = entries.get(item["name"])
             key = f["zone"], self.hash(item["name"])
@@ -321,14 +347,16 @@ class Shares:
         for share, s in self.shares.items():
             flags = s["permission"] | s["state"] << 8 | (not s["root"]) << 16
             put(0, 32, number(share), (s["zone"] | flags << 32, s["first"], s["stamp"]))
-            if (s["zone"], None) in self.roots:
+            if s["state"] == 3 and s["zone"] not in self.dead:
+                put(0, 52, number(share), (s["zone"], 0, s["stamp"]))
+            if (s["zone"], None) in self.roots and share not in self.over:
                 put(s["zone"], 13, number(share), (s["state"], 0, s["stamp"]))
         for link, value in self.links.items():
             put(0, 33, number(link, 16), value)
         for (user, zone, share, since), value in self.participations.items():
             put(0, 34, number(user) + number(zone) + number(share) + number(since, 8), value)
         for space, some, size in ((35, self.identities, 4), (36, self.addresses, 16),
-                                  (37, self.roles, 4)):
+                                  (37, self.roles, 4), (53, self.ends, 4)):
             for key, value in some.items():
                 put(0, space, number(key, size), value)
         for share, (stamp, through) in self.horizons.items():
@@ -366,6 +394,8 @@ class Shares:
             own.update((s["record"], s) for s in alive if s["root"])
             living = {n: f for n, f in entries.get(zone, {}).items() if f["kind"] == 32}
             numbers = {s["number"] for s in alive}
+            growing = {s["number"]: s["root"] for s in self.shares.values()
+                       if s["zone"] == zone and s["state"] == 3}
             for name, f in living.items():
                 top, seen = name, set()
                 while top in living and top not in own and top not in seen:
@@ -375,6 +405,11 @@ class Shares:
                 (found, _, _), _ = self.members.get((zone, self.hash(name)), ((0, 0, 0), 0))
                 if (found if found in numbers else None) != due:
                     print(f"  share of the record {name} differs")
+                parent = f["decoded"]["parent"]
+                if found in growing and name != growing[found] != parent:
+                    (above, _, _), _ = self.members.get((zone, self.hash(parent)), ((0, 0, 0), 0))
+                    if above != found:
+                        print(f"  the record {name} is in a share ahead of its parent")
                 root = own.get(name)
                 said = root["record"] if root and root["root"] == name else None
                 if f["decoded"]["shareRecord"] != said:

@@ -23,7 +23,8 @@ from index import declared, in_use, index, state
 from journal import DECODERS, Journal
 from longlived import DECODERS as OF_REQUESTS, Requests
 from rows import Rows, built_rows, declared_index, index_rows
-from shares import Shares, members, membership, participant, profile, roles, share, sharing
+from shares import (Shares, members, membership, participant, participation_horizon, profile, roles,
+                    share, sharing)
 from subscriptions import DECODERS as OF_SUBSCRIPTIONS, Subscriptions
 from archive import files_of
 from lines import system_fields, token_line
@@ -236,7 +237,7 @@ DECODERS.update({4: preamble, 32: record, 33: tombstone, 34: zone, 35: user, 36:
                  38: mark_removal, 39: history_policy, 40: operation, 41: client_token, 42: chunks, 43: lost_chunks,
                  44: horizon, 45: deletion_policy, 46: lambda c: ended(c, declared_index(c)),
                  47: lambda c: ended(c, built_rows(c)), 48: schema_text, 49: share, 50: members,
-                 51: participant, 52: profile, 53: roles, **OF_SUBSCRIPTIONS, **OF_DEVICES, **OF_REQUESTS})
+                 51: participant, 52: profile, 53: roles, 63: participation_horizon, **OF_SUBSCRIPTIONS, **OF_DEVICES, **OF_REQUESTS})
 
 
 def asset(c):

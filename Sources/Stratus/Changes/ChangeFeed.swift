@@ -13,12 +13,17 @@ internal import StratusEngine
 /// `changeTokenExpired` where it was made anew. In a container opened for reading only it goes on
 /// with every ``Container/refresh()``.
 public struct ChangeFeed<Page: ChangePage>: AsyncSequence, Sendable {
-    let database: Database
+    let container: Container
     let start: ChangeToken?
-    let read:
-        @Sendable (DatabaseView, ChangeToken?) throws(EngineError) -> (
-            page: Page, watched: ChangeWaiters.Watched
-        )
+    let read: @Sendable (ChangeToken?) async throws(EngineError) -> Answer
+
+    /// A page and what its reader waits for.
+    struct Answer: Sendable {
+        var page: Page
+        var watched: ChangeWaiters.Watched
+        /// Where the journal ended in what was asked.
+        var head: JournalOffset
+    }
 
     /// The pages from the beginning of the sequence on.
     public func makeAsyncIterator() -> Iterator { Iterator(feed: self, token: start) }
@@ -41,10 +46,10 @@ public struct ChangeFeed<Page: ChangePage>: AsyncSequence, Sendable {
             do throws(EngineError) {
                 while !isDone, !Task.isCancelled {
                     let isFirst = token == nil
-                    let answer = try await feed.answer(since: token)
+                    let answer = try await feed.read(token)
                     token = answer.page.changeToken
                     if isFirst || answer.page.saysAnything { return answer.page }
-                    let published = feed.database.container.published
+                    let published = feed.container.published
                     guard await published.change(of: [answer.watched], since: answer.head) else {
                         break
                     }
@@ -55,23 +60,6 @@ public struct ChangeFeed<Page: ChangePage>: AsyncSequence, Sendable {
             }
             isDone = true
             return nil
-        }
-    }
-
-    private struct Answer: Sendable {
-        var page: Page
-        var watched: ChangeWaiters.Watched
-        /// Where the journal ended in what was asked.
-        var head: JournalOffset
-    }
-
-    private nonisolated(nonsending) func answer(
-        since token: ChangeToken?
-    ) async throws(EngineError) -> Answer {
-        let read = read
-        return try await database.answer { view throws(EngineError) in
-            let (page, watched) = try read(view, token)
-            return Answer(page: page, watched: watched, head: try view.reading.head)
         }
     }
 }
@@ -102,7 +90,7 @@ extension Database {
         desiredKeys: [String]? = nil, desiredRecordTypes types: [String]? = nil,
         resultsLimit: Int? = nil
     ) -> ChangeFeed<RecordZoneChanges> {
-        ChangeFeed(database: self, start: token) { view, token throws(EngineError) in
+        live(since: token) { view, token throws(EngineError) in
             let page = try view.recordZoneChanges(
                 inZoneWith: id, since: token, desiredKeys: desiredKeys,
                 desiredRecordTypes: types, resultsLimit: resultsLimit)
@@ -115,7 +103,7 @@ extension Database {
     public func liveDatabaseChanges(
         since token: ChangeToken? = nil, resultsLimit: Int? = nil
     ) -> ChangeFeed<DatabaseChanges> {
-        ChangeFeed(database: self, start: token) { view, token throws(EngineError) in
+        live(since: token) { view, token throws(EngineError) in
             let page = try view.databaseChanges(since: token, resultsLimit: resultsLimit)
             // The database of a user who has never written has no number yet, and what others share
             // may change anywhere.
@@ -123,6 +111,22 @@ extension Database {
             return (
                 page, number == 0 || view.isShared ? .everything : .database(number)
             )
+        }
+    }
+
+    private func live<Page: ChangePage>(
+        since token: ChangeToken?,
+        _ read:
+            @escaping @Sendable (DatabaseView, ChangeToken?) throws(EngineError) -> (
+                page: Page, watched: ChangeWaiters.Watched
+            )
+    ) -> ChangeFeed<Page> {
+        ChangeFeed(container: container, start: token) { token throws(EngineError) in
+            try await answer { view throws(EngineError) in
+                let (page, watched) = try read(view, token)
+                return ChangeFeed<Page>.Answer(
+                    page: page, watched: watched, head: try view.reading.head)
+            }
         }
     }
 }

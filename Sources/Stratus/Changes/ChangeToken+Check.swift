@@ -64,7 +64,17 @@ extension ChangeToken {
         if isOfNothing, storeID == reading.identity.storeID { return }
         try check(database: user, reading)
         try checkHistory(reading)
-        guard let zone else { return }
+        guard let zone else {
+            let through = try reading.participationHorizon(of: user)
+            guard position == .none || position.offset >= through else {
+                throw .refused(
+                    .expired(
+                        .compacted,
+                        "what others ceased to share up to offset \(through) is forgotten, and the "
+                            + "token is from before"))
+            }
+            return
+        }
         guard self.zone == zone.number else {
             throw .refused(
                 .expired(
@@ -87,6 +97,17 @@ extension ChangeToken {
         if self.database == 0, position == .none, storeID == reading.identity.storeID { return }
         try check(database: database, reading)
         try checkHistory(reading)
+    }
+
+    /// That the token is one of the feed of all databases.
+    func checkOfStore(_ reading: StoreReading) throws(EngineError) {
+        guard scope == .store else {
+            throw .refused(
+                .expired(
+                    .kind, "expected a token of the store, found one of a part of it",
+                    .invalidArguments))
+        }
+        try check(in: reading)
     }
 
     /// That the token is one of this store's history, of whichever feed.

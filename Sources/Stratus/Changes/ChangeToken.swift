@@ -3,7 +3,7 @@ internal import StratusBytes
 internal import StratusJournal
 internal import StratusEngine
 
-/// How far a reader has followed the changes of a zone or of a database.
+/// How far a reader has followed the changes of a zone, of a database or of the store.
 ///
 /// Opaque: it can be kept, sent and compared for equality, nothing else. It stays good for as long
 /// as the history behind it is kept. The difference of two tokens tells their holder about how many
@@ -15,6 +15,8 @@ public struct ChangeToken: Hashable, Sendable {
         // 3 is the mark of a query's cursor.
         case sharedZone = 4
         case sharedDatabase = 5
+        // 6 is the mark of a token of notifications.
+        case store = 7
 
         /// Whether it is of a participant, who reads in rounds.
         var isShared: Bool { self == .sharedZone || self == .sharedDatabase }
@@ -42,12 +44,12 @@ public struct ChangeToken: Hashable, Sendable {
     private(set) var round: Round?
     /// Tells copies of the store apart.
     private(set) var lineage: UInt64
-    /// The number of a database or, of a participant, that of the user.
+    /// The number of a database or, of a participant, that of the user; 0 in the token of a store.
     var database: UInt32
-    /// 0 in the token of a database.
+    /// 0 in the token of a database or a store.
     var zone: UInt32
     /// A version: everything at or below was seen. A database's counts the changes of its zones by
-    /// their offsets, with the incarnation of the store.
+    /// their offsets, with the incarnation of the store; so does a store's.
     var position: Version
     /// Of a fetch that has more pages: what was deleted at or below it, the caller never knew or was
     /// told of before the fetch. ``Version/none`` at the end of a fetch.
@@ -87,6 +89,18 @@ public struct ChangeToken: Hashable, Sendable {
         lineage = identity.lineage
         database = participant
         self.zone = zone ?? 0
+        position = version
+    }
+
+    /// Of all databases.
+    init(storeAt version: Version, of identity: StoreIdentity) {
+        self.init(database: 0, at: version, of: identity)
+        scope = .store
+    }
+
+    /// A store's goes on, as a token of this store.
+    mutating func goOn(to version: Version, of identity: StoreIdentity) {
+        lineage = identity.lineage
         position = version
     }
 
@@ -131,6 +145,7 @@ public struct ChangeToken: Hashable, Sendable {
             throw Self.damaged("scope", byte: 1)
         }
         let isAmidFetch = bytes[1] & Self.amidFetch != 0
+        guard !isAmidFetch || scope != .store else { throw Self.damaged("scope", byte: 1) }
         let length = Self.length(scope, isAmidFetch: isAmidFetch)
         guard bytes.count == length else {
             throw Self.damaged("length", byte: min(bytes.count, length))
@@ -178,6 +193,7 @@ public struct ChangeToken: Hashable, Sendable {
     private static func length(_ scope: Scope, isAmidFetch: Bool) -> Int {
         let amid =
             switch scope {
+            case .store: 0
             case .zone, .database: 16
             case .sharedZone: 32
             case .sharedDatabase: 20

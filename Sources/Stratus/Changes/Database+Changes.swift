@@ -404,7 +404,7 @@ extension StoreReading {
 
     /// Whether no zone was made under the name of this one since: a zone that was deleted, made
     /// anew and deleted again is told of once.
-    fileprivate func isLast(_ zone: ZonePlace, named name: String) throws(EngineError) -> Bool {
+    func isLast(_ zone: ZonePlace, named name: String) throws(EngineError) -> Bool {
         try ZonePlace.decoded(value(.zone(zone.database, hash(name))))?.number
             == zone.number
     }

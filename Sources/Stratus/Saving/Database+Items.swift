@@ -40,8 +40,18 @@ extension Database {
                 do throws(EngineError) {
                     call.take(try await commit(batch))
                 } catch {
-                    try call.fail(error)
+                    call.fail(error)
                 }
+            case .grow(let transaction):
+                do throws(EngineError) {
+                    call.grew(.success(try await container.engine().commit(transaction)))
+                } catch {
+                    call.grew(.failure(error))
+                }
+            case .drop(let dropping):
+                let engine = try container.engine()
+                let done = await Task { try? await engine.commit(dropping) }.value
+                call.dropped(done != nil)
             case .done(let results):
                 outcomes = results
                 return results
@@ -63,8 +73,17 @@ extension Database {
                 do throws(EngineError) {
                     call.take(try commitAndWait(batch))
                 } catch {
-                    try call.fail(error)
+                    call.fail(error)
                 }
+            case .grow(let transaction):
+                do throws(EngineError) {
+                    call.grew(.success(try container.engine().commitBlocking(transaction)))
+                } catch {
+                    call.grew(.failure(error))
+                }
+            case .drop(let dropping):
+                let done = try? container.engine().commitBlocking(dropping)
+                call.dropped(done != nil)
             case .done(let results):
                 outcomes = results
                 return results

@@ -33,6 +33,8 @@ struct RecordBatch: RecordedTransaction {
     var ruled: RuledItems?
     /// Which of the caller's devices asks; nil: the one without a name.
     var device: String?
+    /// By the names of their roots.
+    var grownShares: [String: ShareGrowthPlan.Grown] = [:]
 
     private enum Attempt {
         case draft(Draft)
@@ -136,7 +138,8 @@ struct RecordBatch: RecordedTransaction {
             let orphans = try parents.failures(after: draft)
             if !orphans.isEmpty { return .retry(without: orphans) }
         }
-        let sharing = try sharing(in: zone, access, reading, context, &numbers, &draft)
+        let sharing = try sharing(
+            in: zone, access, reading, context, hasFailed: !failures.isEmpty, &numbers, &draft)
         if numbers.isIncomplete || sharing?.needsSerial == true { return .needsSerial }
         if let late = sharing?.failures, !late.isEmpty {
             guard isAtomic else { return .retry(without: late) }

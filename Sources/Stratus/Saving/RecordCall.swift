@@ -8,7 +8,8 @@ internal import StratusEngine
 /// 2. Checks of the call as a whole, before any byte of it is stored: no record is named twice, the
 ///    operationID has a valid length.
 /// 3. What stands for assets is replaced by them, and what is not stored yet is uploaded.
-/// 4. What lies in one zone is one commit, which prepares itself.
+/// 4. What lies in one zone is one commit, which prepares itself. Ahead of it a share of a long tree
+///    grows, by commits of its own.
 /// 5. Outcomes, in the order of the items.
 struct RecordCall: Sendable {
     /// For each item the record as it is now, nil where it is gone, or why nothing was done.
@@ -18,6 +19,9 @@ struct RecordCall: Sendable {
         /// Find the assets that are named by their checksums.
         case find([RecordItem])
         case upload([RecordItem])
+        case grow(any Transaction)
+        /// Done although the caller is cancelled.
+        case drop(ShareDropping)
         case commit(RecordBatch)
         case done(Outcomes)
     }
@@ -54,6 +58,9 @@ struct RecordCall: Sendable {
     private var zones: CallByZone?
     /// How many of the zones are done.
     private var count = 0
+    private var growth = ShareGrowthPlan()
+    /// Why the commit failed behind which something is still to be done.
+    private var failure: EngineError?
     /// Of the one record.
     private var outcomes: Outcomes = []
 
@@ -84,7 +91,8 @@ struct RecordCall: Sendable {
             Options(policy: policy, operationID: operationID, isSingle: true), of: database)
     }
 
-    /// What is to be done now; its driver ends it by ``found(_:)``, ``take(_:)`` or ``fail(_:)``.
+    /// What is to be done now; its driver ends it by ``found(_:)``, ``take(_:)``, ``grew(_:)``,
+    /// ``dropped(_:)`` or ``fail(_:)``.
     mutating func step() throws(EngineError) -> Step {
         switch phase {
         case .finding:
@@ -105,13 +113,16 @@ struct RecordCall: Sendable {
                 uploaded.items, options.policy, atomically: options.isAtomic,
                 in: database.scope, secret: database.container.reading.identity.secret)
             if uploaded.assets != nil { zones?.replace(with: uploaded.items) }
+            growth.drop(database.container.leftShares.takeAll())
             fallthrough
         case .committing:
+            if let step = growth.step(in: database.scope) { return step }
+            if let failure = failure.take() { try end(failure) }
             while count < zones?.zones.count ?? 1 {
                 do throws(EngineError) {
                     return .commit(try batch())
                 } catch {
-                    try fail(error)
+                    try end(error)
                 }
             }
             return .done(uploaded.outcomes(zones?.results ?? outcomes, of: items))
@@ -129,10 +140,32 @@ struct RecordCall: Sendable {
         }
         if zones == nil { outcomes = results } else { zones?.put(results, ofZone: count) }
         count += 1
+        growth.end()
     }
 
-    /// A commit failed: the call goes on with the next zone, unless all of it failed.
-    mutating func fail(_ failure: EngineError) throws(EngineError) {
+    /// A commit failed.
+    mutating func fail(_ failure: EngineError) {
+        if let tree = failure.longTree {
+            growth.begin(tree)
+        } else {
+            self.failure = failure
+            growth.end()
+        }
+    }
+
+    /// What came of a commit by which a share grows.
+    mutating func grew(_ result: Result<Committed, EngineError>) {
+        if let failure = growth.take(result) { fail(failure) }
+    }
+
+    /// A share that grew was given up, or could not be.
+    mutating func dropped(_ isDone: Bool) {
+        let share = growth.endDrop()
+        if !isDone { database.container.leftShares.add(share) }
+    }
+
+    /// The commit of a zone failed: the call goes on with the next zone, unless all of it failed.
+    private mutating func end(_ failure: EngineError) throws(EngineError) {
         let error = StoreError(failure)
         guard zones != nil, error != .reusedOperationID else { throw failure }
         if let longLived = options.longLived {
@@ -153,8 +186,10 @@ struct RecordCall: Sendable {
 
     private func batch() throws(EngineError) -> RecordBatch {
         let items = zones?.zones[count].items ?? uploaded.items
-        return try database.batch(
+        var batch = try database.batch(
             items, in: zones?.zones[count].id ?? items[0].recordID.zoneID,
             isAtomic: options.isAtomic, isRestore: options.isRestore, request, uploaded.assets)
+        batch.grownShares = growth.grown
+        return batch
     }
 }

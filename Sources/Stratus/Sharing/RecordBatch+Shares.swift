@@ -58,16 +58,19 @@ extension RecordBatch {
     }
 
     /// What the batch does to shares; nil where the zone never had any and gets none.
+    ///
+    /// - Parameter hasFailed: whether it is known by now that an item fails, and the others with it.
     func sharing(
         in zone: ZonePlace, _ access: SharedZone?, _ reading: StoreReading,
-        _ context: PreparationContext, _ numbers: inout NumberAssignment, _ draft: inout Draft
+        _ context: PreparationContext, hasFailed: Bool, _ numbers: inout NumberAssignment,
+        _ draft: inout Draft
     ) throws(EngineError) -> SharingPlan? {
         guard zone.capabilities.contains(.sharing) else { return nil }
         draft.readSet.append(KeySpace.shareRoots.key(zone: zone.number))
         guard try reading.everShared(zone) || items.contains(where: \.isShare) else { return nil }
         var plan = SharingPlan(
             self, reading, zone, access, context)
-        try plan.run(draft.results, &numbers)
+        try plan.run(draft.results, hasFailed: hasFailed, &numbers)
         if !context.isSerial {
             draft.readSet += plan.readSet
             draft.readRanges += plan.readRanges
@@ -183,7 +186,7 @@ extension RecordBatch {
             if try reading.share(ofRoot: nil, in: zone.number)?.isAlive == true,
                 !deletes(Share.zoneWideRecordName)
             {
-                throw .refused(.serverRejectedRequest, "all of the zone is shared already")
+                throw .refused(.zoneIsShared)
             }
         }
     }
@@ -215,9 +218,8 @@ extension RecordBatch {
             // The row of the zone itself names its last share once more.
             guard key.count > KeySpace.shareRoots.key().count else { return true }
             let number = UInt32(truncatingIfNeeded: value.first)
-            guard let share = try reading.share(number), share.isAlive, !share.isZoneWide else {
-                return true
-            }
+            guard let share = try reading.share(number), share.hasMembers, !share.isZoneWide
+            else { return true }
             let entry = try reading.shareEntry(share)
             isShared = !deletes(entry.recordName) && !deletes(entry.rootName)
             return !isShared

@@ -30,27 +30,15 @@ extension RecordEncoder {
             try flushIfFull(&draft, sink)
             if needsSerial { return }
         }
-        var entry = MembersEntry(oldShare: 0, newShare: 0, items: [])
-        for moved in sharing.moved where try isThere(reading.hash(moved.item.name)) {
-            let goesOn =
-                moved.old == entry.oldShare && moved.new == entry.newShare
-                && entry.items.count < MembersEntry.limit
-            if !goesOn {
-                try append(entry, &draft, sink)
-                if needsSerial { return }
-                entry = MembersEntry(oldShare: moved.old, newShare: moved.new, items: [])
-            }
-            entry.items.append(moved.item)
+        let reading = reading
+        try MembersEntry.forEach(
+            of: sharing.moved,
+            where: { name throws(EngineError) in try isThere(reading.hash(name)) }
+        ) { entry throws(EngineError) in
+            if needsSerial { return }
+            try append(.members, to: &draft) { entry.write(to: &$0) }
+            try flushIfFull(&draft, sink)
         }
-        try append(entry, &draft, sink)
-    }
-
-    private mutating func append(
-        _ entry: MembersEntry, _ draft: inout Draft, _ sink: PartSink
-    ) throws(EngineError) {
-        if entry.items.isEmpty { return }
-        try append(.members, to: &draft) { entry.write(to: &$0) }
-        try flushIfFull(&draft, sink)
     }
 
     /// Writes a record once more as it is, but for what is said of shares.
@@ -166,7 +154,6 @@ struct ShareEnding {
             return nil
         }
         var share = try reading.shareEntry(place)
-        share.began = reading.identity.version(at: place.first)
         share.state = .ended
         self.share = share
         let key = IndexKey.record(zone.number, reading.hash(share.recordName))

@@ -35,7 +35,7 @@ struct SharedZone: Sendable {
         let zoneEnd = zone.isAlive ? nil : reading.identity.version(at: zone.offset)
         for participation in try reading.participations(of: user, in: zone.number) {
             guard let share = try reading.share(participation.share) else { continue }
-            let shareEnd = share.isAlive ? nil : reading.identity.version(at: share.offset)
+            let shareEnd = share.hasMembers ? nil : reading.identity.version(at: share.offset)
             let end = [participation.until, shareEnd, zoneEnd].compactMap(\.self).min()
             parts.append(
                 Part(participation: participation, end: end, isWholeZone: share.isZoneWide))

@@ -80,7 +80,11 @@ struct SharingPlan {
     private var changesTree = false
     /// The shares that records are in at the end; nil: in none.
     private var shares: [Hash128: UInt32?] = [:]
-    private var living: [UInt32: Bool] = [:]
+    /// As the index has them.
+    private var sharePlaces: [UInt32: SharePlace?] = [:]
+    /// Whether what lies below the root of a new share may be taken in ahead of the batch: not where
+    /// that fails anyway, or makes room itself for the share.
+    private var mayGrow = true
 
     init(
         _ batch: RecordBatch, _ reading: StoreReading, _ zone: ZonePlace, _ access: SharedZone?,
@@ -96,10 +100,14 @@ struct SharingPlan {
 
     /// Finds out what happens to shares and members.
     mutating func run(
-        _ results: [ItemResult], _ numbers: inout NumberAssignment
+        _ results: [ItemResult], hasFailed: Bool, _ numbers: inout NumberAssignment
     ) throws(EngineError) {
         try collect(results, &numbers)
         if numbers.isIncomplete { return }
+        let isRefused =
+            hasFailed
+            || batch.isAtomic && (!failures.isEmpty || results.contains(where: \.hasFailed))
+        mayGrow = ended.isEmpty && !isRefused
         if batch.limits?.profile.touchesParents == true { try touchParents() }
         for record in saved {
             try state(record)
@@ -233,17 +241,29 @@ extension SharingPlan {
         }
         let former = try reading.share(ofRoot: root?.hash, in: zone.number)
         readSet.append(.shareRoot(zone.number, root?.hash))
-        if let former, former.isAlive, !ended.contains(former.number) {
-            return fail(index, .alreadyShared)
-        }
         if let root, newRoots[root.hash] != nil { return fail(index, .alreadyShared) }
+        var grown: SharePlace?
+        switch root.flatMap({ batch.grownShares[$0.name] }) {
+        case .failure(let error)?: return fail(index, error)
+        case .success(let number)?:
+            guard let former, former.number == number, former.state == .growing else {
+                return fail(index, .noShare)
+            }
+            readSet.append(.share(number))
+            grown = former
+        case nil:
+            if let former, former.hasMembers, !ended.contains(former.number) {
+                return fail(index, .alreadyShared)
+            }
+        }
         let others = changes.filter { $0.kind == .creation }
         if others.contains(where: { $0.entry.isZoneWide || root == nil }) {
             return fail(index, .sharedTwice)
         }
-        guard let number = numbers.newShare() else { return }
+        guard let number = grown?.number ?? numbers.newShare() else { return }
         let entry = ShareEntry(
-            number: number, began: .none, state: .alive,
+            number: number, began: grown.map { reading.identity.version(at: $0.first) } ?? .none,
+            state: .alive,
             permission: UInt8((record.shareEdit?.publicPermission ?? .none).rawValue),
             link: reading.identity.shareLink(zone: zone.number, root: root?.name ?? ""),
             recordName: record.recordID.recordName, rootName: root?.name ?? "")
@@ -265,7 +285,6 @@ extension SharingPlan {
         readSet.append(.share(place.number))
         readRanges.append(IndexKey.participants(place.number))
         var entry = try reading.shareEntry(place)
-        entry.began = reading.identity.version(at: place.first)
         let permission = edit.publicPermission.map { UInt8($0.rawValue) } ?? entry.permission
         let changesPermission = permission != entry.permission
         entry.permission = permission
@@ -301,7 +320,6 @@ extension SharingPlan {
         } else {
             deleted.insert(name)
             var last = try reading.shareEntry(share)
-            last.began = reading.identity.version(at: share.first)
             last.state = .ended
             ended.insert(share.number)
             readSet.append(.share(share.number))
@@ -313,8 +331,7 @@ extension SharingPlan {
         _ share: SharePlace, _ access: SharedZone, at index: Int, _ name: Hash128,
         _ place: EntryLocation
     ) throws(EngineError) {
-        var last = try reading.shareEntry(share)
-        last.began = reading.identity.version(at: share.first)
+        let last = try reading.shareEntry(share)
         readRanges.append(IndexKey.participants(share.number))
         var change = ShareChange(last, kind: .list, item: index)
         for participant in try reading.participants(of: share.number)
@@ -376,7 +393,10 @@ extension SharingPlan {
                 ShareMembership(share: $0, since: .none, place: 0)
             }
         }
+        var isWhole = false
         if !record.isShareRecord, let own = try ownShare(of: record.name), own == new {
+            // All below the root of a share that grows was taken in, or is being.
+            isWhole = try sharePlace(own)?.state == .growing
             statement.shareRecord = try shareRecord(of: own)
             try checkRoot(record)
         }
@@ -399,7 +419,7 @@ extension SharingPlan {
             try isAlive(old.share) ? old.share : nil
         }
         let mayHaveChildren = record.place != nil || batch.isRestore
-        if former != new, mayHaveChildren, !record.isShareRecord {
+        if former != new, mayHaveChildren, !record.isShareRecord, !isWhole {
             try moveAlong(with: record, to: new)
         }
     }
@@ -435,15 +455,18 @@ extension SharingPlan {
         var queue = [record.name]
         var next = 0
         var seen: Set<Hash128> = [record.name]
-        while next < queue.count {
-            let range = IndexKey.children(zone.number, of: queue[next]).asPrefix
-            next += 1
-            rely(on: range)
-            var children: [Hash128] = []
-            try reading.scan(range) { key, _ in
-                children.append(key.linkedRecord)
-                return true
+        var rest: Range<IndexKey>?
+        while rest != nil || next < queue.count {
+            let range: Range<IndexKey>
+            if let rest {
+                range = rest
+            } else {
+                range = IndexKey.children(zone.number, of: queue[next]).asPrefix
+                next += 1
+                rely(on: range)
             }
+            let children: [Hash128]
+            (children, rest) = try reading.children(in: range, atMost: LongTree.limit)
             for child in children {
                 // What the batch writes is judged by itself.
                 guard places[child] == nil, !deleted.contains(child),
@@ -456,11 +479,27 @@ extension SharingPlan {
                 guard try move(child, to: new) else { continue }
                 queue.append(child)
             }
+            if moved.count > LongTree.limit, let tree = tree(of: new) {
+                throw .other(tree)
+            }
             if moved.count > limit {
                 needsSerial = true
                 return
             }
         }
+    }
+
+    /// That of a new share which can grow ahead of the batch.
+    private func tree(of share: UInt32?) -> LongTree? {
+        guard mayGrow,
+            let change = changes.first(where: {
+                $0.kind == .creation && $0.entry.number == share && $0.entry.began == .none
+            }),
+            failures.isEmpty || !batch.isAtomic && failures[change.item] == nil
+        else { return nil }
+        return LongTree(
+            zoneID: batch.zoneID, rootName: change.entry.rootName,
+            recordName: change.entry.recordName)
     }
 
     /// Whether the record, and so what is below it, changes its share.
@@ -475,21 +514,7 @@ extension SharingPlan {
         let old = try member(name).flatMap { $0.share == 0 ? nil : $0 }
         shares[name] = .some(new)
         guard old?.share != new else { return false }
-        let entry = try reading.entry(place)
-        let head = try entry.recordHead().head
-        let recordName: String
-        do throws(FormatError) {
-            recordName = try head.name(in: entry.bytes.span)
-        } catch {
-            throw .damaged(entry)
-        }
-        moved.append(
-            Moved(
-                old: old?.share ?? 0, new: new ?? 0,
-                item: MembersEntry.Item(
-                    name: recordName, type: head.type, version: place.version,
-                    length: place.frameLength, since: old?.since ?? .none,
-                    place: old?.place ?? 0)))
+        moved.append(try Moved(place, from: old, to: new, reading))
         return true
     }
 
@@ -506,11 +531,12 @@ extension SharingPlan {
             }
             // A cycle fails by another check.
             guard seen.insert(name).inserted else { break }
-            path.append(name)
             if let own = try ownShare(of: name) {
+                shares[name] = .some(own)
                 share = own
                 break
             }
+            path.append(name)
             guard changesTree || places[name] != nil else {
                 share = try member(name).flatMap { member throws(EngineError) in
                     try isAlive(member.share) ? member.share : nil
@@ -519,8 +545,27 @@ extension SharingPlan {
             }
             next = try parent(of: name)
         }
-        for name in path { shares[name] = .some(share) }
+        let growing = try share.flatMap { share throws(EngineError) in
+            try grows(share) ? share : nil
+        }
+        for name in path.reversed() {
+            // What stays where it is, is taken in by others, if it was not yet.
+            if let growing, !isMoved(name) {
+                share = try member(name)?.share == growing ? growing : nil
+            }
+            shares[name] = .some(share)
+        }
         return share
+    }
+
+    /// Whether a share grows, and goes on growing behind the batch.
+    private mutating func grows(_ share: UInt32) throws(EngineError) -> Bool {
+        try sharePlace(share)?.state == .growing && !changes.contains { $0.entry.number == share }
+    }
+
+    /// Whether a record is new, or gets another parent.
+    private func isMoved(_ name: Hash128) -> Bool {
+        places[name].map { saved[$0].place == nil || saved[$0].changesParent } ?? false
     }
 
     /// The parent that a record has at the end.
@@ -563,18 +608,22 @@ extension SharingPlan {
         if let change = changes.first(where: { $0.entry.number == share }) {
             return change.entry.recordName
         }
-        guard let place = try reading.share(share) else { return nil }
+        guard let place = try reading.share(share), place.isAlive else { return nil }
         return try reading.shareEntry(place).recordName
     }
 
-    /// Whether a share that is there lives at the end.
+    /// Whether a share that is there has members at the end.
     private mutating func isAlive(_ share: UInt32) throws(EngineError) -> Bool {
         if ended.contains(share) { return false }
-        if let known = living[share] { return known }
+        return try sharePlace(share)?.hasMembers == true
+    }
+
+    private mutating func sharePlace(_ share: UInt32) throws(EngineError) -> SharePlace? {
+        if let known = sharePlaces[share] { return known }
         rely(on: .share(share))
-        let isAlive = try reading.share(share)?.isAlive == true
-        living[share] = isAlive
-        return isAlive
+        let place = try reading.share(share)
+        sharePlaces[share] = .some(place)
+        return place
     }
 
     private mutating func member(_ name: Hash128) throws(EngineError) -> ShareMembership? {

@@ -53,12 +53,14 @@ extension StoreReading {
         return place
     }
 
-    /// What the last entry of a share says.
+    /// What the last entry of a share says, with the version of the first one, as the next one is to
+    /// state it.
     func shareEntry(_ place: SharePlace) throws(EngineError) -> ShareEntry {
         let entry = try storedEntry(at: place.offset)
-        guard entry.kind == .share, let share = entry.withPayload({ try? ShareEntry($0) }) else {
+        guard entry.kind == .share, var share = entry.withPayload({ try? ShareEntry($0) }) else {
             throw .damaged(entry)
         }
+        share.began = identity.version(at: place.first)
         return share
     }
 

@@ -5,6 +5,8 @@ package import StratusJournal
 package enum ShareState: UInt8, Sendable {
     case alive = 1
     case ended = 2
+    /// What lies below its root is taken in, commit by commit; nobody sees the share yet.
+    case growing = 3
 }
 
 /// The entry of a share: `Formats/Record.md`, "Share".
@@ -65,6 +67,7 @@ package struct ShareEntry: Equatable, Sendable {
         recordName = try cursor.text(bytes, upTo: NameRules.limit)
         guard !recordName.isEmpty else { throw .value("name") }
         rootName = try cursor.text(bytes, upTo: NameRules.limit)
+        guard state != .growing || !rootName.isEmpty else { throw .value("root") }
         try ExtensionBlock.end(bytes, &cursor)
     }
 }

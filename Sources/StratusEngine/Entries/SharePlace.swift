@@ -49,4 +49,7 @@ package struct SharePlace: Equatable, Sendable {
     }
 
     package var isAlive: Bool { state == .alive }
+
+    /// Whether records are its members: also before anybody sees the share.
+    package var hasMembers: Bool { state != .ended }
 }

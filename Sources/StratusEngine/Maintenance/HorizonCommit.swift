@@ -4,8 +4,17 @@ internal import StratusJournal
 /// with the next compaction of their segments.
 package struct HorizonCommit: Transaction {
     let horizons: [JournalCompaction.Horizon]
+    let participations: [ParticipationHorizonEntry]
 
-    init(horizons: [JournalCompaction.Horizon]) { self.horizons = horizons }
+    init(
+        horizons: [JournalCompaction.Horizon] = [],
+        participations: [ParticipationHorizonEntry] = []
+    ) {
+        self.horizons = horizons
+        self.participations = participations
+    }
+
+    var isEmpty: Bool { horizons.isEmpty && participations.isEmpty }
 
     /// Brings a copy to the horizons that `source` has by now, which looks from where the copy was
     /// taken: of deletions up to there the copy has no entries. Where there are many zones, those
@@ -24,7 +33,7 @@ package struct HorizonCommit: Transaction {
             }
         }
         if horizons.isEmpty { return nil }
-        self.horizons = horizons
+        self.init(horizons: horizons)
     }
 
     package func draft(
@@ -39,6 +48,11 @@ package struct HorizonCommit: Transaction {
             draft.readSet.append(.zoneNumber(horizon.zone))
             let entry = HorizonEntry(through: horizon.through)
             try draft.buffer.add(.horizon, in: zone) { entry.write(to: &$0) }
+        }
+        for entry in participations
+        where entry.through > (try reading.participationHorizon(of: entry.user)) {
+            draft.readSet.append(.participationHorizon(entry.user))
+            try draft.buffer.add(.participationHorizon) { entry.write(to: &$0) }
         }
         return draft
     }

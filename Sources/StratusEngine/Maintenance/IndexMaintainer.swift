@@ -24,7 +24,7 @@ package final class IndexMaintainer: Sendable {
         /// Of the next compacted segment, together with the generation of the manifest.
         var nextFile = 1
         /// What a compaction found can be forgotten, until that is committed.
-        var forgotten: [JournalCompaction.Horizon] = []
+        var forgotten = HorizonCommit()
         /// Tells who asked for a compaction what came of it, once that is committed.
         var finished: (@Sendable () -> Void)?
         /// A compaction that was asked for, and who is told what came of it.
@@ -468,7 +468,8 @@ extension IndexMaintainer {
                 state.nextFile += outcome.outputs.count
                 try list(outcome)
                 correct(outcome)
-                state.forgotten = outcome.forgotten
+                state.forgotten = HorizonCommit(
+                    horizons: outcome.forgotten, participations: outcome.participations)
             }
             if let request { state.finished = { request.done(.success(outcome)) } }
         } catch {
@@ -493,9 +494,8 @@ extension IndexMaintainer {
     package func takeFound() -> (transaction: (any Transaction)?, finish: (@Sendable () -> Void)?) {
         stepping { state in
             let forgotten = state.forgotten
-            state.forgotten = []
-            let transaction = forgotten.isEmpty ? nil : HorizonCommit(horizons: forgotten)
-            return (transaction, state.finished.take())
+            state.forgotten = HorizonCommit()
+            return (forgotten.isEmpty ? nil : forgotten, state.finished.take())
         }
     }
 

@@ -43,6 +43,8 @@ package struct JournalCompaction: Sendable {
         package var cleared: [Manifest.Segment] = []
         /// The deletions that can be forgotten now.
         package var forgotten: [Horizon] = []
+        /// The ends of participations that can.
+        package var participations: [ParticipationHorizonEntry] = []
         /// About what is freed; after a run exactly.
         package var freedBytes = 0
         /// By how much less is dead than had been counted, in bytes of frames, once these are.
@@ -254,6 +256,7 @@ package struct JournalCompaction: Sendable {
         let chosen = chosen(of: candidates, outcome.survey, waiting: needs.waitingBytes)
         let runs = try runs(of: candidates, chosen)
         outcome.forgotten = needs.horizons
+        outcome.participations = needs.participations
         let deadAfter = outcome.survey.dead - chosen.reduce(0) { $0 + candidates[$1].deadBytes }
         outcome.lessDead = state.fold.deadBytes - deadAfter - needs.forgottenBytes
         for segment in runs.joined() {
@@ -272,7 +275,7 @@ package struct JournalCompaction: Sendable {
             }
         }
         outcome.isUnfinished =
-            !needs.forgotten.isEmpty
+            !needs.forgotten.isEmpty || !needs.participations.isEmpty
             || needs.waitingBytes > 0 && (!runs.isEmpty || !outcome.cleared.isEmpty)
         return (outcome, runs, needs.offsets)
     }
@@ -284,6 +287,8 @@ package struct JournalCompaction: Sendable {
         /// them have, in bytes.
         private(set) var forgotten: [UInt32: JournalOffset] = [:]
         var forgottenBytes = 0
+        /// Whose ends of participations can be forgotten now.
+        var participations: [ParticipationHorizonEntry] = []
         /// What the entries have of deletions that need not be remembered, but may have to take
         /// something away that is still in a segment before them.
         var waitingBytes = 0
@@ -345,6 +350,7 @@ package struct JournalCompaction: Sendable {
             if needs.offsets?.count == offsetLimit { needs.offsets = nil }
             needs.offsets?.append(offset.rawValue)
         }
+        try forgetParticipations(deletions, before: clear, &needs)
         needs.offsets = needs.offsets.map { $0.inOrder() }
         guard let offsets = needs.offsets else { return needs }
         for number in candidates.indices {
@@ -354,6 +360,55 @@ package struct JournalCompaction: Sendable {
             candidates[number].isWhollyNamed = named == candidates[number].namedCount
         }
         return needs
+    }
+
+    /// Ends of participations need not be remembered longer than deletions. Their zones forget first:
+    /// what left with a participation is told by those that are kept.
+    private func forgetParticipations(
+        _ deletions: PartitionDeletions, before clear: JournalOffset, _ needs: inout Needs
+    ) throws(EngineError) {
+        let reading = StoreReading(state, .blocking)
+        /// Of the user whose participations are gone through.
+        var (user, ready, first): (UInt32, [JournalOffset], JournalOffset?) = (0, [], nil)
+        func finish() throws(EngineError) {
+            guard user > 0, needs.participations.count < Self.forgottenLimit else { return }
+            let through = ready.filter { end in first.map { end < $0 } ?? true }.max()
+            if let through, through > (try reading.participationHorizon(of: user)) {
+                needs.participations.append(
+                    ParticipationHorizonEntry(user: user, through: through))
+            }
+        }
+        try reading.scan(KeySpace.participations.range()) { key, value throws(EngineError) in
+            guard let participation = Participation(key, value) else { return true }
+            if participation.user != user {
+                try finish()
+                (user, ready, first) = (participation.user, [], nil)
+            }
+            let end: JournalOffset?
+            let horizon: UInt64
+            do throws(IndexError) {
+                end = try participation.lastEnd(in: state.fold.index)
+                horizon = try state.fold.index.horizon(
+                    ofPartition: participation.zone, .blocking)
+            } catch {
+                throw EngineError(error)
+            }
+            guard let end else { return true }
+            let isGone = try reading.zone(participation.zone)?.isAlive != true
+            let mayLapse = end < remembered && !deletions.neededParticipations.contains(key)
+            let mayGo = mayLapse && end < clear
+            if mayGo, isGone || end.rawValue <= horizon {
+                ready.append(end)
+                return true
+            }
+            first = min(first ?? end, end)
+            if mayLapse, !mayGo { needs.waitingBytes += registry.bytesNamed(by: key, value) ?? 0 }
+            if mayGo, end < deletions.neededFrom(ofZone: participation.zone) {
+                _ = needs.forget(participation.zone, through: end)
+            }
+            return true
+        }
+        try finish()
     }
 
     /// Nil where a number is that of no share.
@@ -368,7 +423,7 @@ package struct JournalCompaction: Sendable {
         }
         return OwnedShare(
             zone: place.zone, horizon: JournalOffset(rawValue: horizon),
-            end: place.isAlive ? nil : place.offset)
+            end: place.hasMembers ? nil : place.offset)
     }
 
     /// Of what was taken away before this place, nothing is in any segment that no row names. So the

@@ -28,6 +28,9 @@ struct PartitionDeletions {
     private var neededOfZones: [UInt32: JournalOffset] = [:]
     /// That of the record whose rows are being given.
     private var last: NeededRows.Row?
+    /// Participations that ended, of which a mark still needs an earlier state.
+    private(set) var neededParticipations: Set<IndexKey> = []
+    private var lastParticipation: IndexKey?
 
     mutating func take(_ row: NeededRows.Row) {
         if partition != row.key.uint32(at: 0) {
@@ -42,11 +45,21 @@ struct PartitionDeletions {
         if row.key == .horizon(ofPartition: partition) {
             horizon = JournalOffset(rawValue: row.value.first)
         }
+        if row.key.keyspace == KeySpace.participations.rawValue {
+            if row.key == lastParticipation { neededParticipations.insert(row.key) }
+            lastParticipation = row.key
+        }
         guard row.key.keyspace == KeySpace.records.rawValue else { return }
         if let last, last.key == row.key {
             neededFrom = min(neededFrom, JournalOffset(rawValue: last.value.stamp))
         }
         last = row.isLapsing ? row : nil
+    }
+
+    /// As ``neededFrom`` of a zone whose rows were given.
+    func neededFrom(ofZone zone: UInt32) -> JournalOffset {
+        if !isOfShare, zone == partition { return neededFrom }
+        return neededOfZones[zone] ?? Self.noDeletion
     }
 
     /// The partition is that of a share. Where there is no such share, nothing is forgotten.

@@ -1,3 +1,4 @@
+internal import StratusFiles
 package import StratusIndex
 package import StratusJournal
 
@@ -50,5 +51,25 @@ package struct Participation: Equatable, Sendable {
         IndexValue(
             stamp: stamp, first: until?.rawValue ?? 0,
             second: UInt64(role) << 8 | UInt64(permission))
+    }
+}
+
+extension Participation {
+    /// Where it ended last: with the entry that says so, with its share, with its zone; nil: it lives.
+    /// Of a zone or a share that is gone the entry is always kept, so that a state that is made anew
+    /// says the same.
+    func lastEnd(in index: OrderedIndex) throws(IndexError) -> JournalOffset? {
+        var ends = [until?.offset].compactMap(\.self)
+        if let value = try index.value(of: .share(share), .blocking),
+            let share = SharePlace(number: share, value), !share.hasMembers
+        {
+            ends.append(share.offset)
+        }
+        if let value = try index.value(of: .zoneNumber(zone), .blocking),
+            let zone = ZonePlace(value), !zone.isAlive
+        {
+            ends.append(zone.offset)
+        }
+        return ends.max()
     }
 }

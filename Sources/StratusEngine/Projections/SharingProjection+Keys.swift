@@ -14,12 +14,17 @@ extension KeySpace {
     package static var shareRows: KeySpace { KeySpace(10, "shareRows", names: .shareRows) }
     /// The last entry of each participant of a share.
     package static var participants: KeySpace { KeySpace(11, "participants") }
-    /// All shares of a zone; the first word is the state.
+    /// The shares of a zone whose feeds are kept; the first word is the state.
     package static var zoneShares: KeySpace { KeySpace(13, "zoneShares", names: .elsewhere) }
     /// The entry that removed a participant. It is kept as long as the share has rows: otherwise an
     /// earlier entry, which a mark may keep, would bring the participant back where the index is
     /// made anew.
     package static var formerParticipants: KeySpace { KeySpace(14, "formerParticipants") }
+
+    /// Shares that grow, by number; the first word is the zone.
+    package static var growingShares: KeySpace {
+        KeySpace(52, "growingShares", names: .elsewhere)
+    }
 
     /// Shares by number: ``SharePlace``.
     package static var shares: KeySpace { KeySpace(32, "shares", names: .elsewhere) }
@@ -28,6 +33,10 @@ extension KeySpace {
     /// ``Participation``.
     package static var participations: KeySpace {
         KeySpace(34, "participations", names: .parts)
+    }
+    /// Up to where the ends of a user's participations are forgotten: the first word.
+    package static var participationHorizons: KeySpace {
+        KeySpace(53, "participationHorizons")
     }
 }
 
@@ -70,6 +79,9 @@ extension IndexKey {
     package static func share(_ number: UInt32) -> IndexKey {
         KeySpace.shares.key().appending(number)
     }
+    package static func growingShare(_ number: UInt32) -> IndexKey {
+        KeySpace.growingShares.key().appending(number)
+    }
     package static func shareLink(_ link: Hash128) -> IndexKey {
         KeySpace.shareLinks.key().appending(link)
     }
@@ -79,6 +91,9 @@ extension IndexKey {
         KeySpace.participations.key().appending(user).appending(zone).appending(share)
             .appending(since.rawValue)
     }
+    package static func participationHorizon(_ user: UInt32) -> IndexKey {
+        KeySpace.participationHorizons.key().appending(user)
+    }
     /// All participations that a user has or had.
     package static func participations(of user: UInt32) -> Range<IndexKey> {
         KeySpace.participations.key().appending(user).asPrefix
@@ -86,6 +101,9 @@ extension IndexKey {
     package static func participations(of user: UInt32, in zone: UInt32) -> Range<IndexKey> {
         KeySpace.participations.key().appending(user).appending(zone).asPrefix
     }
+
+    /// Of a key of ``KeySpace/growingShares`` the number of the share.
+    package var growingShare: UInt32 { uint32(at: 5) }
 
     /// Whether its partition is that of a share, by the keyspace.
     var isOfShare: Bool {

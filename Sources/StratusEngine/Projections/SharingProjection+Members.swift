@@ -5,7 +5,7 @@ internal import StratusJournal
 // The records of shares. A record that is in a share has a row there, and its membership in the
 // partition of the zone.
 extension SharingProjection {
-    func update(
+    mutating func update(
         _ record: FoldedRecord, _ entry: borrowing FoldedEntry, _ state: inout FoldState
     ) throws(FormatError) {
         let (head, version, stamp) = (record.head, entry.header.version, entry.stamp)
@@ -37,7 +37,7 @@ extension SharingProjection {
         try leave(former, entry, &state)
     }
 
-    func remove(
+    mutating func remove(
         _ tombstone: FoldedTombstone, _ entry: borrowing FoldedEntry, _ state: inout FoldState
     ) throws(FormatError) {
         let standing = tombstone.standing
@@ -52,11 +52,12 @@ extension SharingProjection {
     }
 
     /// A record leaves a share with its own entry or its tombstone.
-    private func leave(
+    private mutating func leave(
         _ former: ShareMembership?, _ entry: borrowing FoldedEntry, _ state: inout FoldState
     ) throws(FormatError) {
         guard let former, former.share != 0 else { return }
         try state.numbers.check(former.share)
+        guard keepsFeed(of: former.share, in: entry.zone, state.index) else { return }
         let place = ShareRow.Place(version: entry.header.version, ordinal: 0)
         let row = ShareRow.gone(
             since: former.since, length: entry.header.frameLength, at: entry.stamp)
@@ -65,17 +66,18 @@ extension SharingProjection {
 
     /// Records go along with one above them. Those that are not there in the version that the entry
     /// names have later entries of their own, which say where they are.
-    func move(
+    mutating func move(
         _ members: MembersEntry, _ entry: borrowing FoldedEntry, _ state: inout FoldState
     ) throws(FormatError) {
         let (old, new) = (members.oldShare, members.newShare)
         let (version, stamp) = (entry.header.version, entry.stamp)
         if old != 0 { try state.numbers.check(old) }
         if new != 0 { try state.numbers.check(new) }
+        let leavesRows = old != 0 && keepsFeed(of: old, in: entry.zone, state.index)
         for (number, item) in members.items.enumerated() {
             let name = entry.hash(item.name)
             let place = ShareRow.Place(version: version, ordinal: UInt8(number))
-            if old != 0 {
+            if leavesRows {
                 let row = ShareRow.gone(
                     since: item.since, length: entry.header.frameLength, isFromMembers: true,
                     at: stamp)

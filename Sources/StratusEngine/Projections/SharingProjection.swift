@@ -7,6 +7,7 @@ extension EntryKind {
     package static let share = EntryKind(rawValue: 49)
     package static let members = EntryKind(rawValue: 50)
     package static let participant = EntryKind(rawValue: 51)
+    package static let participationHorizon = EntryKind(rawValue: 63)
 }
 
 /// Shares, their participants, and the records in them. What a record, a tombstone or a members
@@ -17,12 +18,14 @@ struct SharingProjection: Projection {
         EntryForm(.share, "share", isInZone: true, definesNumbers: true),
         EntryForm(.members, "members", isInZone: true),
         EntryForm(.participant, "participant", isInZone: true),
+        EntryForm(.participationHorizon, "participation horizon"),
     ]
     // Comes before what drops the partition of a zone, where its shares are found.
     package static let alsoReads: [EntryKind] = [.record, .tombstone, .zone, .horizon]
     package static let keyspaces: [KeySpace] = [
         .members, .shareRoots, .shareRows, .participants, .zoneShares, .formerParticipants,
-        .shares, .shareLinks, .participations,
+        .growingShares, .shares, .shareLinks, .participations,
+        .participationHorizons,
     ]
 
     /// Why the shares of a zone could not be read.
@@ -41,6 +44,8 @@ struct SharingProjection: Projection {
         case .members: try move(MembersEntry(payload), entry, &state)
         case .share: try set(ShareEntry(payload), entry, &state)
         case .participant: try set(ParticipantEntry(payload), entry, &state)
+        case .participationHorizon:
+            try forget(ParticipationHorizonEntry(payload), entry, &state)
         case .horizon: forget(try HorizonEntry(payload).through, entry, &state)
         default: end(try ZoneEntry(payload), entry, &state)
         }
@@ -70,6 +75,12 @@ struct SharingProjection: Projection {
         state.index.set(
             .zoneShare(zone, share.number), IndexValue(stamp: stamp, first: shareState))
         state.index.set(.shareLink(share.link), IndexValue(stamp: stamp, first: number))
+        let key = IndexKey.growingShare(share.number)
+        if share.state == .growing {
+            state.index.set(key, IndexValue(stamp: stamp, first: UInt64(zone)))
+        } else if share.began != .none {
+            state.index.remove(key, at: stamp)
+        }
     }
 
     private func set(
@@ -108,6 +119,9 @@ struct SharingProjection: Projection {
         if zone.state == .alive { return }
         for share in shares(of: zone.number, in: state.index) {
             state.index.drop(partition: share.number, at: entry.stamp)
+            if share.state == .growing {
+                state.index.remove(.growingShare(share.number), at: entry.stamp)
+            }
         }
     }
 
@@ -120,24 +134,62 @@ struct SharingProjection: Projection {
             // Also where all is dropped: what a point before still sees lapses with the tombstones of
             // the zone.
             state.index.set(.horizon(ofPartition: share.number), horizon)
-            if let end = share.end, end <= through {
+            if share.state == .ended, share.last <= through {
                 state.index.drop(partition: share.number, at: entry.stamp)
+                // Later horizons have nothing to do for it any more.
+                state.index.remove(.zoneShare(entry.zone, share.number), at: entry.stamp)
             }
         }
     }
 
-    /// The shares that a zone has or had, as of the entries so far, and where they ended.
+    /// Participations that ended go, whatever ended them.
+    private mutating func forget(
+        _ horizon: ParticipationHorizonEntry, _ entry: borrowing FoldedEntry,
+        _ state: inout FoldState
+    ) throws(FormatError) {
+        guard horizon.through < entry.offset else { throw .value("through") }
+        var location = entry.location()
+        location.first = horizon.through.rawValue
+        do throws(IndexError) {
+            var cursor = state.index.cursor(
+                IndexKey.participations(of: horizon.user), .blocking)
+            var gone: [IndexKey] = []
+            while let (key, value) = try cursor.next() {
+                guard let participation = Participation(key, value),
+                    let end = try participation.lastEnd(in: state.index), end <= horizon.through
+                else { continue }
+                gone.append(key)
+            }
+            for key in gone { state.index.remove(key, at: entry.stamp) }
+        } catch {
+            failure = failure ?? error
+        }
+        state.index.set(.participationHorizon(horizon.user), location)
+    }
+
+    /// Whether the feed of a share is kept: not once its end is forgotten.
+    mutating func keepsFeed(of share: UInt32, in zone: UInt32, _ index: OrderedIndex) -> Bool {
+        do throws(IndexError) {
+            return try index.value(of: .zoneShare(zone, share), .blocking) != nil
+        } catch {
+            failure = failure ?? error
+            return true
+        }
+    }
+
+    /// The shares of a zone whose feeds are kept, as of the entries so far, and where the last entry
+    /// of each lies.
     private mutating func shares(
         of zone: UInt32, in index: OrderedIndex
-    ) -> [(number: UInt32, end: JournalOffset?)] {
-        var shares: [(number: UInt32, end: JournalOffset?)] = []
+    ) -> [(number: UInt32, state: ShareState?, last: JournalOffset)] {
+        var shares: [(number: UInt32, state: ShareState?, last: JournalOffset)] = []
         do throws(IndexError) {
             var cursor = index.cursor(IndexKey.zoneShares(zone), .blocking)
             while let (key, value) = try cursor.next() {
                 guard key.count == 9 else { continue }
-                let isAlive = value.first == UInt64(ShareState.alive.rawValue)
-                let end = isAlive ? nil : JournalOffset(rawValue: value.stamp)
-                shares.append((key.uint32(at: 5), end))
+                let state = ShareState(rawValue: UInt8(truncatingIfNeeded: value.first))
+                let last = JournalOffset(rawValue: value.stamp)
+                shares.append((key.uint32(at: 5), state, last))
             }
         } catch {
             failure = failure ?? error
@@ -156,6 +208,10 @@ struct SharingProjection: Projection {
                 numbers.useZone(share)
             }
             for item in members.items { numbers.useType(item.type) }
+        case .participationHorizon:
+            let horizon = try ParticipationHorizonEntry(payload)
+            guard horizon.through < entry.offset else { throw .value("through") }
+            numbers.useUser(horizon.user)
         default:
             let participant = try ParticipantEntry(payload)
             numbers.useZone(participant.share)
@@ -180,6 +236,11 @@ struct SharingProjection: Projection {
             let to = new == 0 ? "none" : "share \(new)"
             return EntryDescription(
                 detail: "from \(from) to \(to), records \(members.items.count)")
+        case .participationHorizon:
+            let horizon = try ParticipationHorizonEntry(payload)
+            return EntryDescription(
+                detail: "participations of user \(horizon.user) that ended through "
+                    + "\(horizon.through) are forgotten")
         default:
             let participant = try ParticipantEntry(payload)
             let id = Hex.encode(participant.id.high) + Hex.encode(participant.id.low)

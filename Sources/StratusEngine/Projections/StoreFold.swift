@@ -147,14 +147,18 @@ package struct StoreFold: JournalFold, Sendable {
         settle()
         if let failure { throw failure }
         do throws(IndexError) {
-            let points = points?() ?? NeededPoints()
-            state.index.points = points.keeping(state.history.points)
+            lookUpPoints()
             state.index.endGroup()
             if let spillLimit, state.index.activeBytes >= spillLimit { try spill() }
             follow?(state.end)
         } catch {
             throw JournalError(error)
         }
+    }
+
+    private mutating func lookUpPoints() {
+        let points = points?() ?? NeededPoints()
+        state.index.points = points.keeping(state.history.points)
     }
 
     /// What changed since the last call.
@@ -207,7 +211,9 @@ extension StoreFold {
 
     /// Gives `body` the index, for what is done to it between groups.
     package mutating func withIndex<Result>(_ body: (inout OrderedIndex) -> Result) -> Result {
-        body(&state.index)
+        // The last group may have been the only one that needed the state before it.
+        lookUpPoints()
+        return body(&state.index)
     }
 }
 

@@ -92,6 +92,16 @@ package struct StoreReading: Sendable {
         }
     }
 
+    /// Up to where the ends of a user's participations are forgotten by now; zero: none is.
+    package func participationHorizon(of user: UInt32) throws(EngineError) -> JournalOffset {
+        do throws(IndexError) {
+            let value = try store.fold.index.value(of: .participationHorizon(user), mode)
+            return JournalOffset(rawValue: value?.first ?? 0)
+        } catch {
+            throw EngineError(JournalError(error))
+        }
+    }
+
     package func value(_ key: IndexKey) throws(EngineError) -> IndexValue? {
         do throws(IndexError) {
             return try store.fold.index.value(of: key, at: lookingFrom, mode)

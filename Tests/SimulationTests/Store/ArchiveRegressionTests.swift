@@ -289,6 +289,45 @@ extension ArchiveRegressionTests {
         return nil
     }
 
+    @Test func `a part that ended and was forgotten between two archives does not come back`()
+        async throws
+    {
+        let container = try store.open()
+        try await makeZone(container)
+        let gone = RecordZone.ID(zoneName: "gone")
+        try await database(container).save(RecordZone(zoneID: gone))
+        let root = Record(
+            recordType: "Note", recordID: Record.ID(recordName: "root", zoneID: gone))
+        var share = Share(rootRecord: root)
+        share.publicPermission = .readOnly
+        let result = try await database(container).modifyRecords(saving: [root, share.record])
+        let saved = Share(try #require(try result.saveResults[share.recordID]?.get()))
+        try await container.acceptShare(try #require(saved?.shortGUID), as: "bob")
+        let base = try await container.backup(to: store.archivePath("base"))
+        let owner = container.userRecordName(for: "alice")
+        try await container.sharedDatabase(for: "bob").deleteRecord(
+            withID: Record.ID(
+                recordName: share.recordID.recordName,
+                zoneID: RecordZone.ID(zoneName: gone.zoneName, ownerName: owner)))
+        for number in 0..<600 { try await save(container, "r\(number % 50)", number) }
+        try await database(container).deleteRecordZone(withID: gone)
+        try await container.setDeletionPolicy(.none)
+        for number in 0..<600 { try await save(container, "r\(number % 50)", number) }
+        // First it is forgotten, then its entries go.
+        for _ in 0..<2 { try await container.maintenance.erase() }
+        try await container.backup(to: store.archivePath("more"), since: base)
+        try await store.openArchive("more").restore(to: "restored")
+        let restored = try store.opening("restored").open()
+        try await restored.checkpoint()
+        let keyspaces = try await restored.indexStatistics().keyspaces
+        let counts = ["participationHorizons", "participations"].map { name in
+            keyspaces.first { $0.name == name }?.entries ?? 0
+        }
+        #expect(counts == [1, 0])
+        try await expectWhole(store.opening("restored"), restored)
+        try await container.close()
+    }
+
     @Test func `tokens of what a crash took are refused by copies and restored stores, too`()
         async throws
     {

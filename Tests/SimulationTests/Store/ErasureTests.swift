@@ -142,6 +142,29 @@ struct ErasureTests {
         try await container.close()
     }
 
+    @Test func `nothing is left in an index of a text that the last commit replaced`()
+        async throws
+    {
+        let container = try store.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: Self.zone))
+        let id = Record.ID(recordName: "a", zoneID: Self.zone)
+        var record = Record(recordType: "Note", recordID: id)
+        record["text"] = .string(Self.secret(5))
+        record = try await database.save(record)
+        try await container.addIndex(on: "text", of: "Note", .sortable)
+        try await container.checkpoint()
+        record["text"] = "another"
+        try await database.save(record)
+        // An index has the first 21 bytes.
+        let planted = [(name: "the text", bytes: Array(Self.secret(5).utf8.prefix(20)))]
+        func isInIndex() -> Bool { found(planted).contains { $0.contains("/index-") } }
+        #expect(isInIndex())
+        try await container.maintenance.erase()
+        #expect(!isInIndex(), "\(found(planted))")
+        try await container.close()
+    }
+
     @Test func `a segment that is damaged stays, and is named`() async throws {
         let container = try store.open()
         let database = container.privateDatabase(for: "alice")

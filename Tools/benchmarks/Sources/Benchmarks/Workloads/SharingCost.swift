@@ -1,0 +1,294 @@
+import FoundationEssentials
+import Stratus
+
+/// What sharing costs, as ratios of one run: saves into a shared tree, a participant's reads beside the
+/// owner's, sharing a tree and moving one into a share beside saving it, and what other callers see of
+/// that.
+struct SharingCost {
+    private static let usage = "Benchmarks sharing DIRECTORY COUNT ROUNDS"
+    private static let batch = 200
+    private static let zone = RecordZone.ID(zoneName: "items")
+    /// In each round, in microseconds of what is counted, by what it is.
+    private var figures: [String: [Double]] = [:]
+    /// Whether figures count: those of the first round, which fills caches, do not.
+    private var counts = false
+
+    private let directory: String
+    /// How many records a tree has.
+    private let count: Int
+
+    static func run(_ arguments: [String]) async throws {
+        guard arguments.count == 3, let count = Int(arguments[1]), let rounds = Int(arguments[2]),
+            count >= 10_000, rounds > 0
+        else { throw BenchmarkError(usage) }
+        var cost = SharingCost(directory: arguments[0], count: count)
+        for round in 0...rounds {
+            cost.counts = round > 0
+            try await cost.saves(round)
+            try await cost.reads()
+            try await cost.trees()
+        }
+        cost.report()
+    }
+
+    private init(directory: String, count: Int) {
+        self.directory = directory
+        self.count = count
+    }
+
+    private mutating func note(_ name: String, _ microseconds: Double) {
+        if counts { figures[name, default: []].append(microseconds) }
+    }
+
+    /// Measures `body`, which does so many of something, in CPU time.
+    private mutating func measure(
+        _ name: String, _ count: Int, _ body: () async throws -> Void
+    ) async throws {
+        let start = cpuTime()
+        try await body()
+        note(name, (cpuTime() - start) / Double(count) * 1e6)
+    }
+
+    private func ratio(_ name: String, to other: String) -> String {
+        let (mine, base) = (Number.median(figures[name] ?? []), Number.median(figures[other] ?? []))
+        guard let mine, let base, mine > 0 else { return "none" }
+        return Number.short(base / mine)
+    }
+
+    private func report() {
+        for (name, figures) in figures.sorted(by: { $0.key < $1.key }) {
+            print("\(name): \(Number.short(Number.median(figures) ?? 0)) us")
+        }
+        for (name, other, aim) in [
+            ("save, shared with 1", "save, not shared", "0.75"),
+            ("save, shared with 100", "save, shared with 1", "0.97"),
+            ("page, participant", "page, owner", "0.8"),
+            ("first sync, participant", "first sync, owner", "0.7"),
+            ("read, participant", "read, owner", "0.7"),
+            ("share a tree, a record", "save a tree, a record", "1"),
+            ("move a tree in, a record", "save a tree, a record", "1"),
+            ("p99 of others while a tree is shared", "p99 of others", "0.33"),
+        ] {
+            print("\(name), of \(other): \(ratio(name, to: other)) (aim \(aim))")
+        }
+        print("end of a share, of a save: \(ratio("end a share", to: "save alone"))")
+    }
+}
+
+// Saves below a root, 200 a call.
+extension SharingCost {
+    private mutating func saves(_ round: Int) async throws {
+        for (name, users) in [("not shared", 0), ("shared with 1", 1), ("shared with 100", 100)] {
+            let store = try await Store(directory + "/saves", durability: .none)
+            try await store.save(below: nil, ["root"])
+            if users > 0 { try await store.share("root", with: (0..<users).map { "user \($0)" }) }
+            let batches = (0..<count / 10 / Self.batch).map { number in
+                store.records(below: "root", (0..<Self.batch).map { "\(number)-\($0)" })
+            }
+            try await measure("save, \(name)", batches.count * Self.batch) {
+                for batch in batches { try await store.save(batch) }
+            }
+            try await store.container.close()
+        }
+    }
+}
+
+// What the owner and a participant read of the same tree.
+extension SharingCost {
+    private mutating func reads() async throws {
+        let store = try await Store(directory + "/reads", durability: .none)
+        try await store.save(below: nil, ["root"])
+        let names = (0..<count / 10).map { "r\($0)" }
+        try await store.save(below: "root", names)
+        try await store.share("root", with: ["user 0"])
+        let ofOwner = (database: store.owner, zone: Self.zone, name: "owner")
+        let ofParticipant = (
+            database: store.container.sharedDatabase(for: "user 0"), zone: store.sharedZone,
+            name: "participant"
+        )
+        for (database, zone, name) in [ofOwner, ofParticipant] {
+            var pages = 0
+            let start = cpuTime()
+            var token: ChangeToken?
+            var more = true
+            while more {
+                let page = try await database.recordZoneChanges(
+                    inZoneWith: zone, since: token, resultsLimit: 1000)
+                (token, more) = (page.changeToken, page.moreComing)
+                pages += 1
+            }
+            note("first sync, \(name)", (cpuTime() - start) * 1e6)
+        }
+        var tokens: [ChangeToken] = []
+        for (database, zone, _) in [ofOwner, ofParticipant] {
+            tokens.append(try await Self.token(database, zone))
+        }
+        try await store.save(below: "root", Array(names.shuffled().prefix(1000)))
+        for ((database, zone, name), token) in zip([ofOwner, ofParticipant], tokens) {
+            try await measure("page, \(name)", 50) {
+                for _ in 0..<50 {
+                    let page = try await database.recordZoneChanges(
+                        inZoneWith: zone, since: token, resultsLimit: 1000)
+                    guard page.modifications.count >= 999 else {
+                        throw BenchmarkError("a page of \(page.modifications.count)")
+                    }
+                }
+            }
+            let ids = names.shuffled().prefix(20_000).map {
+                Record.ID(recordName: $0, zoneID: zone)
+            }
+            try await measure("read, \(name)", ids.count) {
+                for id in ids { _ = try await database.record(for: id) }
+            }
+        }
+        try await store.container.close()
+    }
+
+    private static func token(
+        _ database: Database, _ zone: RecordZone.ID
+    ) async throws -> ChangeToken {
+        var token: ChangeToken?
+        while true {
+            let page = try await database.recordZoneChanges(
+                inZoneWith: zone, since: token, resultsLimit: 10_000)
+            if !page.moreComing { return page.changeToken }
+            token = page.changeToken
+        }
+    }
+}
+
+// Sharing a tree, and what other callers see of that.
+extension SharingCost {
+    private mutating func trees() async throws {
+        let store = try await Store(directory + "/trees", durability: .full)
+        try await store.save(below: nil, ["root", "others", "outside"])
+        // Ten times as wide as deep.
+        let parents = (0..<count / 100).map { "p\($0)" }
+        var start = now()
+        try await store.save(below: "root", parents)
+        for parent in parents {
+            try await store.save(below: parent, (0..<99).map { "\(parent)-\($0)" })
+        }
+        note("save a tree, a record", (now() - start) / Double(count) * 1e6)
+        // A tree of a tenth of it, that is moved later.
+        let moved = (0..<count / 1000).map { "m\($0)" }
+        try await store.save(below: "outside", moved)
+        for parent in moved {
+            try await store.save(below: parent, (0..<99).map { "\(parent)-\($0)" })
+        }
+
+        note(
+            "p99 of others", try await store.p99(while: { try await Task.sleep(for: .seconds(2)) }))
+        var shared = 0.0
+        let p99 = try await store.p99(while: {
+            let start = now()
+            try await store.share("root", with: ["user 0"])
+            shared = now() - start
+        })
+        note("share a tree, a record", shared / Double(count) * 1e6)
+        note("p99 of others while a tree is shared", p99)
+
+        var record = try await store.owner.record(
+            for: Record.ID(recordName: "outside", zoneID: Self.zone))
+        record.parent = Reference(
+            recordID: Record.ID(recordName: "root", zoneID: Self.zone))
+        start = now()
+        try await store.owner.save(record)
+        note("move a tree in, a record", (now() - start) / Double(count / 10) * 1e6)
+
+        start = now()
+        try await store.save(below: nil, ["alone"])
+        note("save alone", (now() - start) * 1e6)
+        let root = try await store.owner.record(
+            for: Record.ID(recordName: "root", zoneID: Self.zone))
+        guard let share = root.share else { throw BenchmarkError("the root is not shared") }
+        start = now()
+        try await store.owner.deleteRecord(withID: share.recordID)
+        note("end a share", (now() - start) * 1e6)
+        try await store.container.close()
+    }
+}
+
+/// A store with one zone.
+private struct Store {
+    let container: Container
+    let owner: Database
+    private let zone = RecordZone.ID(zoneName: "items")
+
+    init(_ path: String, durability: Container.Durability) async throws {
+        Disk.remove(path)
+        container = try await Container.open(at: path, creating: true, durability: durability)
+        owner = container.privateDatabase(for: "owner")
+        try await owner.save(RecordZone(zoneID: zone))
+    }
+
+    /// The zone as participants name it.
+    var sharedZone: RecordZone.ID {
+        RecordZone.ID(
+            zoneName: zone.zoneName, ownerName: container.userRecordName(for: "owner"))
+    }
+
+    func records(below parent: String?, _ names: [String]) -> [Record] {
+        names.map { name in
+            var record = Record(
+                recordType: "Item", recordID: Record.ID(recordName: name, zoneID: zone))
+            record["title"] = .string("title of \(name)")
+            record["note"] = .string(String(repeating: name, count: 12))
+            record["count"] = .int64(Int64(name.utf8.count))
+            if let parent {
+                record.parent = Reference(
+                    recordID: Record.ID(recordName: parent, zoneID: zone))
+            }
+            return record
+        }
+    }
+
+    func save(below parent: String?, _ names: [String]) async throws {
+        for first in stride(from: 0, to: names.count, by: 200) {
+            try await save(records(below: parent, Array(names[first...].prefix(200))))
+        }
+    }
+
+    func save(_ records: [Record]) async throws {
+        let result = try await owner.modifyRecords(saving: records, savePolicy: .allKeys)
+        if let failure = result.partialFailure { throw failure }
+    }
+
+    func share(_ name: String, with users: [String]) async throws {
+        let root = try await owner.record(for: Record.ID(recordName: name, zoneID: zone))
+        var share = Share(rootRecord: root)
+        for user in users {
+            try share.addParticipant(
+                Share.Participant(
+                    UserIdentity.LookupInfo(userRecordID: container.userRecordID(for: user)),
+                    role: .privateUser, permission: .readWrite))
+        }
+        let result = try await owner.modifyRecords(saving: [root, share.record])
+        if let failure = result.partialFailure { throw failure }
+        guard let record = try result.saveResults[share.recordID]?.get(),
+            let link = Share(record)?.shortGUID
+        else { throw BenchmarkError("the share has no link") }
+        for user in users { try await container.acceptShare(link, as: user) }
+    }
+
+    /// The 99th percentile of single saves by another caller, in microseconds, while `body` runs.
+    func p99(while body: () async throws -> Void) async throws -> Double {
+        let saving = Task {
+            var times: [Double] = []
+            var number = 0
+            while !Task.isCancelled {
+                let records = records(below: nil, ["other \(number % 100)"])
+                let start = now()
+                do { try await save(records) } catch  where Task.isCancelled { break }
+                times.append((now() - start) * 1e6)
+                number += 1
+            }
+            return times
+        }
+        try await body()
+        saving.cancel()
+        let times = try await saving.value.sorted()
+        guard times.count > 100 else { throw BenchmarkError("only \(times.count) saves beside it") }
+        return times[times.count * 99 / 100]
+    }
+}
