@@ -2,6 +2,12 @@ internal import StratusIndex
 internal import StratusJournal
 internal import StratusEngine
 
+/// A living zone, and what the caller sees of it: nil where it is the caller's own or that of all.
+struct UsedZone: Sendable {
+    let place: ZonePlace
+    let shared: SharedZone?
+}
+
 /// What one user can read of one database, in one state of the store.
 struct DatabaseView: Sendable {
     private let state: StoreReading
@@ -70,9 +76,9 @@ struct DatabaseView: Sendable {
     ) throws(EngineError) -> Record {
         guard let zone = try usedZone(id.zoneID, reading) else { return try unsaved(id, reading) }
         let name = reading.hash(id.recordName)
-        let value = try reading.value(.record(zone.number, name))
+        let value = try reading.value(.record(zone.place.number, name))
         guard let place = value.map({ EntryLocation($0) }), !place.isDeleted,
-            try sharedZone(zone, reading)?.mayRead(name, self, reading) ?? true
+            try zone.shared?.mayRead(name, self, reading) ?? true
         else { return try unsaved(id, reading) }
         let record = try reading.record(place, as: id)
         try PublicReader(self, reading)?.check(record)
@@ -83,7 +89,7 @@ struct DatabaseView: Sendable {
     /// in it, and then nil.
     func usedZone(
         _ id: RecordZone.ID, _ reading: StoreReading
-    ) throws(EngineError) -> ZonePlace? {
+    ) throws(EngineError) -> UsedZone? {
         try check(id)
         var place: ZonePlace?
         if let database = try reading.database(of: id, in: scope) {
@@ -91,12 +97,12 @@ struct DatabaseView: Sendable {
             place = try ZonePlace.decoded(value)
         }
         if case .shared(let user) = scope {
-            guard let place, place.isAlive, try reading.sharedZone(place, for: user) != nil else {
-                throw .refused(.zoneNotFound(id))
-            }
-            return place
+            guard let place, place.isAlive,
+                let shared = try reading.sharedZone(place, for: user)
+            else { throw .refused(.zoneNotFound(id)) }
+            return UsedZone(place: place, shared: shared)
         }
-        if let place, place.isAlive { return place }
+        if let place, place.isAlive { return UsedZone(place: place, shared: nil) }
         if id.isDefault { return nil }
         throw .refused(.noZone(id, place))
     }
@@ -142,8 +148,8 @@ struct DatabaseView: Sendable {
     func zone(
         _ id: RecordZone.ID, _ reading: StoreReading
     ) throws(EngineError) -> ZonePlace {
-        guard let place = try usedZone(id, reading) else { throw .refused(.zoneNotFound(id)) }
-        return place
+        guard let zone = try usedZone(id, reading) else { throw .refused(.zoneNotFound(id)) }
+        return zone.place
     }
 
     /// A private database holds its owner's zones only, a shared one those of others.

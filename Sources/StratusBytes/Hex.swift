@@ -14,14 +14,26 @@ package enum Hex {
 
     /// `value` in as many digits as its type has.
     package static func encode(_ value: some FixedWidthInteger & UnsignedInteger) -> String {
-        let digits = String(value, radix: 16)
-        return String(repeating: "0", count: value.bitWidth / 4 - digits.count) + digits
+        var text: [UInt8] = []
+        text.reserveCapacity(value.bitWidth / 4)
+        for shift in stride(from: value.bitWidth - 4, through: 0, by: -4) {
+            text.append(digits[Int(truncatingIfNeeded: value >> shift & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// The number that 16 digits spell, or nil.
-    package static func number(_ text: some StringProtocol) -> UInt64? {
-        guard let bytes = decode(text), bytes.count == 8 else { return nil }
-        return bytes.reduce(0) { $0 << 8 | UInt64($1) }
+    package static func number(_ text: some StringProtocol) -> UInt64? { number(text.utf8) }
+
+    /// The number that 16 digits in UTF-8 spell, or nil.
+    package static func number(_ text: some Collection<UInt8>) -> UInt64? {
+        guard text.count == 16 else { return nil }
+        var number: UInt64 = 0
+        for unit in text {
+            guard let digit = value(unit) else { return nil }
+            number = number << 4 | UInt64(digit)
+        }
+        return number
     }
 
     /// The bytes that `text` spells, or nil where it is not an even number of lower-case digits.

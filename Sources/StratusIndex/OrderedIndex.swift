@@ -153,6 +153,23 @@ extension OrderedIndex {
             }
     }
 
+    /// Whether any key of a range may be there, at whatever point. That none is takes less to find out
+    /// than with a cursor.
+    package func mayHaveAny(
+        of range: Range<IndexKey>, _ mode: ReadMode
+    ) throws(IndexError) -> Bool {
+        if active.hasEntry(in: range, since: 0) { return true }
+        if frozen.contains(where: { $0.memtable.hasEntry(in: range, since: 0) }) { return true }
+        let reading = reading(mode)
+        for run in runs {
+            var cursor = RunCursor(run, from: IndexPosition(range.lowerBound), .forward)
+            if let first = try cursor.next(reading).first, first.key < range.upperBound {
+                return true
+            }
+        }
+        return false
+    }
+
     /// Goes through the keys of a range as they are at a point. With `hidesLapsed`, without those
     /// that the horizon has reached by now.
     package func cursor(

@@ -83,10 +83,10 @@ extension DatabaseView {
     ) throws(EngineError) -> [String: Asset] {
         let reading = try reading
         let name = reading.hash(id.recordName)
-        guard let zone = try usedZone(id.zoneID, reading),
-            let value = try reading.value(.record(zone.number, name))
+        guard let used = try usedZone(id.zoneID, reading),
+            let value = try reading.value(.record(used.place.number, name))
         else { return [:] }
-        let shared = try sharedZone(zone, reading)
+        let (zone, shared) = (used.place, used.shared)
         guard try shared?.mayRead(name, self, reading) ?? true else { return [:] }
         var assets: [String: Asset] = [:]
         var users = UserNames(reading)

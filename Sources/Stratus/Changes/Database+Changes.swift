@@ -135,8 +135,11 @@ extension DatabaseView {
     fileprivate func currentToken(of zone: RecordZone) throws(EngineError) -> ChangeToken? {
         guard zone.capabilities.contains(.fetchChanges) else { return nil }
         let reading = try reading
-        let place = try self.zone(zone.zoneID, reading)
-        if let shared = try sharedZone(place, reading) {
+        guard let used = try usedZone(zone.zoneID, reading) else {
+            throw .refused(.zoneNotFound(zone.zoneID))
+        }
+        let place = used.place
+        if let shared = used.shared {
             return ChangeToken(
                 participant: shared.user, in: place.number, at: reading.lastVersion,
                 of: reading.identity)
@@ -152,10 +155,11 @@ extension DatabaseView {
         skippingDamaged: Bool = false
     ) throws(EngineError) -> RecordZoneChanges {
         let reading = try reading
-        guard let zone = try usedZone(id, reading), zone.capabilities.contains(.fetchChanges) else {
-            throw .refused(.noFeed(id))
-        }
-        if let shared = try sharedZone(zone, reading) {
+        guard let used = try usedZone(id, reading),
+            used.place.capabilities.contains(.fetchChanges)
+        else { throw .refused(.noFeed(id)) }
+        let zone = used.place
+        if let shared = used.shared {
             if point != nil { try checkOwner() }
             return try changes(
                 in: shared, id, since: token, reading, desiredKeys, types, resultsLimit,

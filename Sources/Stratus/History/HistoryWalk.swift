@@ -26,7 +26,7 @@ struct HistoryWalk {
         recordName = id.recordName
         hash = reading.hash(id.recordName)
         points = reading.history.points
-        guard let zone = try view.usedZone(id.zoneID, reading) else {
+        guard let zone = try view.usedZone(id.zoneID, reading)?.place else {
             database = 0
             return
         }

@@ -59,7 +59,7 @@ extension DatabaseView {
     func usage(ofZoneWith id: RecordZone.ID) throws(EngineError) -> Usage {
         try checkReadsAll()
         let reading = try reading
-        guard let zone = try usedZone(id, reading) else { return Usage() }
+        guard let zone = try usedZone(id, reading)?.place else { return Usage() }
         return Usage(StoredUsage(try reading.value(.activity(zone.number))))
     }
 }

@@ -164,7 +164,7 @@ extension DatabaseView {
                 .invalidArguments, "a query of the shared database is one of a zone")
         }
         if let id = id ?? (scope == .public ? .default : nil) {
-            return try usedZone(id, reading).map { [$0] } ?? []
+            return try usedZone(id, reading).map { [$0.place] } ?? []
         }
         return try livingPlaces(reading).sorted { $0.number < $1.number }
     }

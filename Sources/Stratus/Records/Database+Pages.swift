@@ -81,13 +81,13 @@ extension DatabaseView {
         _ prefix: (UInt32, StoreReading) -> IndexKey?
     ) throws(EngineError) -> RecordPage {
         let reading = try reading
-        guard let zone = try usedZone(id, reading) else { return RecordPage() }
+        guard let used = try usedZone(id, reading) else { return RecordPage() }
+        let (zone, shared) = (used.place, used.shared)
         guard cursor.map({ $0.zone == zone.number }) ?? true else {
             throw .refused(.invalidArguments, "the cursor is of another zone")
         }
         guard let prefix = prefix(zone.number, reading) else { return RecordPage() }
         let limit = Page(resultsLimit).limit
-        let shared = try sharedZone(zone, reading)
         let (places, next) = try reading.places(prefix, zone.number, from: cursor, limit) {
             name throws(EngineError) in
             try shared?.mayRead(name, self, reading) ?? true

@@ -34,7 +34,7 @@ struct GrowingShare: Sendable {
     private var latest: [Hash128]
 
     /// So many records are looked at in one commit, which holds others up as little as may be.
-    static let stepLimit = 256
+    static let stepLimit = 96
 
     fileprivate init(_ number: UInt32, of root: Hash128, in zone: UInt32) {
         self.number = number
@@ -53,10 +53,10 @@ struct GrowingShare: Sendable {
         // What comes below one of them from now on is a member at once.
         for member in latest {
             let children = IndexKey.children(zone, of: member).asPrefix
-            if try reading.children(in: children, atMost: 1).names.isEmpty { continue }
-            parents.append((member, children))
+            if try reading.mayHaveAny(of: children) { parents.append((member, children)) }
         }
         latest = []
+        let growingRoots = try growingRoots(reading, &draft)
         var moved: [SharingPlan.Moved] = []
         // One that left and came back may wait twice.
         var seen: Set<Hash128> = []
@@ -73,13 +73,18 @@ struct GrowingShare: Sendable {
             }
             if let rest { parents.append((parent, rest)) }
             for child in children where seen.insert(child).inserted {
-                guard let new = try take(child, reading, context, &draft) else { continue }
+                guard let new = try take(child, growingRoots, reading, context, &draft) else {
+                    continue
+                }
                 latest.append(child)
                 length += new.item.name.utf8.count + 32
                 moved.append(new)
             }
             count += max(1, children.count)
         }
+        // A participant's feed has them in this order: what was saved together is read together. None is
+        // the parent of another.
+        moved.sort { $0.item.version < $1.item.version }
         return moved
     }
 
@@ -91,25 +96,47 @@ struct GrowingShare: Sendable {
         return try reading.member(name, in: zone)?.share == number
     }
 
+    /// The roots of other shares that grow in the zone, which their records do not say yet.
+    private func growingRoots(
+        _ reading: StoreReading, _ draft: inout Draft
+    ) throws(EngineError) -> Set<Hash128> {
+        let growing = KeySpace.growingShares.range()
+        draft.readRanges.append(growing)
+        var numbers: [UInt32] = []
+        try reading.scan(growing) { key, value in
+            let isOther =
+                UInt32(truncatingIfNeeded: value.first) == zone
+                && key.growingShare != number
+            if isOther { numbers.append(key.growingShare) }
+            return true
+        }
+        var roots: Set<Hash128> = []
+        for number in numbers {
+            guard let place = try reading.share(number) else { continue }
+            roots.insert(reading.hash(try reading.shareEntry(place).rootName))
+        }
+        return roots
+    }
+
     /// Takes a child of a member in; nil where it is one already.
     private func take(
-        _ child: Hash128, _ reading: StoreReading, _ context: PreparationContext,
-        _ draft: inout Draft
+        _ child: Hash128, _ growingRoots: Set<Hash128>, _ reading: StoreReading,
+        _ context: PreparationContext, _ draft: inout Draft
     ) throws(EngineError) -> SharingPlan.Moved? {
-        if !context.isSerial {
-            draft.readSet += [
-                .shareRoot(zone, child), .member(zone, child), .record(zone, child),
-            ]
-        }
-        if try reading.share(ofRoot: child, in: zone)?.hasMembers == true {
-            throw .refused(.alreadyShared)
-        }
+        if !context.isSerial { draft.readSet += [.member(zone, child), .record(zone, child)] }
         let old = try reading.member(child, in: zone)
         guard old?.share != number,
             let place = try reading.value(.record(zone, child)).map({ EntryLocation($0) }),
             !place.isDeleted
         else { return nil }
-        return try SharingPlan.Moved(place, from: old, to: number, reading)
+        let entry = try reading.entry(place)
+        let head = try entry.recordHead().head
+        if head.shareRecord != nil || growingRoots.contains(child),
+            try reading.share(ofRoot: child, in: zone)?.hasMembers == true
+        {
+            throw .refused(.alreadyShared)
+        }
+        return try SharingPlan.Moved(entry, head, place, from: old, to: number)
     }
 }
 
@@ -119,6 +146,8 @@ extension StoreReading {
     func children(
         in range: Range<IndexKey>, atMost limit: Int
     ) throws(EngineError) -> (names: [Hash128], rest: Range<IndexKey>?) {
+        // Most records have no children.
+        guard try mayHaveAny(of: range) else { return ([], nil) }
         var names: [Hash128] = []
         var end: IndexKey?
         try scan(range) { key, _ in
@@ -242,17 +271,17 @@ extension MembersEntry {
 }
 
 extension SharingPlan.Moved {
-    /// The record at a place, which leaves `old` for `new`; nil, and a membership in no share: none.
+    /// The record that an entry holds, which leaves `old` for `new`; nil, and a membership in no
+    /// share: none.
     init(
-        _ place: EntryLocation, from old: ShareMembership?, to new: UInt32?,
-        _ reading: StoreReading
+        _ entry: JournalEntry, _ head: RecordHead, _ place: EntryLocation,
+        from old: ShareMembership?, to new: UInt32?
     ) throws(EngineError) {
         let old = old?.share == 0 ? nil : old
-        let entry = try reading.entry(place)
-        let head = try entry.recordHead().head
         let name: String
         do throws(FormatError) {
-            name = try head.name(in: entry.bytes.span)
+            let bytes = entry.bytes
+            name = try head.name(in: bytes.span)
         } catch {
             throw .damaged(entry)
         }

@@ -150,8 +150,16 @@ extension StoreReading {
     func sharedZone(
         _ zone: ZonePlace, for user: UserID
     ) throws(EngineError) -> SharedZone? {
+        let change = sharingChange
+        if let change,
+            let known = derived(SharedZone.self, of: user.bits, zone.number, from: change),
+            known.zone == zone
+        {
+            return known.isVisible ? known : nil
+        }
         guard let number = try self.user(user), number != zone.database else { return nil }
         let shared = try SharedZone(zone, for: number, self)
+        if let change { keep(shared, of: user.bits, zone.number, derivedFrom: change) }
         return shared.isVisible ? shared : nil
     }
 }

@@ -514,7 +514,8 @@ extension SharingPlan {
         let old = try member(name).flatMap { $0.share == 0 ? nil : $0 }
         shares[name] = .some(new)
         guard old?.share != new else { return false }
-        moved.append(try Moved(place, from: old, to: new, reading))
+        let entry = try reading.entry(place)
+        moved.append(try Moved(entry, entry.recordHead().head, place, from: old, to: new))
         return true
     }
 

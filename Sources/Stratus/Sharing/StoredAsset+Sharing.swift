@@ -10,9 +10,8 @@ extension StoredAsset {
         guard let store else { throw .refused(.assetGone) }
         let reading = try store.reading(mode)
         let view = DatabaseView(reading, .shared(user: participant), .user(participant))
-        let zone = try view.zone(record.zoneID, reading)
-        let isVisible = try view.sharedZone(zone, reading)?.mayRead(
-            reading.hash(record.recordName), view, reading)
+        let shared = try view.usedZone(record.zoneID, reading)?.shared
+        let isVisible = try shared?.mayRead(reading.hash(record.recordName), view, reading)
         guard isVisible == true else { throw .refused(StoreError.mayNotRead.with(record)) }
     }
 }

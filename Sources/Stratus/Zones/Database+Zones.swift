@@ -68,7 +68,7 @@ extension Database {
 extension DatabaseView {
     /// The zone `id`, with what it can do.
     func recordZone(for id: RecordZone.ID) throws(EngineError) -> RecordZone {
-        RecordZone(zoneID: id, try usedZone(id, reading)?.capabilities ?? [])
+        RecordZone(zoneID: id, try usedZone(id, reading)?.place.capabilities ?? [])
     }
 
     /// All zones of this database, the default zone first, the others sorted by name.

@@ -24,20 +24,18 @@ package struct UserID: Hashable, Sendable {
     package init?(recordName: String) {
         guard let bits = Self.bits(of: recordName) else { return nil }
         self.bits = bits
-        guard self.recordName == recordName else { return nil }
     }
 
     package var recordName: String { "_" + Hex.encode(bits.high) + Hex.encode(bits.low) }
 
-    /// The bits that a name gives by itself: 33 bytes that read as a record name.
+    /// The bits that a name gives by itself, where it is a record name.
     fileprivate static func bits(of name: String) -> Hash128? {
-        guard name.utf8.count == 33, name.utf8.first == UInt8(ascii: "_"),
-            let bytes = Hex.decode(String(decoding: name.utf8.dropFirst(), as: UTF8.self)),
-            bytes.count == 16
+        let text = name.utf8
+        guard text.count == 33, text.first == UInt8(ascii: "_"),
+            let high = Hex.number(text.dropFirst().prefix(16)),
+            let low = Hex.number(text.suffix(16))
         else { return nil }
-        let word = { (range: Range<Int>) in bytes[range].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        }
-        return Hash128(high: word(0..<8), low: word(8..<16))
+        return Hash128(high: high, low: low)
     }
 }
 

@@ -17,6 +17,9 @@ package struct FoldState: Sendable {
     package internal(set) var hasIdentities = false
     /// The same of subscriptions: whether one was saved or has ended.
     package internal(set) var hasSubscriptions = false
+    /// Where the last entry of a share, a participant or a participation horizon lies; zero: there was
+    /// none since the fold began.
+    package internal(set) var sharingChange = JournalOffset.zero
     /// Where the last commit ends.
     package var end = JournalOffset.zero
     /// Of the last commit, in microseconds since 1970.

@@ -61,6 +61,7 @@ struct SharingProjection: Projection {
         _ share: ShareEntry, _ entry: borrowing FoldedEntry, _ state: inout FoldState
     ) throws(FormatError) {
         try state.numbers.add(share)
+        state.sharingChange = entry.offset
         let (zone, stamp) = (entry.zone, entry.stamp)
         let first = share.began == .none ? entry.offset : share.began.offset
         let place = SharePlace(share, zone: zone, first: first, at: entry.offset)
@@ -88,6 +89,7 @@ struct SharingProjection: Projection {
         _ state: inout FoldState
     ) throws(FormatError) {
         try state.numbers.check(participant.share)
+        state.sharingChange = entry.offset
         let (share, version, stamp) = (participant.share, entry.header.version, entry.stamp)
         let isRemoved = participant.status == .removed
         let key = IndexKey.participant(share, participant.id)
@@ -148,6 +150,7 @@ struct SharingProjection: Projection {
         _ state: inout FoldState
     ) throws(FormatError) {
         guard horizon.through < entry.offset else { throw .value("through") }
+        state.sharingChange = entry.offset
         var location = entry.location()
         location.first = horizon.through.rawValue
         do throws(IndexError) {

@@ -1,17 +1,20 @@
+internal import StratusBytes
 internal import StratusJournal
 internal import Synchronization
 
 /// What readers derived from entries of the journal and keep for the next reader, and what they
 /// found out of the index once for all states. One cache serves all states of an open store.
 package final class StateCache: Sendable {
-    private struct Derived {
+    private struct Key: Hashable {
+        var type: ObjectIdentifier
+        var subject: Hash128?
+        var number: UInt32
         var offset: JournalOffset
-        var value: any Sendable
     }
 
-    /// The last ones, the latest at the end: readers of the past derive from earlier entries.
-    private let derived = Mutex<[Derived]>([])
-    private static let limit = 4
+    private let derived = Mutex<[Key: any Sendable]>([:])
+    /// What is no longer asked for goes with all else once there is so much.
+    private static let limit = 1024
 
     /// Of what it is known whether the index had any of it when the fold began. The raw value is
     /// the place of the answer's two bits.
@@ -34,21 +37,24 @@ package final class StateCache: Sendable {
 
     package init() {}
 
-    /// What was derived from the entry at `offset`; nil: it is to be derived.
-    func value<Value: Sendable>(_ type: Value.Type, from offset: JournalOffset) -> Value? {
-        derived.withLock { derived in
-            for known in derived.reversed() where known.offset == offset {
-                if let value = known.value as? Value { return value }
-            }
-            return nil
-        }
+    /// What was derived of a subject, which has a number too, where the last entry that concerned it
+    /// lies at `offset`; nil: it is to be derived.
+    func value<Value: Sendable>(
+        _ type: Value.Type, of subject: Hash128?, _ number: UInt32, from offset: JournalOffset
+    ) -> Value? {
+        let key = Key(
+            type: ObjectIdentifier(type), subject: subject, number: number, offset: offset)
+        return derived.withLock { $0[key] } as? Value
     }
 
-    func keep<Value: Sendable>(_ value: Value, from offset: JournalOffset) {
+    func keep<Value: Sendable>(
+        _ value: Value, of subject: Hash128?, _ number: UInt32, from offset: JournalOffset
+    ) {
+        let key = Key(
+            type: ObjectIdentifier(Value.self), subject: subject, number: number, offset: offset)
         derived.withLock { derived in
-            derived.removeAll { $0.offset == offset && $0.value is Value }
-            if derived.count == Self.limit { derived.removeFirst() }
-            derived.append(Derived(offset: offset, value: value))
+            if derived.count >= Self.limit { derived.removeAll() }
+            derived[key] = value
         }
     }
 

@@ -110,6 +110,16 @@ package struct StoreReading: Sendable {
         }
     }
 
+    /// Whether ``scan(_:_:_:)`` may find anything in `range`. That it finds nothing takes less to find
+    /// out than with it.
+    package func mayHaveAny(of range: Range<IndexKey>) throws(EngineError) -> Bool {
+        do throws(IndexError) {
+            return try store.fold.index.mayHaveAny(of: range, mode)
+        } catch {
+            throw EngineError(JournalError(error))
+        }
+    }
+
     /// Gives `body` the entries of `range` in order, or backward, until it returns false.
     package func scan(
         _ range: Range<IndexKey>, _ direction: IndexDirection = .forward,
@@ -229,17 +239,27 @@ package struct StoreReading: Sendable {
         return payload
     }
 
-    /// What ``keep(_:derivedFrom:)`` was given for the entry at `offset`; nil: it is to be derived.
-    package func derived<Value: Sendable>(
-        _ type: Value.Type, from offset: JournalOffset
-    ) -> Value? {
-        store.cache.value(type, from: offset)
+    /// Where the last entry lies that changed who sees what of others' zones; zero: none did since the
+    /// fold began; nil where the past is looked at, of which that is not known.
+    package var sharingChange: JournalOffset? {
+        point < store.head ? nil : store.fold.sharingChange
     }
 
-    /// Keeps what was derived from the entry at `offset` for other readers.
-    package func keep<Value: Sendable>(_ value: Value, derivedFrom offset: JournalOffset) {
-        // Where a group cannot be written, another entry gets the offset of one that was staged.
-        if store.staged?.entry(at: offset) == nil { store.cache.keep(value, from: offset) }
+    /// What ``keep(_:of:_:derivedFrom:)`` was given of a subject; nil: it is to be derived.
+    package func derived<Value: Sendable>(
+        _ type: Value.Type, of subject: Hash128? = nil, _ number: UInt32 = 0,
+        from offset: JournalOffset
+    ) -> Value? {
+        store.cache.value(type, of: subject, number, from: offset)
+    }
+
+    /// Keeps for other readers what was derived of a subject, which the entry at `offset` was the
+    /// last to concern.
+    package func keep<Value: Sendable>(
+        _ value: Value, of subject: Hash128? = nil, _ number: UInt32 = 0,
+        derivedFrom offset: JournalOffset
+    ) {
+        if offset < settled { store.cache.keep(value, of: subject, number, from: offset) }
     }
 
     /// Whether the host ever stated an identity, so that looking for one is worth it. Reads the

@@ -14,12 +14,15 @@ struct RunCursor {
         var table: Int
         var number: Int
         var range: Range<Int>
-        var block: Block
-        var place: Int
+        /// Nil: it is to be looked for. Backward, what is greater stands for the end.
+        var place: Int?
+        var block: Block?
     }
 
-    /// How many entries are given at a time.
-    private static let stretch = 32
+    /// How many entries are given at a time: few at first, since many readers want no more.
+    private var length = Self.firstLength
+    private static let firstLength = 2
+    private static let lengthLimit = 32
 
     init(_ run: Run, from position: IndexPosition, _ direction: IndexDirection) {
         self.run = run
@@ -33,44 +36,73 @@ struct RunCursor {
             guard try begin(reading) else { return [] }
         }
         while true {
-            let entries = try stretch()
+            let entries = try stretch(reading)
             if !entries.isEmpty { return entries }
             guard try follow(reading) else { return [] }
         }
     }
 
     /// The next entries of the block; none where it has no more.
-    private mutating func stretch() throws(IndexError) -> [IndexEntry] {
-        guard let current else { return [] }
+    private mutating func stretch(_ reading: Reading) throws(IndexError) -> [IndexEntry] {
+        guard var current else { return [] }
+        let table = run.tables[current.table]
+        let found: (entries: [IndexEntry], place: Int)
+        if length == Self.firstLength {
+            // For so few the block is not worth a copy.
+            found = try table.withBlock(current.range, reading) {
+                layout, bytes throws(BlockLayout.Fault) in
+                try entries(current.place, layout, bytes)
+            }
+        } else {
+            let block: Block
+            if let held = current.block {
+                block = held
+            } else {
+                block = try table.data(current.range, reading)
+                current.block = block
+            }
+            let bytes = block.bytes
+            do throws(BlockLayout.Fault) {
+                found = try entries(current.place, block.layout, bytes.span)
+            } catch {
+                throw table.damage(error, inBlockAt: current.range.lowerBound)
+            }
+        }
+        current.place = found.place
+        if let first = found.entries.first, let last = found.entries.last {
+            switch direction {
+            case .forward:
+                guard !first.precedes(position), position < last.position.next else {
+                    throw table.disorder(at: current.range)
+                }
+                position = last.position.next
+            case .backward:
+                guard last.precedes(position), first.position < position else {
+                    throw table.disorder(at: current.range)
+                }
+                position = first.position
+            }
+            length = min(length * 2, Self.lengthLimit)
+        }
+        self.current = current
+        return found.entries
+    }
+
+    /// The entries of a block from a place on, or before it, and the place where the next ones stand.
+    private func entries(
+        _ place: Int?, _ block: BlockLayout, _ bytes: Span<UInt8>
+    ) throws(BlockLayout.Fault) -> (entries: [IndexEntry], place: Int) {
+        let place =
+            if let place { min(place, block.count) } else { try block.lowerBound(position, bytes) }
         let range =
             switch direction {
-            case .forward: current.place..<min(current.place + Self.stretch, current.block.count)
-            case .backward: max(current.place - Self.stretch, 0)..<current.place
+            case .forward: place..<min(place + length, block.count)
+            case .backward: max(place - length, 0)..<place
             }
         var entries: [IndexEntry] = []
         entries.reserveCapacity(range.count)
-        let table = run.tables[current.table]
-        do {
-            for place in range { entries.append(try current.block.entry(place)) }
-        } catch {
-            throw table.damage(error, inBlockAt: current.range.lowerBound)
-        }
-        guard let first = entries.first, let last = entries.last else { return [] }
-        switch direction {
-        case .forward:
-            guard !first.precedes(position), position < last.position.next else {
-                throw table.disorder(at: current.range)
-            }
-            position = last.position.next
-            self.current?.place = range.upperBound
-        case .backward:
-            guard last.precedes(position), first.position < position else {
-                throw table.disorder(at: current.range)
-            }
-            position = first.position
-            self.current?.place = range.lowerBound
-        }
-        return entries
+        for place in range { entries.append(try block.entry(place, bytes)) }
+        return (entries, direction == .forward ? range.upperBound : range.lowerBound)
     }
 
     /// Looks for the block where reading begins; returns whether there is one.
@@ -93,14 +125,7 @@ struct RunCursor {
                 throw run.tables[place].disorder(at: run.tables[place].directoryRange)
             }
         }
-        try enter(place, number, reading)
-        guard let current else { return false }
-        do {
-            self.current?.place = try current.block.lowerBound(position)
-        } catch {
-            self.current = nil
-            throw run.tables[place].damage(error, inBlockAt: current.range.lowerBound)
-        }
+        try enter(place, number, nil, reading)
         return true
     }
 
@@ -123,19 +148,16 @@ struct RunCursor {
                 number = try run.tables[table].blockCount(reading) - 1
             }
         }
-        try enter(table, number, reading)
+        try enter(table, number, direction == .forward ? 0 : .max, reading)
         return true
     }
 
     private mutating func enter(
-        _ table: Int, _ number: Int, _ reading: Reading
+        _ table: Int, _ number: Int, _ place: Int?, _ reading: Reading
     ) throws(IndexError) {
         guard let range = try run.tables[table].place(ofBlock: number, reading) else {
             throw run.tables[table].disorder(at: run.tables[table].directoryRange)
         }
-        let block = try run.tables[table].data(range, reading)
-        current = Current(
-            table: table, number: number, range: range, block: block,
-            place: direction == .forward ? 0 : block.count)
+        current = Current(table: table, number: number, range: range, place: place)
     }
 }

@@ -200,10 +200,6 @@ struct Block: Sendable {
 
     var count: Int { layout.count }
 
-    func lowerBound(_ position: IndexPosition) throws(BlockLayout.Fault) -> Int {
-        try layout.lowerBound(position, bytes.span)
-    }
-
     func entry(_ number: Int) throws(BlockLayout.Fault) -> IndexEntry {
         try layout.entry(number, bytes.span)
     }

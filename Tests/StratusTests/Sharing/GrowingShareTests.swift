@@ -76,7 +76,7 @@ import Testing
 
     @Test
     func
-        `a long tree is taken in by commits of 256 records, parents first, and seen with the last`()
+        `a long tree is taken in by commits of 96 records, parents first, and seen with the last`()
         async throws
     {
         let container = try Container.inMemory()
@@ -88,8 +88,8 @@ import Testing
         #expect(commits.map(\.states).first == [.growing])
         #expect(commits.map(\.states).last == [.alive])
         #expect(commits.dropFirst().dropLast().allSatisfy { $0.states.isEmpty })
-        #expect(commits.allSatisfy { $0.members.count <= 256 })
-        #expect(commits.count >= 2 + parents.count / 256)
+        #expect(commits.allSatisfy { $0.members.count <= 96 })
+        #expect(commits.count >= 2 + parents.count / 96)
         var entered: Set<String> = ["root"]
         for item in commits.flatMap(\.members) {
             #expect(entered.contains(try #require(parents[item.name])))
@@ -142,6 +142,45 @@ import Testing
         try await alice.deleteRecord(withID: share.recordID)
         _ = try await Self.share(alice)
         try await container.close()
+    }
+
+    @Test func `of two trees, one in the other, at most one is shared, and as a whole`()
+        async throws
+    {
+        for _ in 0..<8 {
+            let container = try Container.inMemory()
+            let alice = container.privateDatabase(for: "alice")
+            _ = try await Self.fill(alice, levels: [1200])
+            let below = (0..<1200).map { child("below-\($0)", of: "root-7") }
+            try await alice.saveAll(below)
+            let roots = ["root", "root-7"]
+            let sharing = roots.map { name in
+                Task {
+                    let root = try await alice.record(for: noteID(name))
+                    var share = Share(rootRecord: root)
+                    share.publicPermission = .readOnly
+                    let result = try await alice.modifyRecords(saving: [root, share.record])
+                    return try result.saveResults[share.recordID]?.get()
+                }
+            }
+            var seen: [Int] = []
+            for (task, count) in zip(sharing, [2402, 1202]) {
+                switch await task.result {
+                case .success(let record):
+                    let share = try #require(record.flatMap { Share($0) })
+                    try await container.acceptShare(try #require(share.shortGUID), as: "bob")
+                    let found = try await Self.seen(by: "bob", in: container)
+                    #expect(found == count)
+                    seen.append(found)
+                case .failure(let error):
+                    let codes = [StoreError.Code.alreadyShared, .batchRequestFailed]
+                    #expect(codes.contains(try #require(error as? StoreError).code))
+                }
+            }
+            #expect(seen.count <= 1)
+            #expect(try await Self.rows("growingShares", in: container) == 0)
+            try await container.close()
+        }
     }
 
     /// Alice's tree, whose record `root-0` is shared with bob, with all that lies below it.

@@ -238,6 +238,25 @@ import Testing
         #expect(errors.allSatisfy { $0.code == .badDatabase }, "\(errors)")
     }
 
+    @Test func `a snapshot shows what a participant saw then, whatever was read since`()
+        async throws
+    {
+        let (fixture, share) = try await SharingFixture.shared()
+        let id = fixture.id("a")
+        let before = fixture.container.snapshot().sharedDatabase(for: "bob")
+        _ = try await fixture.bob.record(for: id)
+        try await fixture.remove("bob", from: share)
+        let after = fixture.container.snapshot().sharedDatabase(for: "bob")
+        for _ in 0..<2 {
+            let error = await failure { try await fixture.bob.record(for: id) }
+            #expect(error.code == .zoneNotFound)
+            #expect(try before.record(for: id).recordID == id)
+            #expect(throws: StoreError.self) { try after.record(for: id) }
+            // Now that lies in the past, too.
+            try await fixture.alice.save(note("later"), savePolicy: .allKeys)
+        }
+    }
+
     @Test func `what is saved is seen by all who have a part in it at once`() async throws {
         let (fixture, _) = try await SharingFixture.shared(with: ["bob", "carol"])
         var record = try await fixture.alice.record(for: noteID("a"))
