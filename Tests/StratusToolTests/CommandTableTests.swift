@@ -8,7 +8,8 @@ struct CommandTableTests {
         let names = [
             "import", "export", "exec", "follow", "info", "users", "zones", "records", "show",
             "query", "tree", "shares", "why", "who-can", "what-can", "subscriptions",
-            "notifications", "devices", "log", "changes", "history", "blame", "mark", "retention",
+            "notifications", "devices", "log", "changes", "token", "history", "blame", "mark",
+            "retention",
             "backup", "backups", "restore", "revert", "copy",
             "verify",
             "hash", "asset", "stats", "gc", "compact", "checkpoint", "reindex", "schema", "help",

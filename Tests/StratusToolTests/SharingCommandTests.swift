@@ -211,6 +211,41 @@ import Testing
         #expect(one.hasPrefix("alice  ") && one.split(separator: "\n").count == 1)
     }
 
+    @Test func `a change token is explained`() async throws {
+        let container = try await Container.open(at: place.path + "/store")
+        let id = RecordZone.ID(zoneName: "notes", ownerName: alice)
+        let token = try await container.sharedDatabase(for: "bob")
+            .recordZoneChanges(inZoneWith: id).changeToken
+        let other = try await container.privateDatabase(for: "alice")
+            .recordZoneChanges(inZoneWith: RecordZone.ID(zoneName: "other")).changeToken
+        let offset = try await container.info(of: token).offset
+        try await container.privateDatabase(for: "alice")
+            .deleteRecordZone(withID: RecordZone.ID(zoneName: "other"))
+        try await container.close()
+        #expect(
+            try await results("token @/store \(token)") == """
+                of     a zone of another user
+                user   bob
+                zone   \(alice)/notes
+                seen   up to offset \(offset)
+                fetch  at its end
+                taken  yes
+
+                """)
+        let json = try await results("token @/store \(token)", json: true)
+        #expect(
+            json.hasPrefix(
+                #"{"type":"token","feed":"sharedZone","user":"\#(bob)","userName":"bob","#)
+                && json.hasSuffix(#""amidFetch":false,"taken":true}"# + "\n"), "\(json)")
+        let refused = try await place.run("token @/store \(other)")
+        #expect(refused.code == .tokenExpired)
+        #expect(refused.results.contains("zone    other\n"), "\(refused.results)")
+        #expect(refused.results.contains("taken   no\nerror   zoneNotFound\nreason  "))
+        for text in ["no-token", "AQLH7Q0A"] {
+            #expect(try await place.run("token @/store \(text)").code == .usage)
+        }
+    }
+
     @Test func `the rights of a user are listed`() async throws {
         let general = """
             private  *  *  read, write  owner

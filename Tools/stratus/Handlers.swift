@@ -25,6 +25,7 @@ extension Tool {
             "devices": Devices.run,
             "log": Log.run,
             "changes": Show.changes,
+            "token": Tokens.run,
             "history": Past.history,
             "blame": Past.blame,
             "mark": Keep.marks,

@@ -115,6 +115,9 @@ public struct ChangeToken: Hashable, Sendable {
         if isAtEnd { self.round = moreComing ? Round(bound: position, head: head) : nil }
     }
 
+    /// Whether it is of a fetch that has more pages.
+    var isAmidFetch: Bool { fetchFloor != .none || round != nil }
+
     /// The floor of a fetch that begins or goes on with the token.
     var floor: Version { fetchFloor == .none ? position : fetchFloor }
 
@@ -209,7 +212,6 @@ public struct ChangeToken: Hashable, Sendable {
 
     /// The token as bytes.
     public var data: Data {
-        let isAmidFetch = fetchFloor != .none || round != nil
         var writer = ByteWriter(capacity: Self.length(scope, isAmidFetch: isAmidFetch))
         writer.uint8(Self.format)
         writer.uint8(scope.rawValue | (isAmidFetch ? Self.amidFetch : 0))

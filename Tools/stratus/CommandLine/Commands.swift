@@ -8,7 +8,7 @@ extension CommandTable {
             .zones, .records, .show, .query, .tree,
             .shares, .why, .whoCan, .whatCan, .subscriptions, .notifications,
             .devices,
-            .log, .changes, .history, .blame, .mark, .retention,
+            .log, .changes, .token, .history, .blame, .mark, .retention,
             .backup, .backups, .restore, .revert, .copy,
             .verify,
             .hash, .asset, .stats, .gc, .compact, .checkpoint, .reindex, .schema, .help,
@@ -239,6 +239,26 @@ extension Command {
             Example(
                 "stratus changes ./store --zone photos --limit 100 --json",
                 "Writes the first hundred changes of the zone photos, and the next token."),
+        ])
+}
+
+// Of a token for the feeds.
+extension Command {
+    fileprivate static let token = Command(
+        "token", "show what a change token is of, and whether a store takes it",
+        details: """
+            Shows what the reader of TOKEN follows (a zone, a database, what others share, or the \
+            whole store), whose it is, up to which offset of the journal its reader has seen \
+            everything, and whether it is amid a fetch. Then it says whether STORE takes the token, \
+            and if not, with which error it answers and why; the exit code is 15 then. A reader whose \
+            token is refused for good begins anew, without one.
+            """,
+        arguments: [.store, Argument("TOKEN", "a change token, as 'stratus changes' shows it")],
+        examples: [
+            Example(
+                "stratus token ./store AQLH7Q0",
+                "Shows what the token is of, and why the store refuses it."),
+            Example("stratus token ./store AQLH7Q0 --json", "Writes it as one JSON object."),
         ])
 }
 
