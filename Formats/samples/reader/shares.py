@@ -241,7 +241,7 @@ class Shares:
                 s = self.shares[share]
                 ends += [s["stamp"]] if s["state"] == 2 else []
                 ends += [self.dead[zone]] if zone in self.dead else []
-                if ends and max(ends) <= d[1]:
+                if ends and min(ends) <= d[1]:
                     del self.participations[key]
         elif kind == 53:
             self.roles[d[0]] = (f["version"], length(f) << 1, f["offset"])

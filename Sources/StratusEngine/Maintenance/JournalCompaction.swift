@@ -384,16 +384,18 @@ package struct JournalCompaction: Sendable {
                 try finish()
                 (user, ready, first) = (participation.user, [], nil)
             }
-            let end: JournalOffset?
+            let ends: [JournalOffset]
             let horizon: UInt64
             do throws(IndexError) {
-                end = try participation.lastEnd(in: state.fold.index)
+                ends = try participation.ends(in: state.fold.index)
                 horizon = try state.fold.index.horizon(
                     ofPartition: participation.zone, .blocking)
             } catch {
                 throw EngineError(error)
             }
-            guard let end else { return true }
+            // All of its ends go: where one does, only the others may be known that a chain of archives
+            // has.
+            guard let end = ends.max(), let firstEnd = ends.min() else { return true }
             let isGone = try reading.zone(participation.zone)?.isAlive != true
             let mayLapse = end < remembered && !deletions.neededParticipations.contains(key)
             let mayGo = mayLapse && end < clear
@@ -401,7 +403,7 @@ package struct JournalCompaction: Sendable {
                 ready.append(end)
                 return true
             }
-            first = min(first ?? end, end)
+            first = min(first ?? firstEnd, firstEnd)
             if mayLapse, !mayGo { needs.waitingBytes += registry.bytesNamed(by: key, value) ?? 0 }
             if mayGo, end < deletions.neededFrom(ofZone: participation.zone) {
                 _ = needs.forget(participation.zone, through: end)

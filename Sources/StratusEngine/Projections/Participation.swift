@@ -55,10 +55,9 @@ package struct Participation: Equatable, Sendable {
 }
 
 extension Participation {
-    /// Where it ended last: with the entry that says so, with its share, with its zone; nil: it lives.
-    /// Of a zone or a share that is gone the entry is always kept, so that a state that is made anew
-    /// says the same.
-    func lastEnd(in index: OrderedIndex) throws(IndexError) -> JournalOffset? {
+    /// Where it ended: with the entry that says so, with its share, with its zone; none: it lives. Of a
+    /// zone or a share that is gone the entry is always kept.
+    func ends(in index: OrderedIndex) throws(IndexError) -> [JournalOffset] {
         var ends = [until?.offset].compactMap(\.self)
         if let value = try index.value(of: .share(share), .blocking),
             let share = SharePlace(number: share, value), !share.hasMembers
@@ -70,6 +69,6 @@ extension Participation {
         {
             ends.append(zone.offset)
         }
-        return ends.max()
+        return ends
     }
 }

@@ -144,7 +144,8 @@ struct SharingProjection: Projection {
         }
     }
 
-    /// Participations that ended go, whatever ended them.
+    /// Participations that ended go, whatever ended them: one end is enough, since another may have
+    /// come later than an earlier horizon that forgot them, which is not kept.
     private mutating func forget(
         _ horizon: ParticipationHorizonEntry, _ entry: borrowing FoldedEntry,
         _ state: inout FoldState
@@ -159,7 +160,8 @@ struct SharingProjection: Projection {
             var gone: [IndexKey] = []
             while let (key, value) = try cursor.next() {
                 guard let participation = Participation(key, value),
-                    let end = try participation.lastEnd(in: state.index), end <= horizon.through
+                    let end = try participation.ends(in: state.index).min(),
+                    end <= horizon.through
                 else { continue }
                 gone.append(key)
             }
