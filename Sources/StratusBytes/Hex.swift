@@ -59,3 +59,16 @@ package enum Hex {
         }
     }
 }
+
+extension Hash128 {
+    /// Its 32 hexadecimal digits.
+    package var hexDigits: String { Hex.encode(high) + Hex.encode(low) }
+
+    /// What 32 digits in UTF-8 spell, or nil.
+    package init?(hexDigits text: some Collection<UInt8>) {
+        guard text.count == 32, let high = Hex.number(text.prefix(16)),
+            let low = Hex.number(text.dropFirst(16))
+        else { return nil }
+        self.init(high: high, low: low)
+    }
+}

@@ -78,7 +78,7 @@ extension StoreReading {
         let user = token.database == 0 ? nil : try self.user(token.database)
         info.userRecordID = user.map { Record.ID(recordName: $0.recordName) }
         switch token.scope {
-        case .store: try token.checkOfStore(self)
+        case .store: break
         case .database: try token.check(against: token.database, self)
         case .sharedDatabase: try token.check(against: nil, for: token.database, self)
         case .zone, .sharedZone:

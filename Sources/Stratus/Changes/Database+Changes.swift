@@ -135,11 +135,8 @@ extension DatabaseView {
     fileprivate func currentToken(of zone: RecordZone) throws(EngineError) -> ChangeToken? {
         guard zone.capabilities.contains(.fetchChanges) else { return nil }
         let reading = try reading
-        guard let used = try usedZone(zone.zoneID, reading) else {
-            throw .refused(.zoneNotFound(zone.zoneID))
-        }
-        let place = used.place
-        if let shared = used.shared {
+        let place = try self.zone(zone.zoneID, reading)
+        if let shared = try sharedZone(place, reading) {
             return ChangeToken(
                 participant: shared.user, in: place.number, at: reading.lastVersion,
                 of: reading.identity)

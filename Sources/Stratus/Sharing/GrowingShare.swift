@@ -102,18 +102,14 @@ struct GrowingShare: Sendable {
     ) throws(EngineError) -> Set<Hash128> {
         let growing = KeySpace.growingShares.range()
         draft.readRanges.append(growing)
-        var numbers: [UInt32] = []
-        try reading.scan(growing) { key, value in
-            let isOther =
-                UInt32(truncatingIfNeeded: value.first) == zone
-                && key.growingShare != number
-            if isOther { numbers.append(key.growingShare) }
-            return true
-        }
         var roots: Set<Hash128> = []
-        for number in numbers {
-            guard let place = try reading.share(number) else { continue }
-            roots.insert(reading.hash(try reading.shareEntry(place).rootName))
+        try reading.scan(growing) { key, value throws(EngineError) in
+            if UInt32(truncatingIfNeeded: value.first) == zone, key.growingShare != number,
+                let place = try reading.share(key.growingShare)
+            {
+                roots.insert(reading.hash(try reading.shareEntry(place).rootName))
+            }
+            return true
         }
         return roots
     }
@@ -146,8 +142,6 @@ extension StoreReading {
     func children(
         in range: Range<IndexKey>, atMost limit: Int
     ) throws(EngineError) -> (names: [Hash128], rest: Range<IndexKey>?) {
-        // Most records have no children.
-        guard try mayHaveAny(of: range) else { return ([], nil) }
         var names: [Hash128] = []
         var end: IndexKey?
         try scan(range) { key, _ in

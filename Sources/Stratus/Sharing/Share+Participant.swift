@@ -35,7 +35,7 @@ extension Share {
         package init?(
             participantID: String, _ identity: UserIdentity, role: Role, permission: Permission
         ) {
-            guard let id = ShareContent.link(participantID) else { return nil }
+            guard let id = Hash128(hexDigits: participantID.utf8) else { return nil }
             self.init(id, identity, role, permission, .pending, added: nil)
         }
 
@@ -52,7 +52,7 @@ extension Share {
             _ id: Hash128, _ identity: UserIdentity, _ role: Role, _ permission: Permission,
             _ status: AcceptanceStatus, added: Date?
         ) {
-            participantID = Hex.encode(id.high) + Hex.encode(id.low)
+            participantID = id.hexDigits
             userIdentity = identity
             self.role = role
             self.permission = permission
@@ -70,7 +70,7 @@ extension Share {
         }
 
         /// As entries have it.
-        var bits: Hash128? { ShareContent.link(participantID) }
+        var bits: Hash128? { Hash128(hexDigits: participantID.utf8) }
 
         /// Whether both stand for the same user or the same invitation.
         func isSameIdentity(as other: Participant) -> Bool {

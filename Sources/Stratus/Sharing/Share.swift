@@ -223,13 +223,5 @@ struct ShareContent: Sendable, Hashable {
     var participants: [Share.Participant]
     var currentUser: Share.Participant?
 
-    var shortGUID: String { Hex.encode(link.high) + Hex.encode(link.low) }
-
-    /// The link that a text stands for; nil where it is none.
-    static func link(_ text: String) -> Hash128? {
-        guard text.utf8.count == 32, let high = Hex.number(text.prefix(16)),
-            let low = Hex.number(text.suffix(16))
-        else { return nil }
-        return Hash128(high: high, low: low)
-    }
+    var shortGUID: String { link.hexDigits }
 }

@@ -464,6 +464,8 @@ extension SharingPlan {
                 range = IndexKey.children(zone.number, of: queue[next]).asPrefix
                 next += 1
                 rely(on: range)
+                // Most records have no children.
+                guard try reading.mayHaveAny(of: range) else { continue }
             }
             let children: [Hash128]
             (children, rest) = try reading.children(in: range, atMost: LongTree.limit)

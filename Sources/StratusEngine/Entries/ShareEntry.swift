@@ -5,7 +5,7 @@ package import StratusJournal
 package enum ShareState: UInt8, Sendable {
     case alive = 1
     case ended = 2
-    /// What lies below its root is taken in, commit by commit; nobody sees the share yet.
+    /// What lies below its root is taken in, commit by commit; no participant sees the share yet.
     case growing = 3
 }
 

@@ -26,16 +26,12 @@ package struct UserID: Hashable, Sendable {
         self.bits = bits
     }
 
-    package var recordName: String { "_" + Hex.encode(bits.high) + Hex.encode(bits.low) }
+    package var recordName: String { "_" + bits.hexDigits }
 
     /// The bits that a name gives by itself, where it is a record name.
     fileprivate static func bits(of name: String) -> Hash128? {
-        let text = name.utf8
-        guard text.count == 33, text.first == UInt8(ascii: "_"),
-            let high = Hex.number(text.dropFirst().prefix(16)),
-            let low = Hex.number(text.suffix(16))
-        else { return nil }
-        return Hash128(high: high, low: low)
+        guard name.utf8.first == UInt8(ascii: "_") else { return nil }
+        return Hash128(hexDigits: name.utf8.dropFirst())
     }
 }
 

@@ -393,8 +393,8 @@ package struct JournalCompaction: Sendable {
             } catch {
                 throw EngineError(error)
             }
-            // All of its ends go: where one does, only the others may be known that a chain of archives
-            // has.
+            // It is forgotten once all of its ends can be: a store that is restored from a chain of archives
+            // may have only one of them.
             guard let end = ends.max(), let firstEnd = ends.min() else { return true }
             let isGone = try reading.zone(participation.zone)?.isAlive != true
             let mayLapse = end < remembered && !deletions.neededParticipations.contains(key)

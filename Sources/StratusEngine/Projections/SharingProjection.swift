@@ -248,7 +248,7 @@ struct SharingProjection: Projection {
                     + "\(horizon.through) are forgotten")
         default:
             let participant = try ParticipantEntry(payload)
-            let id = Hex.encode(participant.id.high) + Hex.encode(participant.id.low)
+            let id = participant.id.hexDigits
             let user = participant.user == 0 ? "" : ", user \(participant.user)"
             return EntryDescription(
                 detail: "share \(participant.share), \(id)\(user), \(participant.status)")
