@@ -23,14 +23,14 @@ package enum Hex {
     }
 
     /// The number that 16 digits spell, or nil.
-    package static func number(_ text: some StringProtocol) -> UInt64? { number(text.utf8) }
+    package static func number(_ text: Substring) -> UInt64? { number(text.utf8Span.span) }
 
     /// The number that 16 digits in UTF-8 spell, or nil.
-    package static func number(_ text: some Collection<UInt8>) -> UInt64? {
+    package static func number(_ text: Span<UInt8>) -> UInt64? {
         guard text.count == 16 else { return nil }
         var number: UInt64 = 0
-        for unit in text {
-            guard let digit = value(unit) else { return nil }
+        for place in text.indices {
+            guard let digit = value(text[place]) else { return nil }
             number = number << 4 | UInt64(digit)
         }
         return number
@@ -64,10 +64,13 @@ extension Hash128 {
     /// Its 32 hexadecimal digits.
     package var hexDigits: String { Hex.encode(high) + Hex.encode(low) }
 
+    /// What 32 digits spell, or nil.
+    package init?(hexDigits text: String) { self.init(hexDigits: text.utf8Span.span) }
+
     /// What 32 digits in UTF-8 spell, or nil.
-    package init?(hexDigits text: some Collection<UInt8>) {
-        guard text.count == 32, let high = Hex.number(text.prefix(16)),
-            let low = Hex.number(text.dropFirst(16))
+    package init?(hexDigits text: Span<UInt8>) {
+        guard text.count == 32, let high = Hex.number(text.extracting(first: 16)),
+            let low = Hex.number(text.extracting(last: 16))
         else { return nil }
         self.init(high: high, low: low)
     }

@@ -94,9 +94,9 @@ struct IndexPosition: Comparable, Sendable {
 }
 
 extension [IndexEntry] {
-    /// The place of the first entry that is not before `position`.
-    func lowerBound(_ position: IndexPosition) -> Int {
-        var low = 0
+    /// The place of the first entry that is not before `position`; all before `start` are.
+    func lowerBound(_ position: IndexPosition, from start: Int = 0) -> Int {
+        var low = start
         var high = count
         while low < high {
             let middle = (low + high) / 2

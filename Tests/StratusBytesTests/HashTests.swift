@@ -87,4 +87,15 @@ import Testing
         #expect(Hex.encode(UInt32(0xabc)) == "00000abc")
         #expect(Hex.encode(UInt64.max) == "ffffffffffffffff")
     }
+
+    @Test func `hashes belong all over a table`() {
+        let places = (0..<10_000).map { number in
+            Checksum.xxh3(words: [UInt64(number)].span).place(among: 1000)
+        }
+        let counts = Dictionary(grouping: places, by: \.self).mapValues(\.count)
+        #expect(counts.keys.allSatisfy { 0..<1000 ~= $0 })
+        // Ten belong in a place on average.
+        #expect(counts.count >= 990)
+        #expect(counts.values.max() ?? 0 < 40)
+    }
 }

@@ -30,7 +30,7 @@ extension Container {
         try await answering { () async throws(EngineError) -> Share.Metadata in
             try checkSharing(user)
             let caller = userID(user)
-            guard let link = Hash128(hexDigits: shortGUID.utf8) else { throw .refused(.noSuchLink) }
+            guard let link = Hash128(hexDigits: shortGUID) else { throw .refused(.noSuchLink) }
             return try await read { reading throws(EngineError) in
                 try reading.metadata(link, for: caller, includingRootRecord: includingRootRecord)
             }
@@ -47,7 +47,7 @@ extension Container {
     ) async throws(StoreError) -> Share.Metadata {
         try await answering { () async throws(EngineError) in
             try checkSharing(user)
-            guard let link = Hash128(hexDigits: shortGUID.utf8) else { throw .refused(.noSuchLink) }
+            guard let link = Hash128(hexDigits: shortGUID) else { throw .refused(.noSuchLink) }
             _ = try await engine().commit(
                 ShareAcceptance(
                     link: link, caller: userID(user), userName: user,

@@ -33,8 +33,11 @@ struct GrowingShare: Sendable {
     /// Members of the last step, of which it is not known whether they have children.
     private var latest: [Hash128]
 
-    /// So many records are looked at in one commit, which holds others up as little as may be.
-    static let stepLimit = 96
+    /// So many records are looked at in one commit, which holds others up: few while they commit, too,
+    /// and more from step to step when they do no longer.
+    private var stepLimit = Self.greatestStep
+    static let greatestStep = 96
+    private static let leastStep = 24
 
     fileprivate init(_ number: UInt32, of root: Hash128, in zone: UInt32) {
         self.number = number
@@ -45,6 +48,15 @@ struct GrowingShare: Sendable {
 
     /// Whether all that lies below the root is taken in.
     var isWhole: Bool { parents.isEmpty && latest.isEmpty }
+
+    /// Behind the commit of a step: whether others committed since the step was prepared decides how
+    /// long the next one is.
+    fileprivate func behind(_ committed: Committed) -> GrowingShare {
+        var share = self
+        share.stepLimit =
+            committed.wasOvertaken ? Self.leastStep : min(stepLimit * 2, Self.greatestStep)
+        return share
+    }
 
     /// Takes the next step: finds records that become members, as the state has them.
     fileprivate mutating func advance(
@@ -61,13 +73,13 @@ struct GrowingShare: Sendable {
         // One that left and came back may wait twice.
         var seen: Set<Hash128> = []
         var (count, length) = (0, 0)
-        while count < Self.stepLimit, length < context.partLimit / 2,
+        while count < stepLimit, length < context.partLimit / 2,
             let (parent, range) = parents.popLast()
         {
             guard try isMember(parent, reading, &draft) else { continue }
             // Few at a time, since what they take depends on their names.
             let (children, rest) = try reading.children(
-                in: range, atMost: min(64, Self.stepLimit - count))
+                in: range, atMost: min(64, stepLimit - count))
             if !context.isSerial {
                 draft.readRanges.append(range.lowerBound..<(rest?.lowerBound ?? range.upperBound))
             }
@@ -338,7 +350,7 @@ struct ShareGrowthPlan: Sendable {
             if share.isWhole {
                 grown[tree.rootName] = .success(share.number)
             } else {
-                growing = (share, tree)
+                growing = (share.behind(committed), tree)
             }
         }
         return nil

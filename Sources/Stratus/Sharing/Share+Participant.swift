@@ -35,7 +35,7 @@ extension Share {
         package init?(
             participantID: String, _ identity: UserIdentity, role: Role, permission: Permission
         ) {
-            guard let id = Hash128(hexDigits: participantID.utf8) else { return nil }
+            guard let id = Hash128(hexDigits: participantID) else { return nil }
             self.init(id, identity, role, permission, .pending, added: nil)
         }
 
@@ -70,7 +70,7 @@ extension Share {
         }
 
         /// As entries have it.
-        var bits: Hash128? { Hash128(hexDigits: participantID.utf8) }
+        var bits: Hash128? { Hash128(hexDigits: participantID) }
 
         /// Whether both stand for the same user or the same invitation.
         func isSameIdentity(as other: Participant) -> Bool {

@@ -21,6 +21,8 @@ struct SharingPlan {
     struct Saved {
         /// The item that is the reason.
         var item: Int
+        /// Whether the item says what is written; if not, the record is written once more as it is.
+        var isOfItem: Bool
         var name: Hash128
         /// Nil where the record is new.
         var place: EntryLocation?
@@ -56,7 +58,7 @@ struct SharingPlan {
 
     private(set) var changes: [ShareChange] = []
     /// By item; those of records that are written once more stand in ``rewritten``.
-    private(set) var statements: [Int: Statement] = [:]
+    private(set) var statements: [Statement?]
     /// Records that are written once more as they are, but for their shares.
     private(set) var rewritten: [Rewritten] = []
     /// By item: the record of a share that a participant leaves, which is written once more, too.
@@ -82,6 +84,8 @@ struct SharingPlan {
     private var shares: [Hash128: UInt32?] = [:]
     /// As the index has them.
     private var sharePlaces: [UInt32: SharePlace?] = [:]
+    /// Whether parents that the batch does not write are records of shares.
+    private var shareRecords: [Hash128: Bool] = [:]
     /// Whether what lies below the root of a new share may be taken in ahead of the batch: not where
     /// that fails anyway, or makes room itself for the share.
     private var mayGrow = true
@@ -96,6 +100,7 @@ struct SharingPlan {
         self.reading = reading
         self.zone = zone
         self.access = access
+        statements = Array(repeating: nil, count: batch.items.count)
     }
 
     /// Finds out what happens to shares and members.
@@ -132,7 +137,7 @@ struct SharingPlan {
     private mutating func touchParents() throws(EngineError) {
         for index in saved.indices {
             let child = saved[index]
-            guard let parent = child.parent, isWrittenByItem(child), places[parent] == nil,
+            guard let parent = child.parent, child.isOfItem, places[parent] == nil,
                 !deleted.contains(parent), let share = try share(of: child.name),
                 try self.share(of: parent) == share
             else { continue }
@@ -182,7 +187,7 @@ extension SharingPlan {
             let parent = record.parent.map { reading.hash($0.recordID.recordName) }
             add(
                 Saved(
-                    item: index, name: name, place: nil, parent: parent,
+                    item: index, isOfItem: true, name: name, place: nil, parent: parent,
                     isShareRecord: record.isShare))
             if record.isShare { try create(record, at: index, &numbers) }
         case (.save(let record, let rule), .update(let place, let held)):
@@ -218,7 +223,7 @@ extension SharingPlan {
         }
         add(
             Saved(
-                item: index, name: name, place: place, parent: parent,
+                item: index, isOfItem: true, name: name, place: place, parent: parent,
                 changesParent: parent != former, isShareRecord: record.isShare,
                 member: try member(name)))
     }
@@ -341,7 +346,7 @@ extension SharingPlan {
         changes.append(change)
         add(
             Saved(
-                item: index, name: name, place: place, isShareRecord: true,
+                item: index, isOfItem: false, name: name, place: place, isShareRecord: true,
                 member: try member(name)))
     }
 
@@ -374,8 +379,8 @@ extension SharingPlan {
         let head = try entry.recordHead().head
         add(
             Saved(
-                item: item, name: name, place: place, parent: parentHash(head, of: entry),
-                member: try member(name)))
+                item: item, isOfItem: false, name: name, place: place,
+                parent: parentHash(head, of: entry), member: try member(name)))
     }
 }
 
@@ -406,14 +411,15 @@ extension SharingPlan {
         {
             fail(record.item, .shareAsParent)
         }
-        switch (batch.items[record.item], record.place) {
-        case (.save, _) where isWrittenByItem(record): statements[record.item] = statement
-        case (.delete, let place?) where access != nil:
-            leaving[record.item] = (place, statement)
-        case (_, let place?):
-            rewritten.append(
-                Rewritten(name: record.name, place: place, statement: statement))
-        case (_, nil): break
+        if record.isOfItem {
+            statements[record.item] = statement
+        } else if let place = record.place {
+            if access != nil, batch.items[record.item].isDeletion {
+                leaving[record.item] = (place, statement)
+            } else {
+                rewritten.append(
+                    Rewritten(name: record.name, place: place, statement: statement))
+            }
         }
         let former = try old.flatMap { old throws(EngineError) in
             try isAlive(old.share) ? old.share : nil
@@ -422,11 +428,6 @@ extension SharingPlan {
         if former != new, mayHaveChildren, !record.isShareRecord, !isWhole {
             try moveAlong(with: record, to: new)
         }
-    }
-
-    private func isWrittenByItem(_ record: Saved) -> Bool {
-        guard case .save(let saved, _) = batch.items[record.item] else { return false }
-        return reading.hash(saved.recordID.recordName) == record.name
     }
 
     /// A root lies below no other share.
@@ -439,7 +440,7 @@ extension SharingPlan {
     private mutating func checkCaller(
         _ record: Saved, _ new: UInt32?
     ) throws(EngineError) {
-        guard let access, isWrittenByItem(record), !record.isShareRecord else { return }
+        guard let access, record.isOfItem, !record.isShareRecord else { return }
         let object = Permission.SharedRecord(
             position: .member, grant: access.grant(of: new))
         let refusal = Permission.refusal(
@@ -523,8 +524,8 @@ extension SharingPlan {
 
     /// The share that a record is in at the end; nil: in none.
     private mutating func share(of name: Hash128) throws(EngineError) -> UInt32? {
+        if let known = shares[name] { return known }
         var path: [Hash128] = []
-        var seen: Set<Hash128> = []
         var next: Hash128? = name
         var share: UInt32?
         while let name = next {
@@ -532,8 +533,8 @@ extension SharingPlan {
                 share = known
                 break
             }
-            // A cycle fails by another check.
-            guard seen.insert(name).inserted else { break }
+            // Where the path comes back here it ends: a cycle fails by another check.
+            shares[name] = .some(nil)
             if let own = try ownShare(of: name) {
                 shares[name] = .some(own)
                 share = own
@@ -600,11 +601,16 @@ extension SharingPlan {
     }
 
     /// Whether that is the record of a share, below which nothing lies.
-    private func isShareRecord(_ name: Hash128) throws(EngineError) -> Bool {
+    private mutating func isShareRecord(_ name: Hash128) throws(EngineError) -> Bool {
         if let place = places[name] { return saved[place].isShareRecord }
+        if let known = shareRecords[name] { return known }
         let value = try reading.value(.record(zone.number, name))
-        guard let place = value.map({ EntryLocation($0) }), !place.isDeleted else { return false }
-        return try reading.isShareRecord(reading.entry(place))
+        var isShareRecord = false
+        if let place = value.map({ EntryLocation($0) }), !place.isDeleted {
+            isShareRecord = try reading.isShareRecord(reading.entry(place))
+        }
+        shareRecords[name] = isShareRecord
+        return isShareRecord
     }
 
     private func shareRecord(of share: UInt32) throws(EngineError) -> String? {

@@ -103,6 +103,11 @@ package struct Committed: Sendable {
     package var draft: Draft
     /// Where the commit, or the last part of a long one, begins; nil: nothing was written.
     package var start: JournalOffset?
+
+    /// Whether others committed since this was prepared: more than the head of a group lies between.
+    package var wasOvertaken: Bool {
+        start.map { $0.bytes(since: draft.basis) > GroupHeader.frameLength } ?? false
+    }
 }
 
 /// How a commit is prepared: serially or concurrently, and within which limits.

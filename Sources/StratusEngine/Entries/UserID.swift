@@ -30,8 +30,9 @@ package struct UserID: Hashable, Sendable {
 
     /// The bits that a name gives by itself, where it is a record name.
     fileprivate static func bits(of name: String) -> Hash128? {
-        guard name.utf8.first == UInt8(ascii: "_") else { return nil }
-        return Hash128(hexDigits: name.utf8.dropFirst())
+        let text = name.utf8Span.span
+        guard text.count == 33, text[0] == UInt8(ascii: "_") else { return nil }
+        return Hash128(hexDigits: text.extracting(droppingFirst: 1))
     }
 }
 

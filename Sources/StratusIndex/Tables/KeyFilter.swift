@@ -15,9 +15,7 @@ enum KeyFilter {
     static func cells(forKeys count: Int) -> Int { count / keysPerCell + 1 }
 
     /// The cell that a hash belongs to.
-    static func cell(_ hash: UInt64, of cells: Int) -> Int {
-        Int(((hash >> 32) * UInt64(cells)) >> 32)
-    }
+    static func cell(_ hash: UInt64, of cells: Int) -> Int { hash.place(among: cells) }
 
     /// Where the block begins that holds a cell, counted from the first filter block.
     static func place(ofCell cell: Int) -> Int {
