@@ -116,7 +116,7 @@ package final class Engine: Sendable {
         }
         let commit = try pending(transaction, preparation)
         if let draft = commit.draft, draft.buffer.isEmpty {
-            return Committed(draft: draft, start: nil)
+            return Committed(draft: draft, start: nil, wasOvertaken: false)
         }
         let outcome = await commit.outcome {
             switch driver {
@@ -135,7 +135,7 @@ package final class Engine: Sendable {
         let reading = StoreReading(published.current, .blocking)
         let commit = try pending(transaction, transaction.prepare(reading, context))
         if let draft = commit.draft, draft.buffer.isEmpty {
-            return Committed(draft: draft, start: nil)
+            return Committed(draft: draft, start: nil, wasOvertaken: false)
         }
         let outcome = commit.outcomeBlocking {
             if driver == .caller {
@@ -175,7 +175,8 @@ package final class Engine: Sendable {
         guard let draft = placed.draft ?? commit.draft else {
             preconditionFailure("the committer prepares what its caller cannot")
         }
-        return Committed(draft: draft, start: placed.start)
+        return Committed(
+            draft: draft, start: placed.start, wasOvertaken: placed.wasOvertaken)
     }
 
     /// Where the caller takes the steps: tells readers in other processes up to where the journal

@@ -524,7 +524,6 @@ extension SharingPlan {
 
     /// The share that a record is in at the end; nil: in none.
     private mutating func share(of name: Hash128) throws(EngineError) -> UInt32? {
-        if let known = shares[name] { return known }
         var path: [Hash128] = []
         var next: Hash128? = name
         var share: UInt32?
@@ -549,6 +548,8 @@ extension SharingPlan {
             }
             next = try parent(of: name)
         }
+        // Known already, or the record's own.
+        if path.isEmpty { return share }
         let growing = try share.flatMap { share throws(EngineError) in
             try grows(share) ? share : nil
         }

@@ -12,6 +12,8 @@ package final class PendingCommit: Sendable {
         package var draft: Draft?
         /// Where the commit, or the last part of a long one, begins; nil: nothing was written.
         package var start: JournalOffset?
+        /// Whether others committed since the caller prepared it.
+        package var wasOvertaken: Bool
     }
 
     private enum Phase {
@@ -91,8 +93,8 @@ package final class PendingCommit: Sendable {
     }
 
     /// `draft` is the committer's own, or nil where it took the caller's.
-    package func staged(_ draft: Draft?, at start: JournalOffset?) {
-        let placed = Placed(draft: draft, start: start)
+    package func staged(_ draft: Draft?, at start: JournalOffset?, wasOvertaken: Bool) {
+        let placed = Placed(draft: draft, start: start, wasOvertaken: wasOvertaken)
         state.withLock { $0.phase = .staged(placed) }
     }
 

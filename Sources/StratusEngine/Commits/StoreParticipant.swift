@@ -27,21 +27,23 @@ package struct StoreParticipant: CommitParticipant {
         if commit.transaction.beginsGroup { try stage.flush() }
         guard commit.take() else { return }
         let time = stage.writer.clock.now()
+        let wasOvertaken = commit.draft?.isOvertaken(in: stage.fold.fold.state) ?? false
         if let draft = commit.draft, draft.holds(in: stage.fold.fold.state),
             draft.charge?.fits(in: stage.fold.fold.state, staged: stage.fold.staged) ?? true
         {
             let start = try stage.append(draft.buffer, isLast: true, time: time)
             stage.fold.count(draft.charge)
-            commit.staged(nil, at: start)
+            commit.staged(nil, at: start, wasOvertaken: wasOvertaken)
             return
         }
         // Another commit was faster, or numbers are needed. None can be faster now.
-        try stageAlone(commit, in: &stage, time: time)
+        try stageAlone(commit, wasOvertaken: wasOvertaken, in: &stage, time: time)
     }
 
     /// Prepares a transaction where it cannot be overtaken, and appends it.
     private static func stageAlone(
-        _ commit: PendingCommit, in stage: inout CommitStage<StoreParticipant>, time: Int64
+        _ commit: PendingCommit, wasOvertaken: Bool, in stage: inout CommitStage<StoreParticipant>,
+        time: Int64
     ) throws(JournalError) {
         var failure: JournalError?
         let reading = stage.reading
@@ -73,11 +75,11 @@ package struct StoreParticipant: CommitParticipant {
             commit.refused(error)
         case .draft(let draft) where draft.buffer.isEmpty:
             try stage.abandon()
-            commit.staged(draft, at: nil)
+            commit.staged(draft, at: nil, wasOvertaken: wasOvertaken)
         case .draft(let draft):
             let start = try stage.append(draft.buffer, isLast: true, time: time)
             stage.fold.count(draft.charge)
-            commit.staged(draft, at: start)
+            commit.staged(draft, at: start, wasOvertaken: wasOvertaken)
         }
     }
 

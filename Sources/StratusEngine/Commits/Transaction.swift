@@ -66,9 +66,12 @@ package struct Draft: Sendable {
         return true
     }
 
+    /// Whether others committed since it was prepared.
+    package func isOvertaken(in state: FoldState) -> Bool { state.end > basis }
+
     /// Whether nothing it relied on was written since, as memory tells.
     package func holds(in state: FoldState) -> Bool {
-        state.end <= basis
+        !isOvertaken(in: state)
             || readSet.allSatisfy { !state.index.mayHaveChanged($0, since: basis.rawValue) }
                 && readRanges.allSatisfy {
                     !state.index.mayHaveChanged($0, since: basis.rawValue)
@@ -103,11 +106,8 @@ package struct Committed: Sendable {
     package var draft: Draft
     /// Where the commit, or the last part of a long one, begins; nil: nothing was written.
     package var start: JournalOffset?
-
-    /// Whether others committed since this was prepared: more than the head of a group lies between.
-    package var wasOvertaken: Bool {
-        start.map { $0.bytes(since: draft.basis) > GroupHeader.frameLength } ?? false
-    }
+    /// Whether others committed between the caller's preparation and this.
+    package var wasOvertaken: Bool
 }
 
 /// How a commit is prepared: serially or concurrently, and within which limits.

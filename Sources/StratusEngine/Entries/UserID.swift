@@ -31,7 +31,7 @@ package struct UserID: Hashable, Sendable {
     /// The bits that a name gives by itself, where it is a record name.
     fileprivate static func bits(of name: String) -> Hash128? {
         let text = name.utf8Span.span
-        guard text.count == 33, text[0] == UInt8(ascii: "_") else { return nil }
+        guard !text.isEmpty, text[0] == UInt8(ascii: "_") else { return nil }
         return Hash128(hexDigits: text.extracting(droppingFirst: 1))
     }
 }
