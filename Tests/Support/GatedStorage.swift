@@ -20,6 +20,8 @@ package final class GatedStorage: StorageWrapper {
     package func shut() { gate.isShut = true }
     /// Lets those that wait, and all later ones, go on.
     package func open() { gate.isShut = false }
+    /// Lets the one that waits go on, and none after it.
+    package func letOneThrough() { gate.letOneThrough() }
     /// Whether a call is waiting.
     package var isWaiting: Bool { gate.isWaiting }
     /// How many calls have gone through.
@@ -41,7 +43,7 @@ package final class GatedStorage: StorageWrapper {
 
 private final class Gate: Sendable {
     private let call: GatedStorage.Call
-    private let state = Mutex((isShut: false, isWaiting: false, count: 0))
+    private let state = Mutex((isShut: false, letThrough: 0, isWaiting: false, count: 0))
 
     init(_ call: GatedStorage.Call) { self.call = call }
 
@@ -52,15 +54,28 @@ private final class Gate: Sendable {
     var isWaiting: Bool { state.withLock { $0.isWaiting } }
     var count: Int { state.withLock { $0.count } }
 
+    func letOneThrough() {
+        state.withLock { state in
+            state.letThrough += 1
+            state.isWaiting = false
+        }
+    }
+
     func pass(_ call: GatedStorage.Call) {
         guard call == self.call else { return }
-        while isShut {
-            state.withLock { $0.isWaiting = true }
+        while true {
+            let goes = state.withLock { state in
+                if state.isShut, state.letThrough == 0 {
+                    state.isWaiting = true
+                    return false
+                }
+                if state.isShut { state.letThrough -= 1 }
+                state.isWaiting = false
+                state.count += 1
+                return true
+            }
+            if goes { return }
             Thread.pause(microseconds: 200)
-        }
-        state.withLock {
-            $0.isWaiting = false
-            $0.count += 1
         }
     }
 }

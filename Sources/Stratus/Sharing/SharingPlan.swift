@@ -31,6 +31,11 @@ struct SharingPlan {
         var isShareRecord = false
         /// The share that the index has it in.
         var member: ShareMembership?
+        /// The share that it is in at the end, once that is known; nil inside: in none.
+        var share: UInt32??
+
+        /// Whether it is new, or gets another parent.
+        var isMoved: Bool { place == nil || changesParent }
     }
 
     /// A record that is written once more.
@@ -80,7 +85,7 @@ struct SharingPlan {
     /// Whether parents change or shares begin or end: then the index does not say what the share of a
     /// record that stays will be.
     private var changesTree = false
-    /// The shares that records are in at the end; nil: in none.
+    /// The shares that records which the batch does not write are in at the end; nil: in none.
     private var shares: [Hash128: UInt32?] = [:]
     /// As the index has them.
     private var sharePlaces: [UInt32: SharePlace?] = [:]
@@ -114,8 +119,8 @@ struct SharingPlan {
             || batch.isAtomic && (!failures.isEmpty || results.contains(where: \.hasFailed))
         mayGrow = ended.isEmpty && !isRefused
         if batch.limits?.profile.touchesParents == true { try touchParents() }
-        for record in saved {
-            try state(record)
+        for place in saved.indices {
+            try state(place)
             if needsSerial { return }
         }
         leaveDependents()
@@ -138,8 +143,8 @@ struct SharingPlan {
         for index in saved.indices {
             let child = saved[index]
             guard let parent = child.parent, child.isOfItem, places[parent] == nil,
-                !deleted.contains(parent), let share = try share(of: child.name),
-                try self.share(of: parent) == share
+                !deleted.contains(parent), let share = try share(of: child.name, at: index),
+                try self.share(of: parent, at: nil) == share
             else { continue }
             try touch(parent, for: child.item)
         }
@@ -311,8 +316,13 @@ extension SharingPlan {
         let head = try entry.recordHead().head
         guard reading.schema.name(head.type) == Record.shareType else {
             deleted.insert(name)
-            if let share = try entry.shareRecordName(head), batch.saves(share) {
-                fail(index, .rootGoes)
+            if let share = try entry.shareRecordName(head) {
+                if batch.saves(share) { fail(index, .rootGoes) }
+            } else {
+                rely(on: .shareRoot(zone.number, name))
+                let share = try reading.share(ofRoot: name, in: zone.number)
+                // With a root goes its share, of which nothing says so yet while it grows.
+                if let share, share.state == .growing { try end(share, for: index) }
             }
             return
         }
@@ -324,12 +334,16 @@ extension SharingPlan {
             try leave(share, access, at: index, name, place)
         } else {
             deleted.insert(name)
-            var last = try reading.shareEntry(share)
-            last.state = .ended
-            ended.insert(share.number)
-            readSet.append(.share(share.number))
-            changes.append(ShareChange(last, kind: .end, item: index))
+            try end(share, for: index)
         }
+    }
+
+    private mutating func end(_ share: SharePlace, for item: Int) throws(EngineError) {
+        var last = try reading.shareEntry(share)
+        last.state = .ended
+        ended.insert(share.number)
+        readSet.append(.share(share.number))
+        changes.append(ShareChange(last, kind: .end, item: item))
     }
 
     private mutating func leave(
@@ -386,8 +400,9 @@ extension SharingPlan {
 
 // What becomes of each record.
 extension SharingPlan {
-    private mutating func state(_ record: Saved) throws(EngineError) {
-        let new = try share(of: record.name)
+    private mutating func state(_ place: Int) throws(EngineError) {
+        let record = saved[place]
+        let new = try share(of: record.name, at: place)
         let old = record.member
         var statement = Statement()
         if let old, old.share == new {
@@ -399,14 +414,14 @@ extension SharingPlan {
             }
         }
         var isWhole = false
-        if !record.isShareRecord, let own = try ownShare(of: record.name), own == new {
+        if !record.isShareRecord, new != nil, let own = try ownShare(of: record), own == new {
             // All below the root of a share that grows was taken in, or is being.
             isWhole = try sharePlace(own)?.state == .growing
             statement.shareRecord = try shareRecord(of: own)
             try checkRoot(record)
         }
         try checkCaller(record, new)
-        if record.place == nil || record.changesParent, let parent = record.parent,
+        if record.isMoved, let parent = record.parent,
             try isShareRecord(parent)
         {
             fail(record.item, .shareAsParent)
@@ -432,7 +447,9 @@ extension SharingPlan {
 
     /// A root lies below no other share.
     private mutating func checkRoot(_ record: Saved) throws(EngineError) {
-        guard let parent = record.parent, try share(of: parent) != nil else { return }
+        guard let parent = record.parent, try share(of: parent, at: places[parent]) != nil else {
+            return
+        }
         fail(record.item, .alreadyShared)
     }
 
@@ -475,7 +492,7 @@ extension SharingPlan {
                 guard places[child] == nil, !deleted.contains(child),
                     seen.insert(child).inserted
                 else { continue }
-                if try ownShare(of: child) != nil {
+                if try ownShare(of: child, at: nil) != nil {
                     if new != nil { fail(record.item, .alreadyShared) }
                     continue
                 }
@@ -522,45 +539,54 @@ extension SharingPlan {
         return true
     }
 
-    /// The share that a record is in at the end; nil: in none.
-    private mutating func share(of name: Hash128) throws(EngineError) -> UInt32? {
-        var path: [Hash128] = []
-        var next: Hash128? = name
+    /// The share that a record is in at the end; nil: in none. `place` is where the record stands in
+    /// ``saved``.
+    private mutating func share(
+        of name: Hash128, at place: Int?
+    ) throws(EngineError) -> UInt32? {
+        var path: [(name: Hash128, place: Int?)] = []
+        var next = Optional((name: name, place: place))
         var share: UInt32?
-        while let name = next {
-            if let known = shares[name] {
+        while let record = next {
+            if let known = knownShare(of: record.name, at: record.place) {
                 share = known
                 break
             }
             // Where the path comes back here it ends: a cycle fails by another check.
-            shares[name] = .some(nil)
-            if let own = try ownShare(of: name) {
-                shares[name] = .some(own)
+            setShare(of: record.name, at: record.place, to: nil)
+            if let own = try ownShare(of: record.name, at: record.place) {
+                setShare(of: record.name, at: record.place, to: own)
                 share = own
                 break
             }
-            path.append(name)
-            guard changesTree || places[name] != nil else {
-                share = try member(name).flatMap { member throws(EngineError) in
+            path.append(record)
+            guard changesTree || record.place != nil else {
+                share = try member(record.name).flatMap { member throws(EngineError) in
                     try isAlive(member.share) ? member.share : nil
                 }
                 break
             }
-            next = try parent(of: name)
+            next = try parent(of: record.name, at: record.place).map { ($0, places[$0]) }
         }
         // Known already, or the record's own.
-        if path.isEmpty { return share }
-        let growing = try share.flatMap { share throws(EngineError) in
-            try grows(share) ? share : nil
-        }
-        for name in path.reversed() {
+        guard !path.isEmpty, let above = share else { return share }
+        let isGrowing = try grows(above)
+        for (name, place) in path.reversed() {
             // What stays where it is, is taken in by others, if it was not yet.
-            if let growing, !isMoved(name) {
-                share = try member(name)?.share == growing ? growing : nil
+            if isGrowing, place.map({ saved[$0].isMoved }) != true {
+                share = try member(name)?.share == above ? above : nil
             }
-            shares[name] = .some(share)
+            setShare(of: name, at: place, to: share)
         }
         return share
+    }
+
+    private func knownShare(of name: Hash128, at place: Int?) -> UInt32?? {
+        if let place { saved[place].share } else { shares[name] }
+    }
+
+    private mutating func setShare(of name: Hash128, at place: Int?, to share: UInt32?) {
+        if let place { saved[place].share = .some(share) } else { shares[name] = .some(share) }
     }
 
     /// Whether a share grows, and goes on growing behind the batch.
@@ -568,14 +594,11 @@ extension SharingPlan {
         try sharePlace(share)?.state == .growing && !changes.contains { $0.entry.number == share }
     }
 
-    /// Whether a record is new, or gets another parent.
-    private func isMoved(_ name: Hash128) -> Bool {
-        places[name].map { saved[$0].place == nil || saved[$0].changesParent } ?? false
-    }
-
     /// The parent that a record has at the end.
-    private mutating func parent(of name: Hash128) throws(EngineError) -> Hash128? {
-        if let place = places[name] { return saved[place].parent }
+    private mutating func parent(
+        of name: Hash128, at place: Int?
+    ) throws(EngineError) -> Hash128? {
+        if let place { return saved[place].parent }
         let key = IndexKey.record(zone.number, name)
         rely(on: key)
         guard let place = try reading.value(key).map({ EntryLocation($0) }), !place.isDeleted else {
@@ -586,14 +609,26 @@ extension SharingPlan {
     }
 
     /// The share of which a record is the root, or the record, at the end.
-    private mutating func ownShare(of name: Hash128) throws(EngineError) -> UInt32? {
+    private mutating func ownShare(of name: Hash128, at place: Int?) throws(EngineError) -> UInt32?
+    {
+        if let place { return try ownShare(of: saved[place]) }
         if let change = newRoots[name] { return change.entry.number }
-        if let place = places[name], saved[place].isShareRecord {
+        return try shareOfRoot(name)
+    }
+
+    private mutating func ownShare(of record: Saved) throws(EngineError) -> UInt32? {
+        if let change = newRoots[record.name] { return change.entry.number }
+        if record.isShareRecord {
             // That of a zone is in no share.
-            let change = changes.first { reading.hash($0.entry.recordName) == name }
+            let change = changes.first { reading.hash($0.entry.recordName) == record.name }
             if let change { return change.entry.rootName.isEmpty ? nil : change.entry.number }
-            return saved[place].member?.share
+            return record.member?.share
         }
+        // A root that is deleted ends its share, so that one which is made anew has none.
+        return record.place == nil ? nil : try shareOfRoot(record.name)
+    }
+
+    private mutating func shareOfRoot(_ name: Hash128) throws(EngineError) -> UInt32? {
         let key = IndexKey.shareRoot(zone.number, name)
         rely(on: key)
         guard let value = try reading.value(key) else { return nil }

@@ -10,6 +10,8 @@ package struct FoldedEntry: ~Copyable {
     package let secret: UInt64
     private var foldedRecord: FoldedRecord?
     private var foldedTombstone: FoldedTombstone?
+    /// Whether the record or the tombstone says anything of shares; nil: it is not decoded yet.
+    private var statesShares: Bool?
     /// What stands in the place of what the entry says that it replaces; nil: just that.
     private var standing: Standing?
     /// The names whose records have other versions than the entry says of them.
@@ -58,6 +60,7 @@ package struct FoldedEntry: ~Copyable {
             head: head, name: hash(payload.extracting(head.name)), fields: cursor,
             standing: standing)
         foldedRecord = record
+        statesShares = head.concernsShares
         return record
     }
 
@@ -66,19 +69,21 @@ package struct FoldedEntry: ~Copyable {
         let entry = try Tombstone(payload)
         let tombstone = FoldedTombstone(entry: entry, name: hash(entry.name), standing: standing)
         foldedTombstone = tombstone
+        statesShares = entry.membership != nil
         return tombstone
     }
 
     /// Whether a record or a tombstone says anything of shares, or takes the place of a member of
     /// one. Most do not, and this copies nothing of them.
     mutating func concernsShares(_ payload: Span<UInt8>) throws(FormatError) -> Bool {
-        if standing?.membership != nil { return true }
-        if header.kind == .tombstone {
-            if foldedTombstone == nil { _ = try tombstone(payload) }
-            return foldedTombstone?.entry.membership != nil
+        if statesShares == nil {
+            if header.kind == .tombstone {
+                _ = try tombstone(payload)
+            } else {
+                _ = try record(payload)
+            }
         }
-        if foldedRecord == nil { _ = try record(payload) }
-        return foldedRecord?.head.concernsShares ?? false
+        return statesShares == true || standing?.membership != nil
     }
 }
 

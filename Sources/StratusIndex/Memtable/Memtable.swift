@@ -26,20 +26,25 @@ struct Memtable: Sendable {
     /// Ends the group at hand.
     mutating func endGroup(_ points: NeededPoints) {
         if filling.isEmpty { return }
-        var newest = MemtableLayer(filling.entries)
+        var newest = filling.entries
+        var dropCount = filling.dropCount
         filling = MemtableTree()
         // Each layer is at least twice as large as the one before it, so that an entry is copied
         // once for each doubling and there are few layers to look through.
         var mergedCount = 0
         for layer in layers {
-            guard newest.entries.count * 2 > layer.entries.count else { break }
-            newest = MemtableLayer(merging: newest, over: layer, points)
+            guard newest.count * 2 > layer.entries.count else { break }
+            dropCount += layer.dropCount
+            newest =
+                dropCount == 0
+                ? LayerMerge.entries(newest, over: layer.entries, points)
+                : LayerMerge.sieved(newest, over: layer.entries, points)
             mergedCount += 1
         }
         // Made anew, since readers hold the list.
         var kept: [MemtableLayer] = []
         kept.reserveCapacity(layers.count - mergedCount + 1)
-        if !newest.entries.isEmpty { kept.append(newest) }
+        if !newest.isEmpty { kept.append(MemtableLayer(newest)) }
         kept += layers[mergedCount...]
         layers = kept
         layerBytes = layers.reduce(0) { $0 + $1.bytes }

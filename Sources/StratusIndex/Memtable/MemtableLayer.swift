@@ -22,17 +22,6 @@ final class MemtableLayer: Sendable {
         directory = entries.count > Self.fewEntries ? LayerDirectory(of: entries) : nil
     }
 
-    /// What two layers hold together, without what no point needs.
-    convenience init(
-        merging newer: MemtableLayer, over older: MemtableLayer, _ points: NeededPoints
-    ) {
-        if newer.dropCount + older.dropCount == 0 {
-            self.init(LayerMerge.entries(newer.entries, over: older.entries, points))
-        } else {
-            self.init(LayerMerge.sieved(newer.entries, over: older.entries, points))
-        }
-    }
-
     var bytes: Int {
         entries.capacity * MemoryLayout<IndexEntry>.stride + (directory?.bytes ?? 0) + 96
     }

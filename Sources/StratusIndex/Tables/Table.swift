@@ -1,6 +1,5 @@
 internal import StratusBytes
 internal import StratusFiles
-internal import Synchronization
 
 /// One immutable file of a run. Layout: `Formats/Index.md`.
 ///
@@ -9,7 +8,7 @@ internal import Synchronization
 final class Table: Sendable {
     let info: TableInfo
     let store: TableStore
-    private let opened = AtomicLazyReference<OpenTable>()
+    private let opened = LazyReference<OpenTable>()
 
     init(_ info: TableInfo, in store: TableStore) {
         self.info = info

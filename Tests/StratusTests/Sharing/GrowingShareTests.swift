@@ -102,6 +102,73 @@ import Testing
         try await container.close()
     }
 
+    /// A tree of so many records below its root that is being shared, by a call that overwrites the
+    /// root. Its first step, behind the commit with which the share begins, waits for the disk.
+    private static func growing(
+        _ count: Int, _ storage: GatedStorage
+    ) async throws -> (
+        container: Container, start: UInt64, shareID: Record.ID,
+        sharing: Task<ModifyRecordsResult, any Error>
+    ) {
+        let (container, alice) = try await makeDatabase(on: storage)
+        _ = try await fill(alice, levels: [count])
+        let start = container.snapshot().offset
+        let root = try await alice.record(for: noteID("root"))
+        let share = Share(rootRecord: root)
+        storage.shut()
+        let sharing = Task {
+            try await alice.modifyRecords(saving: [root, share.record], savePolicy: .allKeys)
+        }
+        while !storage.isWaiting { await Task.yield() }
+        storage.letOneThrough()
+        while !storage.isWaiting { await Task.yield() }
+        return (container, start, share.recordID, sharing)
+    }
+
+    @Test func `a share grows by fewer records once another's commit came first, then by more`()
+        async throws
+    {
+        let storage = GatedStorage()
+        let (container, start, _, sharing) = try await Self.growing(1400, storage)
+        let alice = container.privateDatabase(for: "alice")
+        let other = Task { try await alice.saveAll([note("other")]) }
+        while container.queueDepth < 1 { await Task.yield() }
+        storage.letOneThrough()
+        // The next step is prepared while the other commit waits for the disk.
+        while !storage.isWaiting || container.queueDepth < 1 { await Task.yield() }
+        storage.open()
+        _ = try await other.value
+        #expect(try await sharing.value.partialFailure == nil)
+        let steps = try Self.commits(of: container, from: start).map(\.members.count)
+            .filter { $0 > 0 }
+        #expect(steps == [96, 96, 24, 48] + Array(repeating: 96, count: 11) + [80])
+        try await container.close()
+    }
+
+    @Test func `a share whose root is deleted while it grows ends with that`() async throws {
+        let storage = GatedStorage()
+        let (container, start, shareID, sharing) = try await Self.growing(1500, storage)
+        let alice = container.privateDatabase(for: "alice")
+        let names = ["root"] + (0..<1500).map { "root-\($0)" }
+        let deletion = Task {
+            try await alice.modifyRecords(saving: [], deleting: names.map { noteID($0) })
+        }
+        while container.queueDepth < 1 { await Task.yield() }
+        storage.open()
+        #expect(try await deletion.value.partialFailure == nil)
+        // One of that name is another record.
+        _ = try await Self.fill(alice, levels: [1500])
+        let result = try await sharing.value
+        #expect(result.saveResults[shareID]?.code == .unknownItem)
+        let states = try Self.commits(of: container, from: start).flatMap(\.states)
+        #expect(states == [.growing, .ended])
+        #expect(try await alice.record(for: noteID("root")).share == nil)
+        let new = try await Self.share(alice)
+        try await container.acceptShare(try #require(new.shortGUID), as: "bob")
+        #expect(try await Self.seen(by: "bob", in: container) == 1502)
+        try await container.close()
+    }
+
     @Test func `a tree of one commit's length begins with that`() async throws {
         let container = try Container.inMemory()
         let alice = container.privateDatabase(for: "alice")

@@ -5,7 +5,8 @@ import Stratus
 /// owner's, sharing a tree and moving one into a share beside saving it, and what other callers see of
 /// that.
 struct SharingCost {
-    private static let usage = "Benchmarks sharing DIRECTORY COUNT ROUNDS"
+    private static let usage =
+        "Benchmarks sharing DIRECTORY COUNT ROUNDS [saves|reads|trees]"
     private static let batch = 200
     private static let zone = RecordZone.ID(zoneName: "items")
     /// In each round, in microseconds of what is counted, by what it is.
@@ -18,15 +19,17 @@ struct SharingCost {
     private let count: Int
 
     static func run(_ arguments: [String]) async throws {
-        guard arguments.count == 3, let count = Int(arguments[1]), let rounds = Int(arguments[2]),
+        guard 3...4 ~= arguments.count,
+            let count = Int(arguments[1]), let rounds = Int(arguments[2]),
             count >= 10_000, rounds > 0
         else { throw BenchmarkError(usage) }
+        let parts = arguments.count == 4 ? [arguments[3]] : ["saves", "reads", "trees"]
         var cost = SharingCost(directory: arguments[0], count: count)
         for round in 0...rounds {
             cost.counts = round > 0
-            try await cost.saves(round)
-            try await cost.reads()
-            try await cost.trees()
+            if parts.contains("saves") { try await cost.saves(round) }
+            if parts.contains("reads") { try await cost.reads() }
+            if parts.contains("trees") { try await cost.trees() }
         }
         cost.report()
     }
@@ -49,9 +52,11 @@ struct SharingCost {
         note(name, (cpuTime() - start) / Double(count) * 1e6)
     }
 
-    private func ratio(_ name: String, to other: String) -> String {
-        let (mine, base) = (Number.median(figures[name] ?? []), Number.median(figures[other] ?? []))
-        guard let mine, let base, mine > 0 else { return "none" }
+    /// Nil where that was not measured.
+    private func ratio(_ name: String, to other: String) -> String? {
+        guard let mine = figures[name].flatMap(Number.median), mine > 0,
+            let base = figures[other].flatMap(Number.median)
+        else { return nil }
         return Number.short(base / mine)
     }
 
@@ -69,27 +74,31 @@ struct SharingCost {
             ("move a tree in, a record", "save a tree, a record", "1"),
             ("p99 of others while a tree is shared", "p99 of others", "0.33"),
             ("p99 of others while a tree is saved", "p99 of others", "none"),
+            ("end a share", "save alone", "1"),
         ] {
-            print("\(name), of \(other): \(ratio(name, to: other)) (aim \(aim))")
+            guard let ratio = ratio(name, to: other) else { continue }
+            print("\(name), of \(other): \(ratio) (aim \(aim))")
         }
-        print("end of a share, of a save: \(ratio("end a share", to: "save alone"))")
     }
 }
 
 // Saves below a root, 200 a call.
 extension SharingCost {
     private mutating func saves(_ round: Int) async throws {
-        for (name, users) in [("not shared", 0), ("shared with 1", 1), ("shared with 100", 100)] {
+        let kinds = [("not shared", 0), ("shared with 1", 1), ("shared with 100", 100)]
+        // Each is first, second and last equally often.
+        for (name, users) in kinds.indices.map({ kinds[($0 + round) % kinds.count] }) {
             let store = try await Store(directory + "/saves", durability: .none)
             try await store.save(below: nil, ["root"])
             if users > 0 { try await store.share("root", with: (0..<users).map { "user \($0)" }) }
-            let batches = (0..<count / 10 / Self.batch).map { number in
+            let batches = (0..<count / Self.batch).map { number in
                 store.records(below: "root", (0..<Self.batch).map { "\(number)-\($0)" })
             }
+            // With the merges that they cause.
             try await measure("save, \(name)", batches.count * Self.batch) {
                 for batch in batches { try await store.save(batch) }
+                try await store.container.close()
             }
-            try await store.container.close()
         }
     }
 }
