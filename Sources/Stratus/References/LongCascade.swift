@@ -202,7 +202,7 @@ struct LongCascade {
             tombstone.write(to: &$0)
         }
         try matcher?.delete(entry, in: anchorZone)
-        guard wasEverShared, try entry.recordHead().head.shareRecord != nil,
+        guard wasEverShared,
             let ending = try ShareEnding(
                 of: reading.hash(tombstone.name), in: zone, by: user, context, reading)
         else { return }

@@ -204,7 +204,9 @@ private struct Move {
             let tombstone = try entry.tombstone(by: user, now: 0, reading)
             let id = Record.ID(recordName: tombstone.name, zoneID: batch.source)
             let head = try entry.recordHead().head
-            guard reading.schema.name(head.type) != Record.shareType, head.shareRecord == nil
+            // Asked of the index: while a share grows, its root does not say so.
+            let share = try reading.share(ofRoot: moved[index].name, in: old.number)
+            guard reading.schema.name(head.type) != Record.shareType, share?.hasMembers != true
             else { throw .refused(StoreError.sharesStay.with(id)) }
             if let rules = batch.rules, let type = reading.schema.name(head.type),
                 rules.concern(type)

@@ -189,6 +189,10 @@ struct ShareBeginning: Transaction {
             throw .refused(.zoneNotFound(tree.zoneID))
         }
         let root = reading.hash(tree.rootName)
+        // It may have gone since the tree was found to be long.
+        guard let place = try reading.value(.record(zone, root)).map({ EntryLocation($0) }),
+            !place.isDeleted
+        else { throw .refused(.noShare) }
         let above = try reading.member(root, in: zone).flatMap { member throws(EngineError) in
             try reading.share(member.share)
         }

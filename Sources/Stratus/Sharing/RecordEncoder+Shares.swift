@@ -66,7 +66,7 @@ extension RecordEncoder {
         try append(.tombstone, to: &draft) { tombstone.write(to: &$0) }
         count(0, replacing: tombstone.takenBytes)
         note(RecordChange(.deleted, type: tombstone.type, former: entry), &draft)
-        guard wasEverShared, try entry.recordHead().head.shareRecord != nil else { return }
+        guard wasEverShared else { return }
         let root = reading.hash(tombstone.name)
         let ending = try ShareEnding(of: root, in: zone, by: user, context, reading)
         guard let ending, sharing?.ended.contains(ending.share.number) != true else { return }
@@ -145,17 +145,19 @@ struct ShareEnding {
     /// The last version of that record.
     private(set) var recordEntry: JournalEntry?
 
-    /// Nil where the share has ended before.
+    /// Nil where the record is the root of no share that lives or grows. One that grows has no
+    /// record yet, and its root does not name it.
     init?(
         of root: Hash128, in zone: ZonePlace, by user: UInt32, _ context: PreparationContext,
         _ reading: StoreReading
     ) throws(EngineError) {
-        guard let place = try reading.share(ofRoot: root, in: zone.number), place.isAlive else {
+        guard let place = try reading.share(ofRoot: root, in: zone.number), place.hasMembers else {
             return nil
         }
         var share = try reading.shareEntry(place)
         share.state = .ended
         self.share = share
+        guard place.isAlive else { return }
         let key = IndexKey.record(zone.number, reading.hash(share.recordName))
         if let place = try reading.value(key).map({ EntryLocation($0) }), !place.isDeleted {
             let entry = try reading.entry(place)

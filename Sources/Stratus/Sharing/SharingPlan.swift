@@ -33,6 +33,8 @@ struct SharingPlan {
         var member: ShareMembership?
         /// The share that it is in at the end, once that is known; nil inside: in none.
         var share: UInt32??
+        /// Whether it is the root of that share.
+        var isRoot = false
 
         /// Whether it is new, or gets another parent.
         var isMoved: Bool { place == nil || changesParent }
@@ -316,13 +318,8 @@ extension SharingPlan {
         let head = try entry.recordHead().head
         guard reading.schema.name(head.type) == Record.shareType else {
             deleted.insert(name)
-            if let share = try entry.shareRecordName(head) {
-                if batch.saves(share) { fail(index, .rootGoes) }
-            } else {
-                rely(on: .shareRoot(zone.number, name))
-                let share = try reading.share(ofRoot: name, in: zone.number)
-                // With a root goes its share, of which nothing says so yet while it grows.
-                if let share, share.state == .growing { try end(share, for: index) }
+            if let share = try entry.shareRecordName(head), batch.saves(share) {
+                fail(index, .rootGoes)
             }
             return
         }
@@ -334,16 +331,12 @@ extension SharingPlan {
             try leave(share, access, at: index, name, place)
         } else {
             deleted.insert(name)
-            try end(share, for: index)
+            var last = try reading.shareEntry(share)
+            last.state = .ended
+            ended.insert(share.number)
+            readSet.append(.share(share.number))
+            changes.append(ShareChange(last, kind: .end, item: index))
         }
-    }
-
-    private mutating func end(_ share: SharePlace, for item: Int) throws(EngineError) {
-        var last = try reading.shareEntry(share)
-        last.state = .ended
-        ended.insert(share.number)
-        readSet.append(.share(share.number))
-        changes.append(ShareChange(last, kind: .end, item: item))
     }
 
     private mutating func leave(
@@ -401,8 +394,8 @@ extension SharingPlan {
 // What becomes of each record.
 extension SharingPlan {
     private mutating func state(_ place: Int) throws(EngineError) {
+        let new = try share(of: saved[place].name, at: place)
         let record = saved[place]
-        let new = try share(of: record.name, at: place)
         let old = record.member
         var statement = Statement()
         if let old, old.share == new {
@@ -414,16 +407,14 @@ extension SharingPlan {
             }
         }
         var isWhole = false
-        if !record.isShareRecord, new != nil, let own = try ownShare(of: record), own == new {
+        if record.isRoot, let new {
             // All below the root of a share that grows was taken in, or is being.
-            isWhole = try sharePlace(own)?.state == .growing
-            statement.shareRecord = try shareRecord(of: own)
+            isWhole = try sharePlace(new)?.state == .growing
+            statement.shareRecord = try shareRecord(of: new)
             try checkRoot(record)
         }
         try checkCaller(record, new)
-        if record.isMoved, let parent = record.parent,
-            try isShareRecord(parent)
-        {
+        if record.isMoved, let parent = record.parent, try isShareRecord(parent) {
             fail(record.item, .shareAsParent)
         }
         if record.isOfItem {
@@ -509,13 +500,14 @@ extension SharingPlan {
         }
     }
 
-    /// That of a new share which can grow ahead of the batch.
+    /// That of a new share which can grow ahead of the batch: its root is there.
     private func tree(of share: UInt32?) -> LongTree? {
         guard mayGrow,
             let change = changes.first(where: {
                 $0.kind == .creation && $0.entry.number == share && $0.entry.began == .none
             }),
-            failures.isEmpty || !batch.isAtomic && failures[change.item] == nil
+            failures.isEmpty || !batch.isAtomic && failures[change.item] == nil,
+            let root = places[change.root(reading)], saved[root].place != nil
         else { return nil }
         return LongTree(
             zoneID: batch.zoneID, rootName: change.entry.rootName,
@@ -556,6 +548,7 @@ extension SharingPlan {
             setShare(of: record.name, at: record.place, to: nil)
             if let own = try ownShare(of: record.name, at: record.place) {
                 setShare(of: record.name, at: record.place, to: own)
+                if let place = record.place { saved[place].isRoot = !saved[place].isShareRecord }
                 share = own
                 break
             }
@@ -611,24 +604,15 @@ extension SharingPlan {
     /// The share of which a record is the root, or the record, at the end.
     private mutating func ownShare(of name: Hash128, at place: Int?) throws(EngineError) -> UInt32?
     {
-        if let place { return try ownShare(of: saved[place]) }
         if let change = newRoots[name] { return change.entry.number }
-        return try shareOfRoot(name)
-    }
-
-    private mutating func ownShare(of record: Saved) throws(EngineError) -> UInt32? {
-        if let change = newRoots[record.name] { return change.entry.number }
-        if record.isShareRecord {
+        if let place, saved[place].isShareRecord {
             // That of a zone is in no share.
-            let change = changes.first { reading.hash($0.entry.recordName) == record.name }
+            let change = changes.first { reading.hash($0.entry.recordName) == name }
             if let change { return change.entry.rootName.isEmpty ? nil : change.entry.number }
-            return record.member?.share
+            return saved[place].member?.share
         }
-        // A root that is deleted ends its share, so that one which is made anew has none.
-        return record.place == nil ? nil : try shareOfRoot(record.name)
-    }
-
-    private mutating func shareOfRoot(_ name: Hash128) throws(EngineError) -> UInt32? {
+        // The root of a share that lives or grows is there.
+        if let place, saved[place].place == nil { return nil }
         let key = IndexKey.shareRoot(zone.number, name)
         rely(on: key)
         guard let value = try reading.value(key) else { return nil }

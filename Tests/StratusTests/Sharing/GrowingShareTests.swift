@@ -112,6 +112,9 @@ import Testing
     ) {
         let (container, alice) = try await makeDatabase(on: storage)
         _ = try await fill(alice, levels: [count])
+        try await alice.saveAll(
+            [note("target"), note("root", ["target": link("target", .deleteSelf)])],
+            savePolicy: .allKeys)
         let start = container.snapshot().offset
         let root = try await alice.record(for: noteID("root"))
         let share = Share(rootRecord: root)
@@ -145,11 +148,32 @@ import Testing
         try await container.close()
     }
 
-    @Test func `a share whose root is deleted while it grows ends with that`() async throws {
+    @Test func `the root of a share that grows is not moved to another zone`() async throws {
+        let storage = GatedStorage()
+        let (container, _, _, sharing) = try await Self.growing(1500, storage)
+        let alice = container.privateDatabase(for: "alice")
+        let error = Task {
+            await failure {
+                try await alice.moveRecords(
+                    [noteID("root"), noteID("target")], to: RecordZone.ID.default)
+            }
+        }
+        while container.queueDepth < 1 { await Task.yield() }
+        storage.open()
+        #expect(await error.value.code == .invalidArguments)
+        #expect(try await sharing.value.partialFailure == nil)
+        try await container.close()
+    }
+
+    /// By itself, or along with another record.
+    @Test(arguments: ["root", "target"])
+    func `a share whose root is deleted while it grows ends with that`(
+        first: String
+    ) async throws {
         let storage = GatedStorage()
         let (container, start, shareID, sharing) = try await Self.growing(1500, storage)
         let alice = container.privateDatabase(for: "alice")
-        let names = ["root"] + (0..<1500).map { "root-\($0)" }
+        let names = [first] + (0..<1500).map { "root-\($0)" }
         let deletion = Task {
             try await alice.modifyRecords(saving: [], deleting: names.map { noteID($0) })
         }

@@ -7,6 +7,7 @@ import Stratus
 struct SharingCost {
     private static let usage =
         "Benchmarks sharing DIRECTORY COUNT ROUNDS [saves|reads|trees]"
+    private static let parts = ["saves", "reads", "trees"]
     private static let batch = 200
     private static let zone = RecordZone.ID(zoneName: "items")
     /// In each round, in microseconds of what is counted, by what it is.
@@ -21,15 +22,16 @@ struct SharingCost {
     static func run(_ arguments: [String]) async throws {
         guard 3...4 ~= arguments.count,
             let count = Int(arguments[1]), let rounds = Int(arguments[2]),
-            count >= 10_000, rounds > 0
+            count >= 10_000, rounds > 0,
+            arguments.dropFirst(3).allSatisfy(parts.contains)
         else { throw BenchmarkError(usage) }
-        let parts = arguments.count == 4 ? [arguments[3]] : ["saves", "reads", "trees"]
+        let measured = arguments.count == 4 ? [arguments[3]] : parts
         var cost = SharingCost(directory: arguments[0], count: count)
         for round in 0...rounds {
             cost.counts = round > 0
-            if parts.contains("saves") { try await cost.saves(round) }
-            if parts.contains("reads") { try await cost.reads() }
-            if parts.contains("trees") { try await cost.trees() }
+            if measured.contains("saves") { try await cost.saves(round) }
+            if measured.contains("reads") { try await cost.reads() }
+            if measured.contains("trees") { try await cost.trees() }
         }
         cost.report()
     }
