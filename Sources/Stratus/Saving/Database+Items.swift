@@ -136,7 +136,7 @@ struct CallByZone {
     init(_ items: [RecordItem], of database: Database) throws(EngineError) {
         results = Array(repeating: .success(nil), count: items.count)
         guard let first = items.first?.recordID.zoneID else { return }
-        if items.allSatisfy({ $0.recordID.zoneID == first }) {
+        if !items.hasItem(where: { $0.recordID.zoneID != first }) {
             zones = [Zone(id: first, items: items)]
         } else {
             var numbers: [RecordZone.ID: Int] = [:]
@@ -166,13 +166,13 @@ struct CallByZone {
         _ items: [RecordBatch.Item]
     ) throws(EngineError) {
         // Sorting fast hashes is cheaper than a set of names; only equal ones are looked at.
-        let hashes = items.enumerated().map {
-            (hash: Checksum.xxh3($1.recordID.recordName), place: $0)
+        let hashes = items.indices.map {
+            (hash: Checksum.xxh3(items[$0].recordID.recordName), place: $0)
         }.sorted { ($0.hash, $0.place) < ($1.hash, $1.place) }
         for (index, entry) in hashes.enumerated() {
-            let id = items[entry.place].recordID
             for other in hashes.dropFirst(index + 1) {
                 guard other.hash == entry.hash else { break }
+                let id = items[entry.place].recordID
                 guard items[other.place].recordID.recordName != id.recordName else {
                     throw .refused(
                         StoreError(.invalidArguments, "a record is named twice in one call")
