@@ -184,13 +184,13 @@ struct CallByZone {
 
     mutating func put(_ outcomes: RecordCall.Outcomes, ofZone number: Int) {
         let zone = zones[number]
-        for (index, outcome) in outcomes.enumerated() {
+        for index in outcomes.indices {
+            let place = zone.places.isEmpty ? index : zone.places[index]
+            results[place] = outcomes[index]
             // A save that changed nothing leaves the record that was given.
-            var outcome = outcome
-            if case .save(let record, _) = zone.items[index] {
-                outcome = outcome.map { $0 ?? record }
+            if case .success(nil) = outcomes[index], case .save(let record, _) = zone.items[index] {
+                results[place] = .success(record)
             }
-            results[zone.places.isEmpty ? index : zone.places[index]] = outcome
         }
     }
 
