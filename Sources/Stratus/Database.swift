@@ -226,11 +226,11 @@ public struct ModifyRecordsResult: Sendable {
 
     init(_ items: [RecordItem], _ outcomes: [Result<Record?, StoreError>]) {
         saveResults.reserveCapacity(items.count)
-        for (item, outcome) in zip(items, outcomes) {
-            switch item {
+        for index in items.indices {
+            switch items[index] {
             case .save(let record, _):
-                saveResults[record.recordID] = outcome.map { $0 ?? record }
-            case .delete(let id, _): deleteResults[id] = outcome.map { _ in }
+                saveResults[record.recordID] = outcomes[index].map { $0 ?? record }
+            case .delete(let id, _): deleteResults[id] = outcomes[index].map { _ in }
             }
         }
     }

@@ -64,6 +64,18 @@
     @usableFromInline mutating func longVarint(
         _ bytes: Span<UInt8>
     ) throws(FormatError) -> UInt64 {
+        if remaining(bytes) >= 8 {
+            // A bit for each of eight bytes that is the last of an integer.
+            let word = bytes.uint64(at: position)
+            let last = ~word & 0x8080_8080_8080_8080
+            if last != 0 {
+                let bits = UInt64(last.trailingZeroBitCount) + 1
+                let groups = word & ~0 >> (64 - bits)
+                guard groups >> (bits - 8) != 0 else { throw .integer }
+                position += Int(bits / 8)
+                return Self.joined(groups & 0x7f7f_7f7f_7f7f_7f7f)
+            }
+        }
         var value: UInt64 = 0
         var shift: UInt64 = 0
         var place = position
@@ -80,6 +92,14 @@
             }
             shift += 7
         }
+    }
+
+    /// Moves eight groups of seven bits, each in a byte of its own, together: by twos, fours, all.
+    private static func joined(_ groups: UInt64) -> UInt64 {
+        var joined = groups
+        joined = joined & 0x007f_007f_007f_007f | (joined & 0x7f00_7f00_7f00_7f00) >> 1
+        joined = joined & 0x0000_3fff_0000_3fff | (joined & 0x3fff_0000_3fff_0000) >> 2
+        return joined & 0x0fff_ffff | (joined & 0x0fff_ffff_0000_0000) >> 4
     }
 
     /// A varint that must fit an `Int` of at most `limit`.

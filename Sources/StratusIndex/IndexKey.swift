@@ -122,7 +122,16 @@ extension IndexKey: Comparable, Hashable {
 // What the keys of the index have in common.
 extension IndexKey {
     /// The key that is a partition alone: where its drops stand, before all its keys.
-    package init(partition: UInt32) { self = IndexKey().appending(partition) }
+    package init(partition: UInt32) {
+        words[0] = UInt64(partition) << 32
+        words[5] = 4
+    }
+
+    /// A partition and a keyspace.
+    package init(partition: UInt32, keyspace: UInt8) {
+        words[0] = UInt64(partition) << 32 | UInt64(keyspace) << 24
+        words[5] = 5
+    }
 
     /// The first four bytes: what belongs to one tenant, and can be dropped at once.
     var partition: UInt32 { UInt32(words[0] >> 32) }
@@ -135,7 +144,7 @@ extension IndexKey {
     /// Where the horizon of a partition stands, between its drops and all its other keys. The first
     /// word of its value is the horizon itself, a stamp: see ``OrderedIndex/set(_:_:isFresh:isLapsing:)``.
     package static func horizon(ofPartition partition: UInt32) -> IndexKey {
-        IndexKey(partition: partition).appending(UInt8(0))
+        IndexKey(partition: partition, keyspace: 0)
     }
 
     var isHorizon: Bool { count == 5 && keyspace == 0 }

@@ -54,8 +54,28 @@ import Testing
     func `a varint that is longer than it need be, or than 64 bits, is refused`(
         bytes: [UInt8]
     ) {
-        #expect(throws: FormatError.integer) {
-            try read(bytes) { cursor, span throws(FormatError) in try cursor.varint(span) }
+        for behind in [[], [UInt8](repeating: 1, count: 8)] {
+            #expect(throws: FormatError.integer) {
+                try read(bytes + behind) { cursor, span throws(FormatError) in
+                    try cursor.varint(span)
+                }
+            }
+        }
+    }
+
+    @Test func `what lies behind a varint does not change it`() throws {
+        for bit in 0..<64 {
+            for value in [1 << bit, ~0 >> bit, 0x0123_4567_89ab_cdef >> bit] as [UInt64] {
+                for behind in [0, 0x7f, 0x80, 0xff] as [UInt8] {
+                    var writer = ByteWriter()
+                    writer.varint(value)
+                    let count = writer.count
+                    writer.append([UInt8](repeating: behind, count: 9))
+                    var cursor = ByteCursor()
+                    #expect(try cursor.varint(writer.bytes.span) == value)
+                    #expect(cursor.position == count)
+                }
+            }
         }
     }
 

@@ -135,7 +135,7 @@ extension Database {
     func claimingReceipts(
         of items: [RecordItem]
     ) throws(EngineError) -> (items: [RecordItem], claims: ReceiptClaims) {
-        guard items.contains(where: \.namesReceipts) else {
+        guard items.hasItem(where: { $0.namesReceipts }) else {
             return (items, ReceiptClaims())
         }
         let store = container.foundation.assets

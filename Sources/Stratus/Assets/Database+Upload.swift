@@ -50,7 +50,7 @@ extension Database {
     nonisolated(nonsending) func upload(
         _ items: [RecordItem], _ progress: UploadProgress? = nil
     ) async throws(EngineError) -> UploadedCall {
-        guard items.contains(where: \.mayHaveAssets) else {
+        guard items.hasItem(where: { $0.mayHaveAssets }) else {
             return UploadedCall(items: items)
         }
         let (store, engine, domain) = try uploading(to: items.first?.recordID.zoneID)
@@ -68,7 +68,7 @@ extension Database {
     func uploadAndWait(
         _ items: [RecordItem]
     ) throws(EngineError) -> UploadedCall {
-        guard items.contains(where: \.mayHaveAssets) else {
+        guard items.hasItem(where: { $0.mayHaveAssets }) else {
             return UploadedCall(items: items)
         }
         let (store, engine, domain) = try uploading(to: items.first?.recordID.zoneID)

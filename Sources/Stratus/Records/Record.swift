@@ -162,7 +162,7 @@ public struct Record: Sendable {
     }
 
     /// The same as a participant gets it: a root without its parent, which lies outside.
-    func shared(with user: UserID) -> Record {
+    consuming func shared(with user: UserID) -> Record {
         if share == nil, assets == nil { return self }
         return Record(
             origin.with(
@@ -293,7 +293,7 @@ public struct Record: Sendable {
     }
 
     /// The same record with only `keys` of its stored fields; the others stay in the store.
-    func showing(_ keys: [String]?) -> Record {
+    consuming func showing(_ keys: [String]?) -> Record {
         guard let keys else { return self }
         var fields = stored
         fields.visible = Set(keys.compactMap { stored.schema.number($0) })

@@ -19,7 +19,8 @@ struct LinkCheck {
     /// What the batch saves, whatever its links; needed only where something is to be validated.
     var saved: Set<Hash128> = []
     private let links: BatchLinks
-    private var saves: [Hash128: BatchLinks.Save] = [:]
+    /// Where each record that is saved stands among the saves.
+    private var saves: [Hash128: Int] = [:]
 
     /// The items that fail.
     private(set) var failures: [Int: StoreError] = [:]
@@ -44,7 +45,8 @@ struct LinkCheck {
         self.zone = zone
         self.cascadeLimit = cascadeLimit
         self.referenceLimit = referenceLimit
-        for save in links.saves { saves[save.name] = save }
+        saves.reserveCapacity(links.saves.count)
+        for place in links.saves.indices { saves[links.saves[place].name] = place }
     }
 
     mutating func run() throws(EngineError) {
@@ -75,22 +77,17 @@ struct LinkCheck {
 extension LinkCheck {
     /// No record may be among its own ancestors.
     private mutating func checkCycles() throws(EngineError) {
-        let changed = links.saves.filter(\.changesParent)
-        // A new record has no children yet but those of the batch.
-        let mayClose = changed.contains { save in
-            save.isUpdate || save.parent.map { saves[$0] != nil } ?? false
-        }
-        guard mayClose else { return }
+        guard mayCloseCycle() else { return }
         var checked: Set<Hash128> = []
-        for save in changed {
+        for save in links.saves where save.changesParent {
             var path: [Hash128] = []
             var onPath: Set<Hash128> = []
             var next: Hash128? = save.name
             while let name = next, !checked.contains(name) {
                 if !onPath.insert(name).inserted {
                     for member in path[(path.firstIndex(of: name) ?? 0)...] {
-                        if let save = saves[member], save.changesParent {
-                            fail(save.item, .parentCycle)
+                        if let place = saves[member], links.saves[place].changesParent {
+                            fail(links.saves[place].item, .parentCycle)
                         }
                     }
                     break
@@ -102,8 +99,18 @@ extension LinkCheck {
         }
     }
 
+    /// A new record has no children yet but those of the batch.
+    private func mayCloseCycle() -> Bool {
+        let saved = links.saves.span
+        for place in saved.indices where saved[place].changesParent {
+            if saved[place].isUpdate { return true }
+            if let parent = saved[place].parent, saves[parent] != nil { return true }
+        }
+        return false
+    }
+
     private mutating func parent(of name: Hash128) throws(EngineError) -> Hash128? {
-        if let save = saves[name] { return save.parent }
+        if let place = saves[name] { return links.saves[place].parent }
         guard let place = try place(of: name) else { return nil }
         let entry = try reading.entry(place)
         let head = try entry.recordHead().head
@@ -114,6 +121,7 @@ extension LinkCheck {
 
     /// Nothing that goes may be the parent of what stays.
     private mutating func checkChildren() throws(EngineError) {
+        if gone.isEmpty { return }
         var parents: Set<Hash128> = []
         for save in links.saves { if let parent = save.parent { parents.insert(parent) } }
         for (name, item) in gone {

@@ -22,11 +22,14 @@ struct ParentCheck {
         self.reading = reading
         self.zone = zone
         var names: Set<String> = []
-        for item in batch.items { if let parent = item.parentName { names.insert(parent) } }
+        // By their places, since items are dear to copy.
+        for index in batch.items.indices {
+            if let parent = batch.items[index].parentName { names.insert(parent) }
+        }
         if names.isEmpty { return }
-        for (index, item) in batch.items.enumerated() {
-            let name = item.recordID.recordName
-            if case .save = item, names.contains(name) { saves[name] = index }
+        for index in batch.items.indices where !batch.items[index].isDeletion {
+            let name = batch.items[index].recordID.recordName
+            if names.contains(name) { saves[name] = index }
         }
     }
 

@@ -136,7 +136,7 @@ struct CallByZone {
     init(_ items: [RecordItem], of database: Database) throws(EngineError) {
         results = Array(repeating: .success(nil), count: items.count)
         guard let first = items.first?.recordID.zoneID else { return }
-        if items.allSatisfy({ $0.recordID.zoneID == first }) {
+        if !items.hasItem(where: { $0.recordID.zoneID != first }) {
             zones = [Zone(id: first, items: items)]
         } else {
             var numbers: [RecordZone.ID: Int] = [:]
@@ -166,13 +166,13 @@ struct CallByZone {
         _ items: [RecordBatch.Item]
     ) throws(EngineError) {
         // Sorting fast hashes is cheaper than a set of names; only equal ones are looked at.
-        let hashes = items.enumerated().map {
-            (hash: Checksum.xxh3($1.recordID.recordName), place: $0)
+        let hashes = items.indices.map {
+            (hash: Checksum.xxh3(items[$0].recordID.recordName), place: $0)
         }.sorted { ($0.hash, $0.place) < ($1.hash, $1.place) }
         for (index, entry) in hashes.enumerated() {
-            let id = items[entry.place].recordID
             for other in hashes.dropFirst(index + 1) {
                 guard other.hash == entry.hash else { break }
+                let id = items[entry.place].recordID
                 guard items[other.place].recordID.recordName != id.recordName else {
                     throw .refused(
                         StoreError(.invalidArguments, "a record is named twice in one call")
@@ -184,13 +184,13 @@ struct CallByZone {
 
     mutating func put(_ outcomes: RecordCall.Outcomes, ofZone number: Int) {
         let zone = zones[number]
-        for (index, outcome) in outcomes.enumerated() {
+        for index in outcomes.indices {
+            let place = zone.places.isEmpty ? index : zone.places[index]
+            results[place] = outcomes[index]
             // A save that changed nothing leaves the record that was given.
-            var outcome = outcome
-            if case .save(let record, _) = zone.items[index] {
-                outcome = outcome.map { $0 ?? record }
+            if case .success(nil) = outcomes[index], case .save(let record, _) = zone.items[index] {
+                results[place] = .success(record)
             }
-            results[zone.places.isEmpty ? index : zone.places[index]] = outcome
         }
     }
 

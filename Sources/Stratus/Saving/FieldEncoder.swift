@@ -109,17 +109,28 @@ struct FieldEncoder {
         }
     }
 
-    /// Writes the field table and the values; `bytes` are those of the version that is replaced.
-    func write(from bytes: [UInt8], to writer: inout ByteWriter) {
-        writer.varint(fields.count)
-        for field in fields {
-            FieldTable.write(
-                number: field.number, kind: field.kind, length: field.length, to: &writer)
-        }
-        for field in fields {
-            switch field.source {
-            case .stored(let range): writer.append(bytes.span.extracting(range))
-            case .sent(let range): writer.append(values.bytes.span.extracting(range))
+    /// What is written of the record; `bytes` are those of the version that is replaced.
+    func table(over bytes: [UInt8]) -> Table {
+        Table(fields: fields, sent: values.bytes, stored: bytes)
+    }
+
+    /// A field table with its values.
+    struct Table {
+        fileprivate let fields: [Field]
+        fileprivate let sent: [UInt8]
+        fileprivate let stored: [UInt8]
+
+        func write(to writer: inout ByteWriter) {
+            writer.varint(fields.count)
+            for field in fields {
+                FieldTable.write(
+                    number: field.number, kind: field.kind, length: field.length, to: &writer)
+            }
+            for field in fields {
+                switch field.source {
+                case .stored(let range): writer.append(stored.span.extracting(range))
+                case .sent(let range): writer.append(sent.span.extracting(range))
+                }
             }
         }
     }

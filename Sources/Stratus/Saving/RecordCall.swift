@@ -97,13 +97,13 @@ struct RecordCall: Sendable {
         switch phase {
         case .finding:
             phase = .uploading
-            if uploaded.items.contains(where: \.namesHeldAssets) {
+            if uploaded.items.hasItem(where: { $0.namesHeldAssets }) {
                 return .find(uploaded.items)
             }
             fallthrough
         case .uploading:
             phase = .naming
-            if uploaded.items.contains(where: \.mayHaveAssets) {
+            if uploaded.items.hasItem(where: { $0.mayHaveAssets }) {
                 return .upload(uploaded.items)
             }
             fallthrough

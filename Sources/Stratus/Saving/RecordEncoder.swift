@@ -257,12 +257,14 @@ struct RecordEncoder {
         let assets = head.assetBytes ?? 0
         let replaced = head.replacedLength + (head.formerAssetBytes ?? 0)
         let allowed = quota.map { $0.payloadLimit(replacing: replaced) - assets } ?? .max
+        // What the closure captures: all of the encoder would be copied for it.
+        let shareRecord = sharing?.statements[index]?.shareRecord
+        let table = fields.table(over: bytes)
         let length = try append(.record, upTo: allowed, to: &draft) { writer in
             head.write(
                 name: record.recordID.recordName, parent: parent, links: change,
-                indexRows: rows, shareRecord: sharing?.statements[index]?.shareRecord,
-                to: &writer)
-            fields.write(from: bytes, to: &writer)
+                indexRows: rows, shareRecord: shareRecord, to: &writer)
+            table.write(to: &writer)
         }
         quota?.count(length + assets, replacing: replaced)
         guard

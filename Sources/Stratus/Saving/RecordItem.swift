@@ -29,6 +29,16 @@ package struct SaveRule: Hashable, Sendable {
     }
 }
 
+extension [RecordItem] {
+    /// Whether the test holds of an item. `contains(where:)` copies each of them, which for records
+    /// takes longer than most tests.
+    func hasItem(where holds: (borrowing RecordItem) -> Bool) -> Bool {
+        let items = span
+        for index in items.indices where holds(items[index]) { return true }
+        return false
+    }
+}
+
 extension Version {
     /// The version that a change tag stands for; none, which no record has, where the text was
     /// never a tag.

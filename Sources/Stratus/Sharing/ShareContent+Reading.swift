@@ -9,7 +9,7 @@ extension StoreReading {
     /// The record as a caller sees it: that of a share with its participants and, in another user's
     /// zone, a root without its parent.
     func shown(
-        _ record: Record, to caller: UserID?, in scope: DatabaseScope
+        _ record: consuming Record, to caller: UserID?, in scope: DatabaseScope
     ) throws(EngineError) -> Record {
         if record.isShare {
             guard let share = try share(of: record.recordID, in: scope) else { return record }

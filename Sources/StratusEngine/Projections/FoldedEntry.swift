@@ -87,14 +87,22 @@ package struct FoldedEntry: ~Copyable {
     }
 }
 
-package struct FoldedRecord {
-    package var head: RecordHead
+/// An object, since each projection takes it and its head is long.
+package final class FoldedRecord {
+    package let head: RecordHead
     /// Of the record's name.
-    package var name: Hash128
+    package let name: Hash128
     /// Where the field table begins.
-    package var fields: ByteCursor
+    package let fields: ByteCursor
     /// Nil where what it replaces is what it says.
-    package var standing: Standing?
+    package fileprivate(set) var standing: Standing?
+
+    fileprivate init(head: RecordHead, name: Hash128, fields: ByteCursor, standing: Standing?) {
+        self.head = head
+        self.name = name
+        self.fields = fields
+        self.standing = standing
+    }
 
     /// The version that it replaces; none: there is none.
     package var previous: Version { standing?.version ?? head.previous }

@@ -51,7 +51,7 @@ package struct KeySpace: Sendable {
     }
 
     package func key(zone: UInt32 = 0) -> IndexKey {
-        IndexKey(partition: zone).appending(rawValue)
+        IndexKey(partition: zone, keyspace: rawValue)
     }
 
     /// All keys of the keyspace in `zone`.

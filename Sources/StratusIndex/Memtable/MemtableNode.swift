@@ -74,14 +74,14 @@ extension MemtableNode {
     mutating func set(_ change: inout MemtableChange) {
         if isLeaf { return setInLeaf(at: entries.lowerBound(change.position), &change) }
         let place = child(for: change.position)
-        let isAboveLeaves = children[place].node.isLeaf
         // Down through the arrays in place: a copy of a node would count references.
+        let isAboveLeaves = children.span[place].node.isLeaf
         children[place].node.set(&change)
         if let right = change.split {
             change.split = nil
             children.insert(right, at: place + 1)
             if children.count > Self.innerOrder { splitInner(at: place + 1, &change) }
-        } else if children[place].node.isEmpty {
+        } else if children.span[place].node.isEmpty {
             children.remove(at: place)
             if isAboveLeaves { change.size.leaves -= 1 } else { change.size.inner -= 1 }
         }
