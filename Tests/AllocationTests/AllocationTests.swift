@@ -9,9 +9,9 @@ import Testing
 private let expected: [(path: String, count: Double)] = [
     ("array", 1),
     ("save", 31.1),
-    ("insert", 2.39),
+    ("insert", 3.39),
     ("read", 8.06),
-    ("update", 4.36),
+    ("update", 5.37),
     ("feed", 8.06),
 ]
 
