@@ -36,10 +36,7 @@ struct JSONWriterTests {
     }
 
     @Test(arguments: [
-        (JSONValue.exact(1 << 53), "9007199254740992"), (.exact(-5), "-5"),
-        (.exact((1 << 53) + 1), #"{"$integer":"9007199254740993"}"#),
-        (.exact(.min), #"{"$integer":"-9223372036854775808"}"#),
-        (.integer(.min), "-9223372036854775808"),
+        (JSONValue.integer(.min), "-9223372036854775808"),
         (.offset(7), #""7""#), (.offset(.max), #""18446744073709551615""#),
     ])
     func `an integer is exact for every reader`(value: JSONValue, expected: String) {
@@ -59,8 +56,6 @@ struct JSONWriterTests {
     @Test func `what JSON has no word for gets one`() {
         #expect(json(.double(.nan)) == #"{"$double":"nan"}"#)
         #expect(json(.double(-.infinity)) == #"{"$double":"-inf"}"#)
-        #expect(json(.bytes([0, 1, 254, 255])) == #"{"$bytes":"AAH+/w=="}"#)
-        #expect(json(.bytes([])) == #"{"$bytes":""}"#)
     }
 
     // C120.

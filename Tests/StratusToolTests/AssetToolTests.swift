@@ -72,7 +72,7 @@ import Testing
     private func anAsset(_ place: Place) async throws -> (name: String, bytes: Data) {
         try await place.importTree()
         let records = try await place.run("records @/store --zone files", json: true)
-        let lines = records.results.split(separator: "\n").filter { $0.contains("$asset") }
+        let lines = records.results.split(separator: "\n").filter { $0.contains("ASSETID") }
         let line = try #require(lines.first)
         let name = try #require(line.firstMatch(of: /"recordName":"([0-9a-f]+)"/)?.1)
         let whole = try #require(FileManager.default.contents(atPath: place.path + "/tree/large"))

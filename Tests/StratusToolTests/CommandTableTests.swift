@@ -6,8 +6,9 @@ struct CommandTableTests {
 
     @Test func `the table has the commands of the first part`() {
         let names = [
-            "import", "export", "exec", "follow", "info", "users", "zones", "records", "show",
-            "query", "tree", "shares", "why", "who-can", "what-can", "subscriptions",
+            "import", "export", "dump", "load", "diff", "exec", "follow", "info", "users",
+            "zones", "records", "show", "query", "tree", "shares", "why", "who-can", "what-can",
+            "subscriptions",
             "notifications", "devices", "log", "changes", "token", "history", "blame", "mark",
             "retention",
             "backup", "backups", "restore", "revert", "copy",

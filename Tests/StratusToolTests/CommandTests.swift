@@ -21,12 +21,14 @@ import Testing
         // The name of a record is the hash of its path: here of `a.txt`.
         #expect(
             lines.contains { $0.contains("\"recordName\":\"18b7cb099a9ea3f50ba899b5ba81e0d3\"") })
-        #expect(lines.contains { $0.contains("\"target\":\"a.txt\"") })
-        #expect(lines.contains { $0.contains("\"name\":\"sub\"") && $0.contains("Folder") })
+        #expect(lines.contains { $0.contains("\"target\":{\"value\":\"a.txt\"") })
+        #expect(
+            lines.contains { $0.contains("\"name\":{\"value\":\"sub\"") && $0.contains("Folder") })
         #expect(
             lines.contains {
-                $0.contains("\"name\":\"b.txt\"") && $0.contains("\"size\":3")
-                    && $0.contains("\"contents\":{\"$bytes\":\"dHdv\"}")
+                $0.contains("\"name\":{\"value\":\"b.txt\"")
+                    && $0.contains("\"size\":{\"value\":3")
+                    && $0.contains("\"contents\":{\"value\":\"dHdv\",\"type\":\"BYTES\"}")
             })
     }
 

@@ -57,12 +57,12 @@ import Testing
         try await place.importTree()
         let records = try await place.run("records @/store --zone files", json: true)
         let lines = records.results.split(separator: "\n")
-        let small = try #require(lines.first { $0.contains(#""name":"small""#) })
-        let large = try #require(lines.first { $0.contains(#""name":"large""#) })
+        let small = try #require(lines.first { $0.contains(#""name":{"value":"small""#) })
+        let large = try #require(lines.first { $0.contains(#""name":{"value":"large""#) })
         #expect(small.contains(#""contents":"#) && small.contains(#""sha256":"#))
         #expect(!large.contains(#""contents":"#) && large.contains(#""fileChecksum":"#))
         #expect(small.contains(#""mode":"#) && small.contains(#""modifiedNanoseconds":"#))
-        let inner = try #require(lines.first { $0.contains(#""name":"b.txt""#) })
+        let inner = try #require(lines.first { $0.contains(#""name":{"value":"b.txt""#) })
         #expect(inner.contains(#""parent":"#))
     }
 }

@@ -64,8 +64,11 @@ import Testing
         let output = try await place.run("query @/store File size=6 --zone files", json: true)
         let lines = output.results.split(separator: "\n")
         #expect(lines.count == 1 && lines[0].hasPrefix(#"{"type":"record","recordName":""#))
-        #expect(lines[0].contains(#""sha256":{"$bytes":"#))
-        #expect(run.results.contains(#""fields":{"name":"c.txt","size":6}}"#), "\(run.results)")
+        #expect(lines[0].contains(#""sha256":{"value":"#))
+        #expect(
+            run.results.contains(
+                #""fields":{"name":{"value":"c.txt","type":"STRING"},"#
+                    + #""size":{"value":6,"type":"INT64"}},"#), "\(run.results)")
     }
 
     @Test func `without a zone all of the database are asked, and each record says its own`()
@@ -101,8 +104,9 @@ import Testing
         let total = try await place.run("query @/store File --total size", json: true)
         #expect(
             total.results
-                == #"{"type":"totals","field":"size","count":3,"valueCount":3,"sum":12,"#
-                + #""minimum":3,"maximum":6}"# + "\n")
+                == #"{"type":"totals","field":"size","count":3,"valueCount":3,"#
+                + #""sum":{"value":12,"type":"INT64"},"minimum":{"value":3,"type":"INT64"},"#
+                + #""maximum":{"value":6,"type":"INT64"}}"# + "\n")
         let text = try await place.run("query @/store File --total name").results
         #expect(
             text.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }

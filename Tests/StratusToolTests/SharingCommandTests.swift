@@ -287,9 +287,8 @@ import Testing
         let json = try await results(
             "records @/store --type Note --zone alice/notes \(options)", json: true)
         #expect(
-            json.hasPrefix(
-                #"{"type":"record","recordName":"n1","recordType":"Note","zone":"notes","#
-                    + #""ownerName":"\#(alice)","#), "\(json)")
+            json.contains(
+                #""zoneID":{"zoneName":"notes","ownerRecordName":"\#(alice)","#), "\(json)")
         let unnamed = try await place.run("records @/store --zone notes \(options)")
         #expect(unnamed.code == .usage && unnamed.messages.contains("OWNER/ZONE"))
         let foreign = "records @/store --zone alice/other \(options)"

@@ -7,6 +7,9 @@ extension Tool {
         informing(about: .stratus).merging([
             "import": { try await Import.run($0, $1) },
             "export": { try await Export.run($0, $1) },
+            "dump": Dump.run,
+            "load": Load.run,
+            "diff": Difference.run,
             "exec": Exec.run,
             "follow": Follow.run,
             "info": Show.info,

@@ -71,20 +71,49 @@ extension Database {
         let target = target ?? RecordZone.ID(zoneName: zoneID.zoneName)
         // Who may see them is not brought back.
         let wanted = try source.records(in: zoneID, named: names).filter { !$0.isShare }
+        return try await bring(
+            RestoreOrder(
+                wanted: wanted, zone: target,
+                mode: names == nil || mode != .mirror ? mode : .replace,
+                source: names == nil ? (source, zoneID) : nil),
+            dryRun: dryRun, progress)
+    }
+
+    /// Gives records of a zone the fields and the parents that `records` have, in one commit: as of
+    /// ``restore(_:from:to:records:mode:dryRun:progress:)``, with records from anywhere.
+    ///
+    /// - Parameters:
+    ///   - records: as they are to be, each with all its fields. Where they have assets, these are of
+    ///     this container, or new. Records of shares are left out.
+    ///   - deleted: the names of records that go, where they are there.
+    ///   - zoneID: the zone, which is made where it is not there.
+    ///   - mode: as there; `keep` does the same as `skip` for records without a modification date.
+    /// - Throws: as there.
+    @discardableResult
+    public nonisolated(nonsending) func restore(
+        _ records: [Record], deleting deleted: [String] = [], in zoneID: RecordZone.ID,
+        mode: RestoreMode = .replace, dryRun: Bool = false, progress: UploadProgress? = nil
+    ) async throws(StoreError) -> RestoredRecords {
+        try await bring(
+            RestoreOrder(
+                wanted: records.filter { !$0.isShare }, deleted: deleted, zone: zoneID, mode: mode),
+            dryRun: dryRun, progress)
+    }
+
+    private nonisolated(nonsending) func bring(
+        _ order: RestoreOrder, dryRun: Bool, _ progress: UploadProgress?
+    ) async throws(StoreError) -> RestoredRecords {
         var done = RestoredRecords()
         var tries = 0
         while true {
-            let plan = try await plan(
-                wanted, to: target, mode: names == nil || mode != .mirror ? mode : .replace)
+            let plan = try await plan(order)
             if dryRun { return plan.result }
             if plan.result.isEmpty, !done.isEmpty { return done }
-            let isWhole = names == nil && (mode == .mirror || plan.makesZone)
+            let source = order.mode == .mirror || plan.makesZone ? order.source : nil
             tries += 1
             do throws(StoreError) {
-                done.add(
-                    try await commit(
-                        plan, in: target, from: (source, zoneID), isWhole: isWhole, progress))
-                if done.isProved || !isWhole || tries >= 5 { return done }
+                done.add(try await commit(plan, in: order.zone, from: source, progress))
+                if done.isProved || source == nil || tries >= 5 { return done }
             } catch {
                 guard error.isConflict, tries < 5 else { throw error }
             }
@@ -92,9 +121,9 @@ extension Database {
         }
     }
 
+    /// - Parameter source: what the zone is to be equal to as a whole; nil: it need not be.
     private nonisolated(nonsending) func commit(
-        _ plan: RestorePlan, in target: RecordZone.ID,
-        from source: (snapshot: DatabaseSnapshot, zone: RecordZone.ID), isWhole: Bool,
+        _ plan: RestorePlan, in target: RecordZone.ID, from source: RestoreOrder.Source?,
         _ progress: UploadProgress?
     ) async throws(StoreError) -> RestoredRecords {
         if plan.result.isEmpty {
@@ -110,7 +139,7 @@ extension Database {
             if let failure = ModifyRecordsResult(items, outcomes).partialFailure { throw failure }
         }
         var result = plan.result
-        if isWhole {
+        if let source {
             let wanted = try source.snapshot.contentHash(of: source.zone, named: target.zoneName)
             result.isProved = try await contentHash(of: target) == wanted
         }
@@ -118,37 +147,82 @@ extension Database {
     }
 
     private nonisolated(nonsending) func plan(
-        _ wanted: [Record], to target: RecordZone.ID, mode: RestoreMode
+        _ order: RestoreOrder
     ) async throws(StoreError) -> RestorePlan {
         var plan = RestorePlan()
         var there: [String: Record] = [:]
         do throws(StoreError) {
-            var cursor: RecordPage.Cursor?
-            repeat {
-                let page = try await records(inZoneWith: target, from: cursor)
-                // Who may see records is not brought back.
-                for record in page.records where !record.isShare {
-                    there[record.recordID.recordName] = record
-                }
-                cursor = page.cursor
-            } while cursor != nil
+            there = try await present(for: order)
         } catch {
-            guard error.code == .zoneNotFound || error.code == .userDeletedZone, !target.isDefault
+            guard error.code == .zoneNotFound || error.code == .userDeletedZone,
+                !order.zone.isDefault
             else { throw error }
             plan.makesZone = true
         }
-        for record in wanted {
+        for record in order.wanted {
             let name = record.recordID.recordName
-            try plan.add(record, to: target, beside: there.removeValue(forKey: name), mode)
+            try plan.add(
+                record, to: order.zone, beside: there.removeValue(forKey: name), order.mode)
         }
-        if mode == .mirror {
-            // The record of a user stays as long as the user does.
-            let gone = there.values.filter { $0.recordType != Record.userRecordType }
-            plan.deleted = gone.map(\.recordID)
-            plan.result.deleted = plan.deleted.map(\.recordName)
-        }
+        // The record of a user stays as long as the user does.
+        let gone =
+            order.mode == .mirror
+            ? there.values.filter { $0.recordType != Record.userRecordType }
+            : order.deleted.compactMap { there[$0] }
+        plan.deleted = gone.map(\.recordID)
+        plan.result.deleted = plan.deleted.map(\.recordName)
         return plan
     }
+
+    /// So many records are looked up at once.
+    private static let lookupLimit = 200
+
+    /// The records of the zone, by their names: all, or only those that the order names.
+    private nonisolated(nonsending) func present(
+        for order: RestoreOrder
+    ) async throws(StoreError) -> [String: Record] {
+        var found: [String: Record] = [:]
+        guard order.mode == .mirror else {
+            _ = try await recordZone(for: order.zone)
+            let ids = (order.wanted.map(\.recordID.recordName) + order.deleted).map {
+                Record.ID(recordName: $0, zoneID: order.zone)
+            }
+            for start in stride(from: 0, to: ids.count, by: Self.lookupLimit) {
+                let part = Array(ids[start..<min(start + Self.lookupLimit, ids.count)])
+                for (id, result) in try await records(for: part) {
+                    do throws(StoreError) {
+                        found[id.recordName] = try result.get()
+                    } catch {
+                        guard error.code == .unknownItem else { throw error }
+                    }
+                }
+            }
+            return found
+        }
+        var cursor: RecordPage.Cursor?
+        repeat {
+            let page = try await records(inZoneWith: order.zone, from: cursor)
+            // Who may see records is not brought back.
+            for record in page.records where !record.isShare {
+                found[record.recordID.recordName] = record
+            }
+            cursor = page.cursor
+        } while cursor != nil
+        return found
+    }
+}
+
+/// What a zone is to have.
+private struct RestoreOrder {
+    typealias Source = (snapshot: DatabaseSnapshot, zone: RecordZone.ID)
+
+    var wanted: [Record]
+    /// The names of those that go.
+    var deleted: [String] = []
+    var zone: RecordZone.ID
+    var mode: RestoreMode
+    /// Where all of ``wanted`` comes from, which is all that there is; nil: it is not known.
+    var source: Source?
 }
 
 /// What has to be done that a zone has certain records.

@@ -1,8 +1,9 @@
 internal import FoundationEssentials
-internal import Stratus
+package import Stratus
 
-/// Turns zones, records and their values into JSON.
-struct RecordWriter {
+/// Turns zones, records and their values into JSON: that of CloudKit Web Services, which loses
+/// nothing.
+package struct RecordWriter {
     /// The record name of the user whose private database it is; nil: the public one, or a shared
     /// one, where each zone names its own.
     let owner: String?
@@ -10,6 +11,20 @@ struct RecordWriter {
     var desiredKeys: [String]?
     /// Whether values of the types INT64 and DOUBLE are text.
     var numbersAsStrings = false
+    /// Whether what the store alone decides is left out: tags, dates, users and shares.
+    private var isContentOnly = false
+
+    init(owner: String?, desiredKeys: [String]? = nil, numbersAsStrings: Bool = false) {
+        self.owner = owner
+        self.desiredKeys = desiredKeys
+        self.numbersAsStrings = numbersAsStrings
+    }
+
+    /// Of zones that need not say whose they are.
+    package init(contentOnly isContentOnly: Bool = false) {
+        owner = nil
+        self.isContentOnly = isContentOnly
+    }
 
     func json(_ id: RecordZone.ID) -> JSONValue {
         var object: JSONObject = ["zoneName": .string(id.zoneName)]
@@ -27,12 +42,16 @@ struct RecordWriter {
         return .object(object)
     }
 
-    func json(_ record: Record) -> JSONValue {
+    func json(_ record: Record) -> JSONValue { .object(object(record)) }
+
+    package func object(_ record: Record) -> JSONObject {
         var object: JSONObject = [
             "recordName": .string(record.recordID.recordName),
             "recordType": .string(record.recordType),
         ]
-        object.append("recordChangeTag", record.recordChangeTag.map(JSONValue.string))
+        if !isContentOnly {
+            object.append("recordChangeTag", record.recordChangeTag.map(JSONValue.string))
+        }
         object.append("zoneID", json(record.recordID.zoneID))
         var fields = JSONObject()
         for key in record.allKeys where desiredKeys?.contains(where: key.isSame) ?? true {
@@ -45,12 +64,13 @@ struct RecordWriter {
         object.append(
             "parent",
             record.parent.map { .object(["recordName": .string($0.recordID.recordName)]) })
+        if isContentOnly { return object }
         object.append("share", record.share.map { json($0.recordID) })
         object.append("created", change(record.creationDate, record.creatorUserRecordID))
         object.append(
             "modified", change(record.modificationDate, record.lastModifiedUserRecordID))
         if let share = Share(record) { append(share, to: &object) }
-        return .object(object)
+        return object
     }
 
     private func json(_ id: Record.ID) -> JSONValue {
@@ -59,11 +79,15 @@ struct RecordWriter {
 
     /// A record that is gone.
     func tombstone(_ id: Record.ID, type: String?) -> JSONValue {
+        .object(deletion(id, type: type))
+    }
+
+    package func deletion(_ id: Record.ID, type: String?) -> JSONObject {
         var object: JSONObject = ["recordName": .string(id.recordName)]
         object.append("recordType", type.map(JSONValue.string))
         object.append("zoneID", json(id.zoneID))
         object.append("deleted", true)
-        return .object(object)
+        return object
     }
 
     private func change(_ date: Date?, _ user: Record.ID?) -> JSONValue? {
@@ -102,7 +126,7 @@ extension RecordWriter {
 /// Values of fields.
 extension RecordWriter {
     /// A value with its type.
-    func json(_ value: RecordValue) -> JSONObject {
+    package func json(_ value: RecordValue) -> JSONObject {
         var object: JSONObject = ["value": bare(value)]
         object.append("type", .string(Self.type(of: value).name))
         object.append("exact", exact(value))

@@ -159,8 +159,8 @@ extension Command {
 }
 
 extension Command.Option {
-    fileprivate static let mode = Self(
+    static let mode = Self(
         "mode", taking: .init("MODE", .oneOf(["skip", "keep", "replace", "mirror"])),
         "what becomes of what is there")
-    fileprivate static let dryRun = Self("dry-run", "only say what would be done")
+    static let dryRun = Self("dry-run", "only say what would be done")
 }

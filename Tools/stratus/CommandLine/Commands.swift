@@ -4,7 +4,7 @@ extension CommandTable {
         tool: "stratus",
         summary: "looks into Stratus stores, fills, compares and backs them up",
         commands: [
-            .importDirectory, .exportDirectory, .exec, .follow, .info, .users,
+            .importDirectory, .exportDirectory, .dump, .load, .diff, .exec, .follow, .info, .users,
             .zones, .records, .show, .query, .tree,
             .shares, .why, .whoCan, .whatCan, .subscriptions, .notifications,
             .devices,

@@ -103,33 +103,16 @@ extension StoreNotification {
 
 /// The directory for the files of payloads, a file for each.
 private struct PayloadFolder {
-    private let path: String
+    private let folder: ResultFolder
 
-    /// Makes the directory where there is none; fails where it is that of a store, or in one.
-    init(_ path: String) throws {
-        self.path = path.hasSuffix("/") ? path : path + "/"
-        do throws(SystemError) {
-            try FileBounds.checkOutsideStores(path, on: LinuxFileSystem())
-            try Self.make(path)
-            try FileBounds.checkOutsideStores(self.path + "payload", on: LinuxFileSystem())
-        } catch {
-            throw ToolError(error, "cannot write to the directory", path)
-        }
-    }
-
-    private static func make(_ path: String) throws(SystemError) {
-        do throws(SystemError) {
-            try LinuxFileSystem().makeDirectory(path)
-        } catch {
-            if error.code != .exists { throw error }
-        }
-    }
+    /// Makes the directory where there is none.
+    init(_ path: String) throws { folder = try ResultFolder(path) }
 
     /// Writes a payload, and returns the path of its file once that is durable; nil of a read mark,
     /// which has nothing to be sent.
     func write(_ notification: StoreNotification) throws -> String? {
         guard notification.kind != .readMark else { return nil }
-        let file = path + notification.fileName
+        let file = folder.file(notification.fileName)
         let bytes = [UInt8](notification.payload())
         do throws(SystemError) {
             guard let fresh = FreshFile(replacing: file, on: LinuxFileSystem()) else {

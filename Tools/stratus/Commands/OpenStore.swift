@@ -146,8 +146,10 @@ extension Output {
 }
 
 extension ToolError {
-    /// What an error of the store means to the tool's user.
+    /// What an error of the store means to the tool's user. Of several records that failed it is the
+    /// first one, by name, that did not fail with others.
     init(_ error: StoreError) {
+        let error = error.firstCause ?? error
         let (code, id) = Self.meaning(of: error)
         self.init(code, id: id, error.reason)
         if let place = error.place {
@@ -207,5 +209,18 @@ extension ToolError {
             "'stratus import DIR STORE --zone NAME' and 'stratus exec STORE --create' make one"
         default: nil
         }
+    }
+}
+
+extension StoreError {
+    /// Of an error of several records.
+    fileprivate var firstCause: StoreError? {
+        var causes: [(name: String, error: StoreError)] = []
+        for (item, error) in partialErrors where error.code != .batchRequestFailed {
+            var error = error
+            error.item = item
+            causes.append((error.recordID?.recordName ?? "", error))
+        }
+        return causes.min { $0.name < $1.name }?.error
     }
 }

@@ -5,9 +5,9 @@ import StratusGateway
 // What the store was at the moment that --at names.
 
 extension Invocation {
-    /// The state that the command reads: the newest, or the one that `--at` names.
-    func snapshot(of container: Container) async throws -> Snapshot {
-        guard let text = value("at") else { return container.snapshot() }
+    /// The state that the command reads: the newest, or the one that `--at` or another option names.
+    func snapshot(of container: Container, _ option: String = "at") async throws -> Snapshot {
+        guard let text = value(option) else { return container.snapshot() }
         return try await container.snapshot(at: try await Self.point(text, in: container))
     }
 
@@ -34,7 +34,7 @@ extension Invocation {
         if let token = ChangeToken(text) { return .token(token) }
         throw ToolError.usage(
             "bad-value",
-            "--at takes an offset, a time such as 2026-11-23T14:30:00Z, mark:NAME or a change "
+            "a POINT is an offset, a time such as 2026-11-23T14:30:00Z, mark:NAME or a change "
                 + "token, not \(text)")
     }
 

@@ -5,26 +5,8 @@ import StratusGateway
 // How records appear, as JSON and as text.
 
 extension Record {
-    var json: JSONObject {
-        var object: JSONObject = [
-            "recordName": .string(recordID.recordName), "recordType": .string(recordType),
-            "zone": .string(recordID.zoneID.zoneName),
-        ]
-        if recordID.zoneID.ownerName != RecordZone.ID.currentUser {
-            object.append("ownerName", .string(recordID.zoneID.ownerName))
-        }
-        object.append("recordChangeTag", recordChangeTag.map(JSONValue.string))
-        object.append("created", creationDate.map(JSONValue.date))
-        object.append("creator", creatorUserRecordID.map { .string($0.recordName) })
-        object.append("modified", modificationDate.map(JSONValue.date))
-        object.append("modifier", lastModifiedUserRecordID.map { .string($0.recordName) })
-        object.append("parent", parent.map { .string($0.recordID.recordName) })
-        object.append("share", share.map { .string($0.recordID.recordName) })
-        var fields = JSONObject()
-        for key in allKeys { fields.append(key, self[key]?.json) }
-        object.append("fields", .object(fields))
-        return object
-    }
+    /// As `stratus exec` answers it.
+    var json: JSONObject { RecordWriter().object(self) }
 
     /// The record as lines of a name and a value.
     var lines: [(name: String, value: String)] {
@@ -48,42 +30,8 @@ extension Record {
 }
 
 extension RecordValue {
-    var json: JSONValue {
-        switch self {
-        case .string(let text): .string(text)
-        case .int64(let number): .exact(Int(number))
-        case .double(let number): .double(number)
-        case .date(let date): .object(["$date": .date(date)])
-        case .bytes(let data): .bytes([UInt8](data))
-        case .location(let location):
-            .object([
-                "$location": .object([
-                    "latitude": .double(location.latitude),
-                    "longitude": .double(location.longitude),
-                    "altitude": .double(location.altitude),
-                    "horizontalAccuracy": .double(location.horizontalAccuracy),
-                    "verticalAccuracy": .double(location.verticalAccuracy),
-                    "course": .double(location.course), "speed": .double(location.speed),
-                    "timestamp": .date(location.timestamp),
-                ])
-            ])
-        case .reference(let reference):
-            .object([
-                "$reference": .object([
-                    "recordName": .string(reference.recordID.recordName),
-                    "action": .string("\(reference.action)"),
-                ])
-            ])
-        case .asset(let asset):
-            .object([
-                "$asset": .object([
-                    "size": .integer(asset.size ?? 0),
-                    "fileChecksum": .string(asset.fileChecksum ?? ""),
-                ])
-            ])
-        case .list(let values): .array(values.map(\.json))
-        }
-    }
+    /// With its type, as `stratus exec` answers it.
+    var json: JSONValue { .object(RecordWriter().json(self)) }
 
     /// For people: long bytes and texts are cut.
     var text: String {

@@ -1,0 +1,52 @@
+import Stratus
+import StratusFiles
+import StratusGateway
+
+/// `stratus dump`: the records of a store as lines of JSON.
+enum Dump {
+    static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let container = try await invocation.openStore(memoryLimit: Invocation.streamingMemory)
+        let snapshot = try await invocation.snapshot(of: container)
+        let assets = try invocation.value("asset-files").map { path throws(ToolError) in
+            try ResultFolder(path)
+        }
+        var hasSkipped = false
+        for database in try invocation.namedDatabases(of: snapshot, in: container) {
+            func write(_ line: DumpLine) throws { try output.verbatim(line.text + "\n") }
+            for zone in try database.zones(named: invocation.value("zone")) {
+                if !zone.isDefault { try write(DumpLine(.zone(zone), of: database.user)) }
+                var sorter = NameSorter()
+                let skipped: ([StoreError]) -> Void = { damage in
+                    hasSkipped = true
+                    output.skipped(damage)
+                }
+                try database.forEachKey(
+                    in: zone, skipped: invocation.has("skip-damaged") ? skipped : nil
+                ) { try sorter.insert($0) }
+                var keys = try sorter.sorted()
+                while case let part = try keys.next(NamedDatabase.batch), !part.isEmpty {
+                    let found = try database.records(part, in: zone)
+                    for record in part.compactMap({ found[$0] }) {
+                        try await assets?.writeAssets(of: record)
+                        try write(database.line(record))
+                    }
+                }
+            }
+        }
+        return hasSkipped ? .partial : .ok
+    }
+}
+
+extension ResultFolder {
+    /// Writes each asset of a record that has no file yet to one that bears its checksum.
+    fileprivate func writeAssets(of record: Record) async throws {
+        for asset in record.assets {
+            guard let checksum = asset.fileChecksum else { continue }
+            let file = file(checksum)
+            // A file under that name is whole.
+            if FilePlace(file).length(on: LinuxFileSystem()) == nil {
+                try await asset.write(to: file)
+            }
+        }
+    }
+}
