@@ -147,6 +147,23 @@ import Testing
         }
     }
 
+    @Test func `of lines about one record the last one counts`() async throws {
+        let place = try Place()
+        try await place.importTree()
+        let dump = try await Self.results("dump @/store", in: place)
+        let record = try #require(dump.split(separator: "\n").last)
+        let name = try #require(record.firstMatch(of: /"recordName":"([0-9a-f]+)"/)?.1)
+        let gone =
+            #"{"type":"record","database":"private","as":"local","record":{"recordName":"\#(name)","#
+            + #""recordType":"Folder","zoneID":{"zoneName":"files"},"deleted":true}}"#
+        for (lines, count) in [([record, gone[...]], 0), ([gone[...], record], 1)] {
+            try place.write(lines.joined(separator: "\n"), "lines")
+            _ = try await Self.results("load @/other @/lines", in: place)
+            let found = try await Self.results("records @/other --zone files", in: place)
+            #expect(found.split(separator: "\n").count == count)
+        }
+    }
+
     @Test func `the record of a user is that of the same user in another store`() async throws {
         let place = try Place()
         for (store, nick) in [("store", "Al"), ("other", "Ally")] {

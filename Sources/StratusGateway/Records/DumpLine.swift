@@ -23,6 +23,15 @@ package struct DumpLine {
         self.userOfRecord = userOfRecord
     }
 
+    /// The name of the record that it says something of; nil: it is of a zone.
+    package var recordName: String? {
+        switch content {
+        case .record(let record): record.recordID.recordName
+        case .deletedRecord(let id, _): id.recordName
+        case .zone, .deletedZone: nil
+        }
+    }
+
     /// The zone that it says something of.
     package var zoneID: RecordZone.ID {
         switch content {

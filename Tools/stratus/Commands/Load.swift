@@ -37,8 +37,10 @@ private struct Loader {
         let zone: RecordZone.ID
         var records: [Record] = []
         var deleted: Set<String> = []
-        /// How many are deleted and then made anew; only counted where nothing is done.
-        var remadeCount = 0
+        /// The names of all of them.
+        var names: Set<String> = []
+        /// How many lines name a record again; only counted, where nothing is done.
+        var repeatedCount = 0
     }
 
     private let invocation: Invocation
@@ -80,30 +82,29 @@ private struct Loader {
             return try await bringAbout(
                 record, of: line.userOfRecord ?? record.recordID.recordName, in: line.user)
         }
-        var zone = try await zoneLines(for: line)
+        if !goesOn(with: line) {
+            try await bringAbout()
+            gathered = ZoneLines(user: line.user, zone: line.zoneID)
+        }
+        let isRepeated = line.recordName.map { gathered?.names.insert($0).inserted == false }
         switch line.content {
-        case .zone: break
-        case .record(let record) where zone.deleted.contains(record.recordID.recordName):
-            zone.remadeCount += 1
-        case .record(let record): zone.records.append(record)
-        case .deletedRecord(let id, _): zone.deleted.insert(id.recordName)
+        case .record where isRepeated == true: gathered?.repeatedCount += 1
+        case .record(let record): gathered?.records.append(record)
+        case .deletedRecord(let id, _): gathered?.deleted.insert(id.recordName)
         case .deletedZone(let id):
             gathered = nil
-            return try await delete(id, of: line.user)
+            try await delete(id, of: line.user)
+        case .zone: break
         }
-        gathered = zone
     }
 
-    /// What was said of the zone before the line; of another zone it is brought about first, and so
-    /// is the deletion of a record before the line makes it anew.
-    private mutating func zoneLines(for line: DumpLine) async throws -> ZoneLines {
-        if let gathered, gathered.user.isSame(as: line.user), gathered.zone == line.zoneID {
-            guard case .record(let record) = line.content, !isDryRun,
-                gathered.deleted.contains(record.recordID.recordName)
-            else { return gathered }
+    /// Whether the line is of the zone of those before it, and none of them names its record: what
+    /// they say of that is done first. A dry run does nothing of either.
+    private func goesOn(with line: DumpLine) -> Bool {
+        guard let gathered, gathered.user.isSame(as: line.user), gathered.zone == line.zoneID else {
+            return false
         }
-        try await bringAbout()
-        return ZoneLines(user: line.user, zone: line.zoneID)
+        return isDryRun || line.recordName.map { !gathered.names.contains($0) } ?? true
     }
 
     private func database(of user: String?) -> Database {
@@ -132,7 +133,7 @@ private struct Loader {
         }
         let done = try await database.restore(
             records, deleting: Array(lines.deleted), in: zone, mode: mode, dryRun: isDryRun)
-        try report(done, remade: lines.remadeCount, zone, lines.user)
+        try report(done, repeated: lines.repeatedCount, zone, lines.user)
     }
 
     /// The record of a user, which that user saves: so it becomes one whom the store knows.
@@ -149,9 +150,9 @@ private struct Loader {
     }
 
     private func report(
-        _ done: RestoredRecords, remade: Int = 0, _ zone: RecordZone.ID, _ user: String?
+        _ done: RestoredRecords, repeated: Int = 0, _ zone: RecordZone.ID, _ user: String?
     ) throws {
-        let added = done.added.count + remade
+        let added = done.added.count + repeated
         var object = identity(of: zone, user)
         object.append("dryRun", .boolean(isDryRun))
         object.append("added", .integer(added))
