@@ -171,7 +171,7 @@ extension Asset: Codable {
 
 extension RecordValue {
     /// The asset that it is, or those in the list that it is.
-    var assets: [Asset] {
+    package var assets: [Asset] {
         switch self {
         case .asset(let asset): [asset]
         case .list(let values): values.flatMap(\.assets)
@@ -180,16 +180,20 @@ extension RecordValue {
     }
 
     /// The same with others in the places of its assets, in the order of ``assets``.
-    func mappingAssets(_ body: (Asset) -> Asset) -> RecordValue {
+    package func mappingAssets<Failure>(
+        _ body: (Asset) throws(Failure) -> Asset
+    ) throws(Failure) -> RecordValue {
         switch self {
-        case .asset(let asset): .asset(body(asset))
-        case .list(let values): .list(values.map { $0.mappingAssets(body) })
-        default: self
+        case .asset(let asset): return .asset(try body(asset))
+        case .list(let values):
+            return .list(
+                try values.map { value throws(Failure) in try value.mappingAssets(body) })
+        default: return self
         }
     }
 
     /// Whether there are any.
-    var hasAssets: Bool {
+    package var hasAssets: Bool {
         switch self {
         case .asset: true
         case .list(let values): values.contains(where: \.hasAssets)

@@ -154,9 +154,7 @@ extension Database {
         do throws(StoreError) {
             there = try await present(for: order)
         } catch {
-            guard error.code == .zoneNotFound || error.code == .userDeletedZone,
-                !order.zone.isDefault
-            else { throw error }
+            guard error.isOfNoZone, !order.zone.isDefault else { throw error }
             plan.makesZone = true
         }
         for record in order.wanted {
@@ -164,11 +162,13 @@ extension Database {
             try plan.add(
                 record, to: order.zone, beside: there.removeValue(forKey: name), order.mode)
         }
-        // The record of a user stays as long as the user does.
         let gone =
-            order.mode == .mirror
-            ? there.values.filter { $0.recordType != Record.userRecordType }
-            : order.deleted.compactMap { there[$0] }
+            if order.mode == .mirror {
+                // The record of a user stays as long as the user does.
+                there.values.filter { $0.recordType != Record.userRecordType }
+            } else {
+                order.deleted.compactMap { there[$0] }
+            }
         plan.deleted = gone.map(\.recordID)
         plan.result.deleted = plan.deleted.map(\.recordName)
         return plan
@@ -306,6 +306,9 @@ extension RecordValue {
 }
 
 extension StoreError {
+    /// Whether it says that the zone is not there.
+    package var isOfNoZone: Bool { code == .zoneNotFound || code == .userDeletedZone }
+
     /// Whether others have saved what was to be saved.
     fileprivate var isConflict: Bool {
         code == .serverRecordChanged

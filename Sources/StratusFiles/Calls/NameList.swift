@@ -1,4 +1,4 @@
-/// Names of entries of a folder, in one buffer: a folder may hold very many.
+/// Names in one buffer, since there may be very many: of the entries of a folder, or of records.
 package struct NameList: Sendable {
     private var bytes: [UInt8] = []
     private var places: [Range<UInt32>] = []
@@ -12,6 +12,9 @@ package struct NameList: Sendable {
         places.append(start..<UInt32(bytes.count))
     }
 
+    /// What they take in memory, in bytes.
+    package var size: Int { bytes.count + places.count * MemoryLayout<Range<UInt32>>.stride }
+
     package mutating func reverse() { places.reverse() }
 
     package mutating func popLast() -> [UInt8]? {
@@ -19,7 +22,7 @@ package struct NameList: Sendable {
     }
 
     /// Brings the names into the order of their bytes.
-    mutating func sort() {
+    package mutating func sort() {
         places.sort { bytes[Self.place($0)].lexicographicallyPrecedes(bytes[Self.place($1)]) }
     }
 

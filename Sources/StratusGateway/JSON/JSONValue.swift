@@ -70,7 +70,7 @@ public struct JSONObject: Hashable, Sendable {
 
 extension String {
     /// Whether the bytes are the same, which `==` does not say of text with accents.
-    func isSame(as other: String) -> Bool {
+    package func isSame(as other: String) -> Bool {
         utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
     }
 }

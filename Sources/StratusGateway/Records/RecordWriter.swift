@@ -79,15 +79,11 @@ package struct RecordWriter {
 
     /// A record that is gone.
     func tombstone(_ id: Record.ID, type: String?) -> JSONValue {
-        .object(deletion(id, type: type))
-    }
-
-    package func deletion(_ id: Record.ID, type: String?) -> JSONObject {
         var object: JSONObject = ["recordName": .string(id.recordName)]
         object.append("recordType", type.map(JSONValue.string))
         object.append("zoneID", json(id.zoneID))
         object.append("deleted", true)
-        return object
+        return .object(object)
     }
 
     private func change(_ date: Date?, _ user: Record.ID?) -> JSONValue? {

@@ -13,8 +13,11 @@ struct ListedDatabase {
     /// Whether it is what others share with that user.
     var isShared = false
 
+    /// What the host calls the owner, or the record name; nil: the public one.
+    var name: String? { userName ?? recordName }
+
     /// For people: `public`, or the owner.
-    var text: String { userName ?? recordName ?? "public" }
+    var text: String { name ?? "public" }
 
     /// Whose it is, for every object of a listing.
     func append(to object: inout JSONObject) {
@@ -34,13 +37,18 @@ extension Invocation {
     /// state that the command reads: the public one first, then those of the users in the order in
     /// which they came.
     func databases(of container: Container) async throws -> [ListedDatabase] {
-        let snapshot = try await snapshot(of: container)
+        try databases(of: container, at: await snapshot(of: container))
+    }
+
+    /// The same at one moment.
+    func databases(
+        of container: Container, at snapshot: Snapshot
+    ) throws -> [ListedDatabase] {
         guard !choosesDatabase else { return [listed(database(of: snapshot), in: container)] }
-        let users = try (0..<container.information.userCount).map { index in
-            let user = try container.user(number: UInt32(index + 1))
-            return ListedDatabase(
+        let users = try container.allUsers().enumerated().map { index, user in
+            ListedDatabase(
                 database: snapshot.privateDatabase(asHost: user.recordName), number: index + 1,
-                recordName: user.recordName, userName: user.hostName)
+                recordName: user.recordName, userName: user.userName)
         }
         let everybodys = ListedDatabase(
             database: snapshot.publicDatabase(asHost: user), number: 0, recordName: nil,

@@ -44,9 +44,8 @@ struct Difference {
     private mutating func write() async throws {
         // The public database first, which is in every store.
         var users: [String?] = [nil]
-        for user in (before + after).compactMap(\.user).sorted(by: {
-            $0.utf8.lexicographicallyPrecedes($1.utf8)
-        }) where !users[users.count - 1].isSame(as: user) {
+        for user in (before + after).compactMap(\.user).sorted(by: { $0.precedes($1) })
+        where !users[users.count - 1].isSame(as: user) {
             users.append(user)
         }
         for user in users {
@@ -61,9 +60,7 @@ struct Difference {
         let (oldZones, newZones) = (
             try old?.zones(named: zoneName) ?? [], try new?.zones(named: zoneName) ?? []
         )
-        let zones = Set(oldZones + newZones).sorted {
-            $0.zoneName.utf8.lexicographicallyPrecedes($1.zoneName.utf8)
-        }
+        let zones = Set(oldZones + newZones).sorted { $0.zoneName.precedes($1.zoneName) }
         for zone in zones {
             let old = oldZones.contains(zone) ? old : nil
             let new = newZones.contains(zone) ? new : nil
@@ -198,8 +195,7 @@ private struct DifferenceWriter {
 
     private func identity(of change: Change, _ user: String?) -> JSONObject {
         var object: JSONObject = ["change": .string(change.rawValue)]
-        object.append("database", .string(user == nil ? "public" : "private"))
-        object.append("user", user.map(JSONValue.string))
+        object.append(databaseOf: user)
         return object
     }
 

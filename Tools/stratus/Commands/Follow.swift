@@ -349,8 +349,7 @@ private struct Follower {
 extension Record {
     /// The same type, fields and parent, as a record that was never saved.
     fileprivate var copy: Record {
-        var copy = Record(recordType: recordType, recordID: recordID)
-        copy.take(from: self)
+        var copy = copied(as: recordID)
         copy.parent = parent
         return copy
     }
@@ -370,12 +369,5 @@ extension Record {
             }
         }
         return needed
-    }
-
-    /// All values of another record, with their encryption flags.
-    fileprivate mutating func take(from other: Record) {
-        for key in other.allKeys { self[key] = other[key] }
-        let encrypted = other.encryptedValues
-        for key in encrypted.allKeys { encryptedValues[key] = encrypted[key] }
     }
 }

@@ -86,9 +86,10 @@ private struct Loader {
             try await bringAbout()
             gathered = ZoneLines(user: line.user, zone: line.zoneID)
         }
-        let isRepeated = line.recordName.map { gathered?.names.insert($0).inserted == false }
+        let isRepeated =
+            line.recordName.map { gathered?.names.insert($0).inserted == false } ?? false
         switch line.content {
-        case .record where isRepeated == true: gathered?.repeatedCount += 1
+        case .record where isRepeated: gathered?.repeatedCount += 1
         case .record(let record): gathered?.records.append(record)
         case .deletedRecord(let id, _): gathered?.deleted.insert(id.recordName)
         case .deletedZone(let id):
@@ -175,9 +176,7 @@ private struct Loader {
                 try await database(of: user).deleteRecordZone(withID: zone)
             } catch {
                 // It is none already.
-                guard error.code == .zoneNotFound || error.code == .userDeletedZone else {
-                    throw error
-                }
+                guard error.isOfNoZone else { throw error }
             }
         }
         var object = identity(of: zone, user)
@@ -190,24 +189,8 @@ private struct Loader {
 
     private func identity(of zone: RecordZone.ID, _ user: String?) -> JSONObject {
         var object: JSONObject = ["zoneName": .string(zone.zoneName)]
-        object.append("database", .string(user == nil ? "public" : "private"))
-        object.append("user", user.map(JSONValue.string))
+        object.append(databaseOf: user)
         return object
-    }
-}
-
-extension Record {
-    /// The same fields under another name.
-    fileprivate func copied(as id: ID) -> Record {
-        var copy = Record(recordType: recordType, recordID: id)
-        for key in allKeys {
-            if isEncrypted(key) {
-                copy.encryptedValues[key] = self[key]
-            } else {
-                copy[key] = self[key]
-            }
-        }
-        return copy
     }
 }
 
@@ -219,9 +202,9 @@ extension Loader {
     ) async throws {
         var held: [String: Asset]?
         for key in record.allKeys {
-            guard let value = record[key], !value.assets.isEmpty else { continue }
+            guard let value = record[key], value.hasAssets else { continue }
             if held == nil { held = try await heldAssets(of: record, in: zone, database) }
-            record[key] = try value.withAssets { asset in
+            record[key] = try value.mappingAssets { asset throws(ToolError) in
                 guard case .held(let checksum, _) = asset.request else { return asset }
                 if let asset = held?[checksum] ?? file(checksum) { return asset }
                 throw ToolError(

@@ -20,7 +20,7 @@ struct NamedDatabase {
     func zones(named name: String?) throws -> [RecordZone.ID] {
         try database.allRecordZones().map(\.zoneID)
             .filter { name == nil || $0.zoneName == name }
-            .sorted { $0.zoneName.utf8.lexicographicallyPrecedes($1.zoneName.utf8) }
+            .sorted { $0.zoneName.precedes($1.zoneName) }
     }
 
     /// Gives `body` the keys of the records of a zone, in no order; not of those of shares.
@@ -94,10 +94,24 @@ struct UserNames {
     func recordName(_ key: String) -> String? { key.hasPrefix(" ") ? recordNames[key] : key }
 }
 
+extension String {
+    /// Whether it comes first by the order of bytes.
+    func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
+}
+
 extension String? {
     /// Whether both are nil, or have the same bytes.
     func isSame(as other: String?) -> Bool {
-        map { Array($0.utf8) } == other.map { Array($0.utf8) }
+        guard let self, let other else { return self == nil && other == nil }
+        return self.isSame(as: other)
+    }
+}
+
+extension JSONObject {
+    /// Says whose database it is; nil: the public one.
+    mutating func append(databaseOf user: String?) {
+        append("database", .string(user == nil ? "public" : "private"))
+        append("user", user.map(JSONValue.string))
     }
 }
 
@@ -114,21 +128,10 @@ extension Invocation {
         of snapshot: Snapshot, in container: Container
     ) throws -> [NamedDatabase] {
         try refuseShared()
-        let all = try container.allUsers()
-        let names = UserNames(all)
-        var databases: [NamedDatabase] = []
-        if !choosesDatabase || database == .public {
-            databases.append(
-                NamedDatabase(
-                    user: nil, database: snapshot.publicDatabase(asHost: user), users: names))
-        }
-        if !choosesDatabase || database == .private {
-            let users = choosesDatabase ? [user] : all.map { $0.userName ?? $0.recordName }
-            databases += users.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map {
-                NamedDatabase(
-                    user: $0, database: snapshot.privateDatabase(asHost: $0), users: names)
-            }
-        }
-        return databases
+        let names = UserNames(try container.allUsers())
+        // No user's name is empty.
+        return try databases(of: container, at: snapshot)
+            .map { NamedDatabase(user: $0.name, database: $0.database, users: names) }
+            .sorted { ($0.user ?? "").precedes($1.user ?? "") }
     }
 }

@@ -21,7 +21,7 @@ package struct NameSorter {
 
     /// Adds a name, which may have 65,535 bytes at most, as none of a record exceeds.
     package mutating func insert(_ name: String) throws {
-        names.append(name)
+        names.append(name.utf8)
         guard names.size >= limit else { return }
         let file = "run-\(runs.count)"
         try scratch.put(file, names.sorted())
@@ -32,7 +32,7 @@ package struct NameSorter {
     /// All that were added.
     package consuming func sorted() throws -> SortedNames {
         var cursors = try runs.map { try RunCursor($0) }
-        cursors.append(RunCursor(names.sorted()))
+        cursors.append(try RunCursor(names.sorted()))
         return SortedNames(cursors)
     }
 }
@@ -68,37 +68,16 @@ package struct SortedNames {
     }
 }
 
-/// Names one behind the other.
-private struct NameList {
-    private var bytes: [UInt8] = []
-    private var places: [Range<UInt32>] = []
-
-    /// What they take, in bytes.
-    var size: Int { bytes.count + places.count * MemoryLayout<Range<UInt32>>.stride }
-
-    mutating func append(_ name: String) {
-        let start = UInt32(bytes.count)
-        bytes += name.utf8
-        places.append(start..<UInt32(bytes.count))
-    }
-
+extension NameList {
     /// In order, each behind its length in two bytes.
-    func sorted() -> [UInt8] {
-        let sorted = places.sorted { left, right in
-            bytes[left].lexicographicallyPrecedes(bytes[right])
-        }
-        var writer = ByteWriter(capacity: bytes.count + 2 * places.count)
-        for place in sorted {
-            writer.uint16(UInt16(clamping: place.count))
-            writer.append(bytes.span.extracting(Int(place.lowerBound)..<Int(place.upperBound)))
+    fileprivate consuming func sorted() -> [UInt8] {
+        sort()
+        var writer = ByteWriter(capacity: size)
+        for name in self {
+            writer.uint16(UInt16(clamping: name.count))
+            writer.append(name)
         }
         return writer.bytes
-    }
-}
-
-extension [UInt8] {
-    fileprivate subscript(place: Range<UInt32>) -> ArraySlice<UInt8> {
-        self[Int(place.lowerBound)..<Int(place.upperBound)]
     }
 }
 
@@ -121,10 +100,10 @@ private struct RunCursor {
         try advance()
     }
 
-    init(_ run: [UInt8]) {
+    init(_ run: [UInt8]) throws {
         file = nil
         buffer = run
-        take()
+        try take()
     }
 
     mutating func advance() throws {
@@ -133,7 +112,7 @@ private struct RunCursor {
             buffer = try Array(buffer[position...]) + file.read(end..<next)
             (position, end) = (0, next)
         }
-        take()
+        try take()
     }
 
     /// Whether the next name may go on in the file.
@@ -142,14 +121,19 @@ private struct RunCursor {
         return buffer.count - position < Self.pieceLength
     }
 
-    private mutating func take() {
-        guard position + 2 <= buffer.count else {
+    private mutating func take() throws {
+        guard position < buffer.count else {
             name = nil
             return
         }
-        let start = position + 2
-        position = start + Int(buffer.span.uint16(at: start - 2))
-        name = buffer[start..<position]
+        do throws(FormatError) {
+            var cursor = ByteCursor(at: position)
+            let length = Int(try cursor.uint16(buffer.span))
+            let place = try cursor.range(buffer.span, count: length)
+            (position, name) = (place.upperBound, buffer[place])
+        } catch {
+            throw StorageError(.inputOutput, file: file?.name ?? "names")
+        }
     }
 
     func precedes(_ other: RunCursor) -> Bool {
