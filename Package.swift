@@ -15,6 +15,10 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+// Tests whose time goes by in the library: compiling them with optimisation takes three times as
+// long, and they run no faster.
+let testSettings = settings + [.unsafeFlags(["-Onone"])]
+
 let package = Package(
     name: "stratus",
     products: [
@@ -99,7 +103,7 @@ let package = Package(
         .testTarget(
             name: "StratusTests", dependencies: ["Stratus", "StratusEngine", "Support"],
             exclude: ["CASES.md"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "FormatTests",
             dependencies: [
@@ -135,10 +139,10 @@ let package = Package(
         .testTarget(
             name: "StratusGatewayTests",
             dependencies: ["StratusGateway", "Stratus", "StratusFiles", "Support"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "StratusToolTests",
             dependencies: ["StratusTool", "StratusGateway", "Stratus", "StratusFiles", "Support"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
     ]
 )

@@ -1,36 +1,38 @@
-extension String {
+extension ByteWriter {
     /// Appends a string of JSON (RFC 8259): characters that a terminal or a reader may take for more
     /// than a letter are escaped, so that the text may be shown as it is.
-    package mutating func appendJSON(_ string: String) {
-        self += "\""
-        if string.utf8.allSatisfy(Self.standsForItself) {
-            self += string
+    package mutating func jsonString(_ string: String) {
+        uint8(UInt8(ascii: "\""))
+        if string.utf8.allSatisfy(\.standsForItselfInJSON) {
+            text(string)
         } else {
-            for scalar in string.unicodeScalars { appendJSON(scalar) }
+            for scalar in string.unicodeScalars { jsonScalar(scalar) }
         }
-        self += "\""
+        uint8(UInt8(ascii: "\""))
     }
 
-    private static func standsForItself(_ byte: UInt8) -> Bool {
-        byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
-    }
-
-    private mutating func appendJSON(_ scalar: Unicode.Scalar) {
+    private mutating func jsonScalar(_ scalar: Unicode.Scalar) {
         switch scalar {
-        case "\"": self += "\\\""
-        case "\\": self += "\\\\"
-        case "\n": self += "\\n"
-        case "\r": self += "\\r"
-        case "\t": self += "\\t"
+        case "\"": text("\\\"")
+        case "\\": text("\\\\")
+        case "\n": text("\\n")
+        case "\r": text("\\r")
+        case "\t": text("\\t")
         default:
             guard scalar.isHazardous else {
-                unicodeScalars.append(scalar)
+                append(contentsOf: scalar.utf8)
                 return
             }
             // All of them lie below 2^16, so four digits always do.
             let digits = String(scalar.value, radix: 16)
-            self += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            text("\\u" + String(repeating: "0", count: 4 - digits.count) + digits)
         }
+    }
+}
+
+extension UInt8 {
+    fileprivate var standsForItselfInJSON: Bool {
+        self >= 0x20 && self < 0x7F && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
     }
 }
 

@@ -51,13 +51,16 @@ public struct GatewayResponse: Sendable, Equatable {
     public var line: Int?
 
     /// As one line of JSON, without its end.
-    public var text: String {
+    public var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// The same in UTF-8.
+    package var bytes: [UInt8] {
         var object: JSONObject = ["id": id, "status": .integer(status)]
         object.append("line", line.map(JSONValue.integer))
         object.append("body", .object(body))
         var writer = JSONWriter()
         writer.append(.object(object))
-        return writer.text
+        return writer.bytes
     }
 }
 

@@ -109,7 +109,9 @@ struct HelpTests {
 
     @Test func `help as JSON of a command has all that is declared`() throws {
         let command = try #require(table.command(named: "records"))
-        let line = JSONWriter.line(type: "command", Help.object(of: command, table))
+        let line = String(
+            decoding: JSONWriter.line(type: "command", Help.object(of: command, table)),
+            as: UTF8.self)
         let limit = """
             {"name":"limit","summary":"at most N records","isRequired":false,\
             "isRepeatable":false,"value":"N","content":"number"}

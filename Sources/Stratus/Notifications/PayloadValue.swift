@@ -12,33 +12,33 @@ enum PayloadValue: Equatable, Sendable {
 
     /// As JSON (RFC 8259).
     var json: String {
-        var text = ""
-        write(to: &text)
-        return text
+        var writer = ByteWriter()
+        write(to: &writer)
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    private func write(to text: inout String) {
+    private func write(to writer: inout ByteWriter) {
         switch self {
-        case .integer(let value): text += String(value)
-        case .number(let value): text += value.description
-        case .text(let value): text.appendJSON(value)
+        case .integer(let value): writer.text(String(value))
+        case .number(let value): writer.text(value.description)
+        case .text(let value): writer.jsonString(value)
         case .list(let values):
-            text += "["
+            writer.text("[")
             for (place, value) in values.enumerated() {
-                if place > 0 { text += "," }
-                value.write(to: &text)
+                if place > 0 { writer.text(",") }
+                value.write(to: &writer)
             }
-            text += "]"
+            writer.text("]")
         case .object(let members):
-            text += "{"
+            writer.text("{")
             // All names are ASCII, whose order is that of the bytes.
             for (place, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
-                if place > 0 { text += "," }
-                text.appendJSON(member.key)
-                text += ":"
-                member.value.write(to: &text)
+                if place > 0 { writer.text(",") }
+                writer.jsonString(member.key)
+                writer.text(":")
+                member.value.write(to: &writer)
             }
-            text += "}"
+            writer.text("}")
         }
     }
 }

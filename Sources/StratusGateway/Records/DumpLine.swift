@@ -54,8 +54,8 @@ extension DumpLine {
             checked: object.members.filter { $0.name != RecordInput.Key.recordName.rawValue })
     }
 
-    /// Without the end of the line.
-    package var text: String {
+    /// In UTF-8, without the end of the line.
+    package var bytes: [UInt8] {
         var object: JSONObject = ["database": .string(user == nil ? "public" : "private")]
         object.append("as", user.map(JSONValue.string))
         let kind: Kind

@@ -26,8 +26,10 @@ import Testing
         return parents
     }
 
-    private static func share(_ database: Database) async throws -> Share {
-        let root = try await database.record(for: noteID("root"))
+    private static func share(
+        _ database: Database, _ name: String = "root"
+    ) async throws -> Share {
+        let root = try await database.record(for: noteID(name))
         var share = Share(rootRecord: root)
         share.publicPermission = .readWrite
         let result = try await database.modifyRecords(saving: [root, share.record])
@@ -102,16 +104,18 @@ import Testing
         try await container.close()
     }
 
-    /// A tree of so many records below its root that is being shared, by a call that overwrites the
-    /// root. Its first step, behind the commit with which the share begins, waits for the disk.
+    /// A tree of so many records below its root, and more further below, that is being shared, by a
+    /// call that overwrites the root. Its first step, behind the commit with which the share begins,
+    /// waits for the disk.
     private static func growing(
-        _ count: Int, _ storage: GatedStorage
+        _ count: Int, _ storage: GatedStorage, below: [Record] = []
     ) async throws -> (
         container: Container, start: UInt64, shareID: Record.ID,
         sharing: Task<ModifyRecordsResult, any Error>
     ) {
         let (container, alice) = try await makeDatabase(on: storage)
         _ = try await fill(alice, levels: [count])
+        try await alice.saveAll(below)
         try await alice.saveAll(
             [note("target"), note("root", ["target": link("target", .deleteSelf)])],
             savePolicy: .allKeys)
@@ -232,6 +236,36 @@ import Testing
         let share = try #require(try await alice.record(for: noteID("root-1999-0")).share)
         try await alice.deleteRecord(withID: share.recordID)
         _ = try await Self.share(alice)
+        try await container.close()
+    }
+
+    @Test func `a tree that comes to the root of another that grows meanwhile is not shared`()
+        async throws
+    {
+        let storage = GatedStorage()
+        // The outer share takes 16 steps to the inner root, in turns with the inner one, which takes 42
+        // at least.
+        let chain = ["root"] + (1..<16).map { "above-\($0)" } + ["inner"]
+        let below = zip(chain.dropFirst(), chain).map { child($0, of: $1) }
+        let (container, start, shareID, sharing) = try await Self.growing(
+            0, storage, below: below + (0..<4000).map { child("below-\($0)", of: "inner") })
+        let alice = container.privateDatabase(for: "alice")
+        let root = try await alice.record(for: noteID("inner"))
+        let innerShare = Share(rootRecord: root)
+        let inner = Task { try await alice.modifyRecords(saving: [root, innerShare.record]) }
+        for _ in 0..<20 {
+            // Until both have gone on.
+            for _ in 0..<100 { await Task.yield() }
+            while !storage.isWaiting { await Task.yield() }
+            storage.letOneThrough()
+        }
+        storage.open()
+        let codes = try await sharing.value.saveResults.mapValues(\.code)
+        #expect(codes[shareID] == .some(.alreadyShared))
+        // It is refused as well where it ends before the outer one is given up.
+        let isShared = try await inner.value.partialFailure == nil
+        let states = try Self.commits(of: container, from: start).flatMap(\.states)
+        #expect(states == [.growing, .growing, .ended, isShared ? .alive : .ended])
         try await container.close()
     }
 

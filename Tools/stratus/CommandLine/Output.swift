@@ -77,7 +77,7 @@ extension Output {
     package func line(_ text: String = "", _ style: Style = .plain) throws {
         if isJSON { return }
         let styled = settings.resultsAreOnTerminal && settings.isStyled
-        try gather(Self.styled(text.harmless, styled ? style : .plain))
+        try gather(Array(Self.styled(text.harmless, styled ? style : .plain).utf8))
     }
 
     /// An object, as a line. Its first member is `type`; the others follow as given.
@@ -109,8 +109,11 @@ extension Output {
 
     /// Text for another program, written as it is, in either mode.
     package func verbatim(_ text: String) throws {
-        try gather(text, end: "")
+        try gather(Array(text.utf8), isLine: false)
     }
+
+    /// The same of a line, which comes without its end.
+    package func verbatim(line: [UInt8]) throws { try gather(line) }
 
     /// Bytes that are no text, written at once and as they are.
     package func bytes(_ bytes: [UInt8]) throws {
@@ -130,10 +133,10 @@ extension Output {
         try publish()
     }
 
-    private func gather(_ line: String, end: String = "\n") throws {
+    private func gather(_ text: [UInt8], isLine: Bool = true) throws {
         try state.withLock { state in
-            state.gathered += line.utf8
-            state.gathered += end.utf8
+            state.gathered += text
+            if isLine { state.gathered.append(UInt8(ascii: "\n")) }
             if settings.resultsAreOnTerminal || state.gathered.count >= Self.gatheringLimit {
                 try send(&state)
             }
@@ -190,12 +193,14 @@ extension Output {
     }
 
     /// A line of our own on standard error, already harmless.
-    func say(_ line: String) {
+    func say(_ line: [UInt8]) {
         state.withLock { state in
             erase(&state)
-            _ = try? write(Array(line.utf8) + [UInt8(ascii: "\n")], .messages)
+            _ = try? write(line + [UInt8(ascii: "\n")], .messages)
         }
     }
+
+    func say(_ line: String) { say(Array(line.utf8)) }
 
     private func styledMessage(_ text: String, _ style: Style) -> String {
         let styled = settings.messagesAreOnTerminal && settings.isStyled

@@ -186,11 +186,11 @@ private struct DifferenceWriter {
                 try line(.deletedRecord(record.recordID, type: record.recordType), old.user)
             }
         }
-        if let new { try output.verbatim(new.text + "\n") }
+        if let new { try output.verbatim(line: new.bytes) }
     }
 
     private func line(_ content: DumpLine.Content, _ user: String?) throws {
-        try output.verbatim(DumpLine(content, of: user).text + "\n")
+        try output.verbatim(line: DumpLine(content, of: user).bytes)
     }
 
     private func identity(of change: Change, _ user: String?) -> JSONObject {

@@ -12,7 +12,7 @@ enum Dump {
         }
         var hasSkipped = false
         for database in try invocation.namedDatabases(of: snapshot, in: container) {
-            func write(_ line: DumpLine) throws { try output.verbatim(line.text + "\n") }
+            func write(_ line: DumpLine) throws { try output.verbatim(line: line.bytes) }
             for zone in try database.zones(named: invocation.value("zone")) {
                 if !zone.isDefault { try write(DumpLine(.zone(zone), of: database.user)) }
                 var sorter = NameSorter()

@@ -68,7 +68,7 @@ extension Invocation {
 extension Output {
     /// An object as a line, whether or not the results are to be JSON: they are in any case.
     fileprivate func jsonLine(_ type: String, _ object: JSONObject) throws {
-        try verbatim(JSONWriter.line(type: type, object) + "\n")
+        try verbatim(line: JSONWriter.line(type: type, object))
     }
 }
 

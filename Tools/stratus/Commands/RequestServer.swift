@@ -71,7 +71,7 @@ package struct RequestServer: Sendable {
         // Before the answer is written: what is acknowledged is what a reader beside sees. Written
         // for each request, not when input runs dry, so that the store does not depend on timing.
         gateway.announceDurable()
-        try output.verbatim(response.text + "\n")
+        try output.verbatim(line: response.bytes)
     }
 
     /// The lines that are read.
