@@ -55,7 +55,7 @@ struct ArgumentParserTests {
 
     @Test(arguments: [
         ("", nil), ("--json", nil), ("-h", nil), ("--bogus --help", nil), ("bogus -h", nil),
-        ("import --zone --help", "import"), ("-h log --from x", "log"), ("help log", "log"),
+        ("import --zone --help", "import"), ("-h log --limit x", "log"), ("help log", "log"),
     ])
     func `help is given wherever it is asked for`(line: String, topic: String?) throws {
         let invocation = try parse(line)
@@ -72,7 +72,7 @@ struct ArgumentParserTests {
     @Test(arguments: [
         ("imprt a b", "unknown-command", "did you mean 'import'?"),
         ("imp a b", "unknown-command", "did you mean 'import'?"),
-        ("delete a b", "unknown-command", "'stratus help' lists the commands"),
+        ("remove a b", "unknown-command", "'stratus help' lists the commands"),
         ("help imfo", "unknown-command", "did you mean 'info'?"),
         ("info s --jsn", "unknown-option", "did you mean '--json'?"),
         ("--jsn info s", "unknown-option", "did you mean '--json'?"),
@@ -90,7 +90,7 @@ struct ArgumentParserTests {
         ("info s -q --quiet", "repeated-option", nil), ("info s --as=", "empty-value", nil),
         ("records s --zone z --limit ten", "bad-value", nil),
         ("records s --zone z --limit +1", "bad-value", nil),
-        ("log s --from 18446744073709551616", "bad-value", nil),
+        ("log s --limit 18446744073709551616", "bad-value", nil),
         ("completion tcsh", "bad-value", nil),
     ])
     func `a wrong command line is refused`(line: String, id: String, hint: String?) throws {

@@ -6,16 +6,12 @@ struct CommandTableTests {
 
     @Test func `the table has the commands of the first part`() {
         let names = [
-            "import", "export", "dump", "load", "diff", "exec", "follow", "info", "users",
-            "zones", "records", "show", "query", "tree", "shares", "why", "who-can", "what-can",
-            "subscriptions",
-            "notifications", "devices", "log", "changes", "token", "history", "blame", "mark",
-            "retention",
-            "backup", "backups", "restore", "revert", "copy",
-            "verify",
-            "hash", "asset", "stats", "gc", "compact", "checkpoint", "reindex", "schema", "help",
-            "completion",
-            "version",
+            "import", "export", "dump", "load", "diff", "put", "delete", "exec", "follow", "info",
+            "users", "zones", "types", "records", "show", "query", "tree", "shares", "why",
+            "who-can", "what-can", "subscriptions", "notifications", "devices", "log", "changes",
+            "token", "history", "blame", "mark", "retention", "backup", "backups", "restore",
+            "revert", "copy", "verify", "hash", "asset", "stats", "gc", "compact", "checkpoint",
+            "reindex", "schema", "help", "completion", "version",
         ]
         #expect(Self.table.commands.map(\.name) == names)
     }
@@ -51,8 +47,8 @@ struct CommandTableTests {
             known[option.name] = first
             #expect(first.letter == option.letter)
             #expect(first.isRepeatable == option.isRepeatable)
-            // A common option is declared once, so that none of a command can hide it.
-            #expect(first.value?.name == option.value?.name)
+            // What follows it may have another name: of a feed, --since takes a token only.
+            #expect((first.value == nil) == (option.value == nil))
             #expect(first.value?.content == option.value?.content)
         }
     }

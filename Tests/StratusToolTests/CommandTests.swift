@@ -188,7 +188,7 @@ import Testing
         let all = try await place.run("log @/store").results.split(separator: "\n")
         let offsets = try all.map { try #require($0.split(separator: " ").first) }
         #expect(offsets.count > 4)
-        let part = try await place.run("log @/store --from \(offsets[2]) --to \(offsets[4])")
+        let part = try await place.run("log @/store --since \(offsets[2]) --until \(offsets[4])")
         #expect(part.results.split(separator: "\n") == Array(all[2..<4]))
     }
 

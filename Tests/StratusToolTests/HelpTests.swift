@@ -113,7 +113,7 @@ struct HelpTests {
             decoding: JSONWriter.line(type: "command", Help.object(of: command, table)),
             as: UTF8.self)
         let limit = """
-            {"name":"limit","summary":"at most N records","isRequired":false,\
+            {"name":"limit","letter":"n","summary":"at most N records","isRequired":false,\
             "isRepeatable":false,"value":"N","content":"number"}
             """
         #expect(line.contains(limit))

@@ -12,7 +12,7 @@ struct SuggestionTests {
     }
 
     @Test(arguments: [
-        ("hsah", "hash"), ("recrods", "records"), ("lgo", "log"), ("delete", nil), ("l", nil),
+        ("hsah", "hash"), ("recrods", "records"), ("lgo", "log"), ("remove", nil), ("l", nil),
         ("zo", "zones"),
         ("ve", nil), ("xy", nil),
         (String(repeating: "log", count: 1_000), nil),

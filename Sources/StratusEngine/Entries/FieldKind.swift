@@ -56,7 +56,8 @@
         ValueKind(rawValue: rawValue & ~(Self.listBit | Self.encryptedBit))
     }
 
-    /// The name that CloudKit's schema language has for it.
+    /// The name that CloudKit's schema language has for it; of a list that of Web Services, such as
+    /// `STRING_LIST`.
     package var name: String {
         let element =
             switch element {

@@ -1,8 +1,8 @@
 /// A pattern of `LIKE`, run as a set of states of which each is a bit: a long pattern costs a word
 /// of 64 states a scalar, and no text makes it go back.
-struct WildcardPattern: Sendable {
+package struct WildcardPattern: Sendable {
     /// Scalars and `?` of a pattern.
-    static let limit = 1024
+    package static let limit = 1024
 
     /// For each word, the states that a `*` keeps.
     private var stars: [UInt64]
@@ -15,7 +15,7 @@ struct WildcardPattern: Sendable {
     private var count = 0
 
     /// Nil of a pattern above the limit.
-    init?(_ pattern: String, _ folding: TextFolding) {
+    package init?(_ pattern: String, _ folding: TextFolding) {
         let wordCount = Self.limit / 64 + 1
         stars = Array(repeating: 0, count: wordCount)
         anyScalar = stars
@@ -57,7 +57,7 @@ struct WildcardPattern: Sendable {
         scalar.isASCII ? ascii[Int(scalar.value)] : others[scalar] ?? anyScalar
     }
 
-    func matches(_ text: FoldedScalars) -> Bool {
+    package func matches(_ text: FoldedScalars) -> Bool {
         var states = [UInt64](repeating: 0, count: stars.count)
         states[0] = 1
         for scalar in text {

@@ -38,7 +38,7 @@ extension Command {
             or --output is '-'.
             """,
         arguments: [
-            .store, Argument("RECORD", "the name of the record"),
+            .store, .record,
             Argument("FIELD", "the name of the field"),
             Argument("FILE", "the file to make, or -", .path, isOptional: true),
         ],

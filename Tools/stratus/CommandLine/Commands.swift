@@ -4,8 +4,8 @@ extension CommandTable {
         tool: "stratus",
         summary: "looks into Stratus stores, fills, compares and backs them up",
         commands: [
-            .importDirectory, .exportDirectory, .dump, .load, .diff, .exec, .follow, .info, .users,
-            .zones, .records, .show, .query, .tree,
+            .importDirectory, .exportDirectory, .dump, .load, .diff, .put, .delete, .exec, .follow,
+            .info, .users, .zones, .types, .records, .show, .query, .tree,
             .shares, .why, .whoCan, .whatCan, .subscriptions, .notifications,
             .devices,
             .log, .changes, .token, .history, .blame, .mark, .retention,
@@ -20,6 +20,7 @@ extension CommandTable {
 
 extension Command.Argument {
     static let store = Self("STORE", "the directory of the store", .path)
+    static let record = Self("RECORD", "the name of the record")
 }
 
 /// An option of one name is the same in every command that has it.
@@ -32,8 +33,12 @@ extension Command.Option {
         Self("since", taking: .init("TOKEN"), summary)
     }
 
+    static func type(_ summary: String) -> Self {
+        Self("type", taking: .init("TYPE"), summary)
+    }
+
     static func limit(_ summary: String) -> Self {
-        Self("limit", taking: .init("N", .number), summary)
+        Self("limit", letter: "n", taking: .init("N", .number), summary)
     }
 
     static func follow(_ summary: String) -> Self {
@@ -161,6 +166,22 @@ extension Command {
                 "stratus zones ./store --as anna", "Lists the zones of Anna's private database."),
         ])
 
+    fileprivate static let types = Command(
+        "types", "list the record types of a store",
+        details: """
+            Lists the record types of the store, each with its fields and with how many records of \
+            it there are in all databases, or in the one that --database and --as choose. Indexes and \
+            grants are in 'stratus schema show'.
+            """,
+        arguments: [.store],
+        options: [.at],
+        examples: [
+            Example("stratus types ./store", "Lists the types of all databases."),
+            Example(
+                "stratus types ./store --as anna --json",
+                "Counts the records in Anna's private database, one JSON object a line."),
+        ])
+
     fileprivate static let records = Command(
         "records", "list the records of a zone",
         details: """
@@ -172,8 +193,16 @@ extension Command {
         arguments: [.store],
         options: [
             .zone("the zone to list", isRequired: true),
-            Option("type", taking: .init("TYPE"), "only records of TYPE"),
-            .limit("at most N records"), .at, .skipDamaged,
+            .type("only records of TYPE"),
+            Option(
+                "name", taking: .init("GLOB"),
+                "only records whose name is like GLOB, where * is any text and ? a character"),
+            Option(
+                "where", taking: .init("FIELD=VALUE"),
+                "only records whose FIELD is VALUE, or a list that has it; again: and others",
+                isRepeatable: true),
+            .limit("at most N records"), Option("count", "write only how many there are"),
+            .at, .skipDamaged,
         ],
         examples: [
             Example(
@@ -182,12 +211,15 @@ extension Command {
             Example(
                 "stratus records ./store --zone photos --type File --json",
                 "Writes the records of type File, one JSON object a line."),
+            Example(
+                "stratus records ./store --zone notes --name 'note-*' --where done=1 --count",
+                "Counts the notes that are done."),
         ])
 
     fileprivate static let show = Command(
         "show", "show a record",
         details: "Shows the system fields and the fields of one record.",
-        arguments: [.store, Argument("RECORD", "the name of the record")],
+        arguments: [.store, .record],
         options: [.zone("the zone the record is in", isRequired: true), .at],
         examples: [
             Example("stratus show ./store note-1 --zone notes", "Shows the record note-1."),
@@ -200,20 +232,32 @@ extension Command {
         "log", "show the entries of the journal",
         details: """
             Shows the entries of the journal in the order they were written, each with its offset, \
-            its place in a file and its commit. An offset shown can be given to --from. Damage \
-            ends it; with --skip-damaged it goes on at the next whole frame, names what is damaged, \
+            its place in a file and its commit; with --zone or --record, those of a zone or of \
+            records of a name. An offset shown can be given to --since and --until. Damage ends it; \
+            with --skip-damaged it goes on at the next whole frame, names what is damaged, \
             and the exit code is 3.
             """,
         arguments: [.store],
         options: [
-            Option("from", taking: .init("OFFSET", .number), "begin at OFFSET"),
-            Option("to", taking: .init("OFFSET", .number), "end before OFFSET"),
+            .zone("only entries of this zone"),
+            Option(
+                "record", taking: .init("NAME"),
+                "only entries of records of this name; again: and of another",
+                isRepeatable: true),
+            Option(
+                "since", taking: .init("POINT"),
+                "begin at an offset, or with what was committed after a POINT as of --at"),
+            Option("until", taking: .init("POINT"), "end before it"),
+            .limit("at most N entries"),
             .follow("wait for new entries at the end, until stopped"), .skipDamaged,
         ],
         examples: [
             Example("stratus log ./store", "Shows the whole journal."),
             Example(
-                "stratus log ./store --from 4096 --to 65536", "Shows a part of the journal."),
+                "stratus log ./store --since 4096 --until 65536", "Shows a part of the journal."),
+            Example(
+                "stratus log ./store --zone notes --record note-1 --since mark:before-import",
+                "Shows what became of a record since a mark."),
             Example(
                 "stratus log ./store --follow --json",
                 "Goes on with what is written, one JSON object a line."),

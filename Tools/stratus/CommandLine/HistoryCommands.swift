@@ -15,7 +15,7 @@ extension Command {
             Which versions there are depends on the marks of the store and on its retention: \
             'stratus mark' and 'stratus retention'.
             """,
-        arguments: [.store, Argument("RECORD", "the name of the record")],
+        arguments: [.store, .record],
         options: [
             .zone("the zone the record is in", isRequired: true),
             .limit("at most N versions"), .at,
@@ -35,7 +35,7 @@ extension Command {
             Shows for each field of a record the version with which it got the value that it has. \
             Where the versions before are not kept it may have been an earlier one, which is said.
             """,
-        arguments: [.store, Argument("RECORD", "the name of the record")],
+        arguments: [.store, .record],
         options: [.zone("the zone the record is in", isRequired: true), .at],
         examples: [
             Example(

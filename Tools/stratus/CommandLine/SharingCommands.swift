@@ -51,7 +51,7 @@ extension Command {
             """,
         arguments: [
             .store, Argument("USER", "the user meant, or -"), .action,
-            Argument("RECORD", "the name of the record"),
+            .record,
         ],
         options: [.zone("the zone the record is in")],
         examples: [
@@ -70,7 +70,7 @@ extension Command {
             anonymous caller. Users whom the store does not know are not listed. Actions and records \
             are named as for 'stratus why'.
             """,
-        arguments: [.store, .action, Argument("RECORD", "the name of the record")],
+        arguments: [.store, .action, .record],
         options: [.zone("the zone the record is in")],
         examples: [
             Example(

@@ -9,8 +9,9 @@ import StratusEngine
 enum Log {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let container = try await invocation.openStore()
-        let end = invocation.number("to")
-        var from = invocation.number("from") ?? 0
+        let end = try await invocation.offset("until", in: container)
+        var from = try await invocation.offset("since", in: container) ?? 0
+        var left = try invocation.limit() ?? .max
         let follows = invocation.has("follow")
         let skipsDamaged = invocation.has("skip-damaged")
         var hasSkipped = false
@@ -26,9 +27,9 @@ enum Log {
                 from = skipped.last?.offset.map { $0.rawValue + 1 } ?? from
             }
             do {
-                while let line = try log.nextLine() {
+                while left > 0, let line = try log.nextLine() {
                     nameSkipped()
-                    try write(line, container, output)
+                    if try write(line, invocation, container, output) { left -= 1 }
                     from = line.entry.offset.rawValue + 1
                 }
                 nameSkipped()
@@ -37,19 +38,26 @@ enum Log {
             } catch {
                 throw StoreError(translating: error)
             }
-            guard follows, from < end ?? .max else { return hasSkipped ? .partial : .ok }
+            guard follows, left > 0, from < end ?? .max else { return hasSkipped ? .partial : .ok }
             try output.flush()
             if let signal = Terminal.requestedStop { return .signal(signal) }
             if try await !container.refresh() { Thread.pause(microseconds: 20_000) }
         }
     }
 
+    /// Returns whether the line is one that is asked for.
     private static func write(
-        _ line: JournalLog.Line, _ container: Container, _ output: Output
-    ) throws {
+        _ line: JournalLog.Line, _ invocation: Invocation, _ container: Container,
+        _ output: Output
+    ) throws -> Bool {
         let entry = line.entry
-        let description = container.describe(entry)
         let zone = entry.zone == 0 ? nil : container.zoneName(entry.zone) ?? "zone \(entry.zone)"
+        if let asked = invocation.value("zone"), asked != zone { return false }
+        let description = container.describe(entry)
+        if invocation.has("record") {
+            guard let name = description.recordName, invocation.allValues("record").contains(name)
+            else { return false }
+        }
         var object: JSONObject = [
             "offset": .offset(entry.offset.rawValue), "file": .string(line.file),
             "byte": .integer(line.byte), "length": .integer(entry.header.frameLength),
@@ -79,5 +87,17 @@ enum Log {
         if let detail = description.detail { parts.append(Output.escaped(detail)) }
         if let time { parts.append("commit \(Timestamp.text(time))") }
         try output.line(parts.joined(separator: "  "))
+        return true
+    }
+}
+
+extension Invocation {
+    /// The offset of the moment that an option names. An offset need not be one that is kept.
+    fileprivate func offset(
+        _ option: String, in container: Container
+    ) async throws -> UInt64? {
+        guard let text = value(option) else { return nil }
+        if let offset = UInt64(text) { return offset }
+        return try await container.snapshot(at: try await Self.point(text, in: container)).offset
     }
 }

@@ -189,6 +189,7 @@ extension ToolError {
         case (.badContainer, _): (.noStore, "store.none")
         case (.unknownItem, _): (.notFound, "record.none")
         case (.zoneNotFound, _): (.notFound, "zone.none")
+        case (.assetFileNotFound, _): (.notFound, "asset.file")
         case (.changeTokenExpired, _): (.tokenExpired, "token.expired")
         case (.quotaExceeded, _): (.noSpace, "store.no-space")
         case (.permissionFailure, _): (.permission, "store.permission")

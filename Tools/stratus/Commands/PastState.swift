@@ -22,7 +22,7 @@ extension Invocation {
     }
 
     /// An offset, a change token, a time, or `mark:` and the name of a mark.
-    private static func point(
+    static func point(
         _ text: String, in container: Container
     ) async throws -> PastPoint {
         if let offset = UInt64(text) { return .offset(offset) }
@@ -30,7 +30,7 @@ extension Invocation {
             return .mark(try await mark(String(text.dropFirst(5)), in: container))
         }
         // As shown, times have milliseconds: what was committed within one is part of it.
-        if let date = date(text) { return .time(date.addingTimeInterval(0.000_999)) }
+        if let date = Date(typed: text) { return .time(date.addingTimeInterval(0.000_999)) }
         if let token = ChangeToken(text) { return .token(token) }
         throw ToolError.usage(
             "bad-value",
@@ -46,13 +46,6 @@ extension Invocation {
                 hint: "'stratus mark STORE' lists the marks")
         }
         return mark
-    }
-
-    /// With the time zone and, where that is said, parts of a second.
-    private static func date(_ text: String) -> Date? {
-        let whole = Date.ISO8601FormatStyle()
-        let parts = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        return (try? Date(text, strategy: parts)) ?? (try? Date(text, strategy: whole))
     }
 }
 

@@ -85,30 +85,35 @@ enum Show {
     }
 
     static func records(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let filter = try RecordFilter(invocation)
         let container = try await invocation.openStore()
         let database = try await invocation.readDatabase(of: container)
-        var left = try invocation.limit() ?? .max
+        let zoneID = try invocation.zoneID(in: container)
+        let isCount = invocation.has("count")
+        let limit = try invocation.limit() ?? .max
+        var found = 0
         var cursor: RecordPage.Cursor?
         var hasSkipped = false
-        let zoneID = try invocation.zoneID(in: container)
-        try output.header(schema: "stratus.records/1", columns: "record  type  tag")
-        while left > 0 {
+        if !isCount { try output.header(schema: "stratus.records/1", columns: "record  type  tag") }
+        repeat {
             let page = try database.records(
                 inZoneWith: zoneID, type: invocation.value("type"),
-                resultsLimit: min(left, 1000), from: cursor,
+                desiredKeys: isCount ? filter.fields : nil,
+                resultsLimit: filter.takesAll ? min(limit - found, 1000) : 1000, from: cursor,
                 skippingDamaged: invocation.has("skip-damaged"))
             output.skipped(page.skipped)
             hasSkipped = hasSkipped || !page.skipped.isEmpty
-            for record in page.records {
+            for record in page.records where found < limit && filter.takes(record) {
+                found += 1
+                if isCount { continue }
                 let name = Output.escaped(record.recordID.recordName)
                 try output.result(
                     "record", record.json,
                     text: "\(name)  \(record.recordType)  \(record.recordChangeTag ?? "")")
             }
-            left -= page.records.count
             cursor = page.cursor
-            if cursor == nil { break }
-        }
+        } while cursor != nil && found < limit
+        if isCount { try output.result("count", ["count": .integer(found)], text: String(found)) }
         return hasSkipped ? .partial : .ok
     }
 

@@ -1,0 +1,187 @@
+import FoundationEssentials
+import Stratus
+import StratusTool
+import Testing
+
+/// Records made, changed, deleted, counted and found by hand.
+@Suite struct EditTests {
+    /// With the zone `files` of the user `local`, and a declared type in it.
+    private static func imported() async throws -> Place {
+        let place = try Place()
+        try place.write(
+            """
+            DEFINE SCHEMA
+                RECORD TYPE Note (
+                    title STRING, size INT64, weight DOUBLE, due TIMESTAMP, data BYTES,
+                    place LOCATION, next REFERENCE, file ASSET, tags LIST<STRING>,
+                    numbers LIST<INT64>
+                );
+            """, "schema.ckdb")
+        // Of an empty store a schema can be anything.
+        try FileManager.default.createDirectory(
+            atPath: place.path + "/empty", withIntermediateDirectories: true)
+        #expect(try await place.run("import @/empty @/store --zone files").code == .ok)
+        #expect(try await place.run("schema import @/store @/schema.ckdb").code == .ok)
+        try await place.importTree()
+        return place
+    }
+
+    private static func put(_ rest: String, in place: Place) async throws -> ExitCode {
+        try await place.run("put @/store \(rest) --zone files").code
+    }
+
+    private static func shown(_ name: String, in place: Place) async throws -> String {
+        try await place.run("show @/store \(name) --zone files", json: true).results
+    }
+
+    @Test func `a record is made with values of the types that the schema has`() async throws {
+        let place = try await Self.imported()
+        let put = try await place.run(
+            """
+            put @/store n1 title=5 size=5 weight=5 due=2026-01-31T12:00:00Z data=aGk= place=1.5,-2 \
+            next=n2 file=@/tree/a.txt tags=red tags=blue numbers=1 extra=7 more:int64=7 \
+            --zone files --type Note
+            """, json: true)
+        #expect(put.code == .ok, "\(put.messages)")
+        let shown = try await Self.shown("n1", in: place)
+        #expect(shown == put.results)
+        for part in [
+            #""title":{"value":"5","type":"STRING"}"#, #""size":{"value":5,"type":"INT64"}"#,
+            #""weight":{"value":5.0,"type":"DOUBLE"}"#,
+            #""due":{"value":1769860800000,"type":"TIMESTAMP"}"#,
+            #""data":{"value":"aGk=","type":"BYTES"}"#, #""place":{"value":{"latitude":1.5,"#,
+            #""next":{"value":{"recordName":"n2","action":"NONE""#, #""size":3},"type":"ASSETID"}"#,
+            #""tags":{"value":["red","blue"],"type":"STRING_LIST"}"#,
+            #""numbers":{"value":[1],"type":"INT64_LIST"}"#,
+            #""extra":{"value":"7","type":"STRING"}"#, #""more":{"value":7,"type":"INT64"}"#,
+        ] {
+            #expect(shown.contains(part), "\(part) in \(shown)")
+        }
+    }
+
+    @Test func `of a record that is there only the named fields change`() async throws {
+        let place = try await Self.imported()
+        #expect(try await Self.put("n1 title=one size=1 weight=1 --type Note", in: place) == .ok)
+        #expect(try await Self.put("n2 --type Note", in: place) == .ok)
+        #expect(
+            try await Self.put("n1 size=2 title= --unset weight --parent n2", in: place) == .ok)
+        let shown = try await Self.shown("n1", in: place)
+        #expect(shown.contains(#""title":{"value":"","type":"STRING"}"#))
+        #expect(shown.contains(#""size":{"value":2,"type":"INT64"}"#))
+        #expect(!shown.contains("weight"))
+        #expect(shown.contains(#""parent":{"recordName":"n2"}"#))
+    }
+
+    @Test(arguments: [
+        ("n1 --type Other size=1", ExitCode.usage), ("n1", .usage), ("n1 size=x", .usage),
+        ("n1 size", .usage), ("n1 =x", .usage), ("n1 size=1 size=2", .usage),
+        ("n1 due=yesterday", .usage), ("n1 place=1", .usage), ("n1 next=", .usage),
+        ("n1 title:rubbish=1", .usage), ("new title=x", .notFound), ("n1 --parent none", .internal),
+        ("n1 file=@/none", .notFound), ("n1 size:string=1", .usage), ("n1 more=1", .ok),
+    ])
+    func `what cannot be put is refused, and nothing changes`(
+        rest: String, code: ExitCode
+    ) async throws {
+        let place = try await Self.imported()
+        #expect(try await Self.put("n1 size=1 --type Note", in: place) == .ok)
+        let before = try await Self.shown("n1", in: place)
+        #expect(try await Self.put(rest, in: place) == code)
+        #expect((try await Self.shown("n1", in: place) == before) == (code != .ok))
+    }
+
+    @Test func `records are deleted together, or none where one is not there`() async throws {
+        let place = try await Self.imported()
+        for name in ["n1", "n2", "n3"] {
+            #expect(try await Self.put("\(name) --type Note", in: place) == .ok)
+        }
+        let none = try await place.run("delete @/store n1 n4 n2 --zone files")
+        #expect(none.code == .notFound && none.messages.contains("n4"))
+        let two = try await place.run("delete @/store n1 n2 --zone files")
+        #expect(two.code == .ok && two.results == "- n1\n- n2\n")
+        let left = try await place.run("records @/store --zone files --type Note")
+        #expect(left.results.hasPrefix("n3  Note  ") && left.results.utf8.count < 30)
+    }
+
+    @Test func `a store that a service has open is left alone`() async throws {
+        let place = try await Self.imported()
+        let container = try await Container.open(at: place.path + "/store")
+        #expect(try await Self.put("n1 --type Note", in: place) == .locked)
+        #expect(try await place.run("delete @/store n1 --zone files").code == .locked)
+        try await container.close()
+    }
+
+    @Test func `types are listed with their fields and the number of their records`()
+        async throws
+    {
+        let place = try await Self.imported()
+        for name in ["n1", "n2", "n3"] {
+            #expect(try await Self.put("\(name) --type Note", in: place) == .ok)
+        }
+        #expect(try await place.run("delete @/store n2 --zone files").code == .ok)
+        #expect(
+            try await place.run("put @/store n4 text=x --zone _defaultZone --type Note").code == .ok
+        )
+        // The name that a record of another type had.
+        #expect(try await Self.put("n2 --type Other", in: place) == .ok)
+        let lines = try await place.run("types @/store").results.split(separator: "\n")
+        #expect(lines.contains { $0.hasPrefix("3  Note  ") && $0.contains("tags LIST<STRING>") })
+        #expect(lines.contains("1  Other  "))
+        #expect(lines.contains { $0.hasPrefix("2  File  ") })
+        let json = try await place.run("types @/store --database public", json: true)
+        #expect(json.results.contains(#""recordType":"Note","records":0,"fields":[{"fieldName":"#))
+    }
+
+    /// Options, and the names of the records that they find.
+    private static let searches: [(options: String, names: String)] = [
+        ("--name n?", "n1 n2"), ("--name *2*", "n2 x2"), ("--name N1", ""),
+        ("--where title=one", "n1 x2"), ("--where title=One", ""),
+        ("--where title=one --where size=1", "n1"), ("--where size=01", "n1"),
+        ("--where tags=blue", "n2"), ("--where due=2026-01-31T13:00:00+01:00", "n2"),
+        ("--where next=n1", "x2"), ("--where data=aGk=", "x2"), ("--where place=1.50,2", "n1"),
+        ("--where missing=", ""), ("--name x* --limit 1", "x2"), ("--where weight=0.5", "x2"),
+    ]
+
+    @Test(arguments: searches)
+    func `records are found by their names and by values as they are typed`(
+        options: String, names: String
+    ) async throws {
+        let place = try await Self.imported()
+        for line in [
+            "n1 title=one size=1 place=1.5,2",
+            "n2 title=two tags=red tags=blue due=2026-01-31T12:00:00Z",
+            "x2 title=one size=2 next=n1 data=aGk= weight=0.5",
+        ] {
+            #expect(try await Self.put("\(line) --type Note", in: place) == .ok)
+        }
+        let command = "records @/store --zone files --type Note \(options)"
+        let listed = try await place.run(command)
+        let found = listed.results.split(separator: "\n").compactMap {
+            $0.split(separator: " ").first.map(String.init)
+        }
+        #expect(found.sorted().joined(separator: " ") == names)
+        #expect(try await place.run("\(command) --count").results == "\(found.count)\n")
+    }
+
+    @Test func `the log is cut to a zone, a record, a stretch and a number`() async throws {
+        let place = try await Self.imported()
+        #expect(try await place.run("mark @/store before").code == .ok)
+        #expect(try await Self.put("n1 title=one --type Note", in: place) == .ok)
+        #expect(
+            try await place.run("put @/store n1 text=x --zone _defaultZone --type Note").code == .ok
+        )
+        #expect(try await place.run("delete @/store n1 --zone files").code == .ok)
+        func kinds(_ options: String) async throws -> [String] {
+            try await place.run("log @/store \(options)").results.split(separator: "\n").map {
+                $0.split(separator: " ").dropFirst(2).first.map(String.init) ?? ""
+            }
+        }
+        #expect(try await kinds("--record n1") == ["record", "record", "tombstone"])
+        #expect(try await kinds("--record n1 --zone files") == ["record", "tombstone"])
+        #expect(try await kinds("--record n1 --limit 1") == ["record"])
+        #expect(try await kinds("--zone files --since mark:before") == ["record", "tombstone"])
+        let all = try await kinds("")
+        let before = try await kinds("--until mark:before")
+        let after = try await kinds("--since mark:before")
+        #expect(before + after == all && before.count > 3 && after.count >= 3)
+    }
+}

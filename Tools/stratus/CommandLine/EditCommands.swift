@@ -1,0 +1,56 @@
+/// Commands that change single records by hand.
+extension Command {
+    static let put = Command(
+        "put", "make a record, or change fields of one",
+        details: """
+            Gives fields of a record values, and leaves its others as they are. Where there is no \
+            such record one of --type is made. A VALUE is of the type that the schema has for the \
+            field, or else text; FIELD:TYPE=VALUE says another one: string, int64, double, timestamp \
+            (2026-11-23T14:30:00Z), bytes (base64), location (LATITUDE,LONGITUDE), reference (the \
+            name of a record of the zone) or asset (the path of a file). A field that is a list gets \
+            its values one by one: FIELD=VALUE again for each.
+
+            The zone must be there. The store must not be open in a service: the exit code is 11 \
+            then, and 'stratus exec', or the service, is the way.
+            """,
+        arguments: [
+            .store, .record,
+            Argument(
+                "FIELD=VALUE", "a field, and its value as text", isOptional: true,
+                isVariadic: true),
+        ],
+        options: [
+            .zone("the zone the record is in", isRequired: true),
+            .type("the type of a record that is made"),
+            Option("unset", taking: .init("FIELD"), "remove a field", isRepeatable: true),
+            Option("parent", taking: .init("NAME"), "make that record of the zone its parent"),
+            .durability,
+        ],
+        examples: [
+            Example(
+                "stratus put ./store note-1 title='A first note' size:int64=3 --zone notes --type Note",
+                "Makes a note."),
+            Example(
+                "stratus put ./store note-1 size=4 tags=red tags=blue --zone notes --unset title",
+                "Changes its fields."),
+        ])
+
+    static let delete = Command(
+        "delete", "delete records",
+        details: """
+            Deletes the records of these names in one commit: all, or none where one is not there or \
+            may not be deleted. Records with a reference of the action DELETE_SELF to one of them go \
+            along. What they were can be had back, as long as it is kept: 'stratus mark' and \
+            'stratus restore'. As with 'stratus put' the store must not be open in a service.
+            """,
+        arguments: [
+            .store, Argument("RECORD", "the name of a record", isVariadic: true),
+        ],
+        options: [.zone("the zone the records are in", isRequired: true), .durability],
+        examples: [
+            Example("stratus delete ./store note-1 note-2 --zone notes", "Deletes two records."),
+            Example(
+                "stratus delete ./store note-1 --database public --zone _defaultZone",
+                "Deletes a record of the public database."),
+        ])
+}

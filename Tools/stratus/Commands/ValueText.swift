@@ -1,0 +1,101 @@
+import FoundationEssentials
+import Stratus
+import StratusGateway
+
+// Values of fields as they are typed on a command line.
+
+/// The types of values that can be typed, named as the schema language names them.
+enum TypedValueKind: String, CaseIterable {
+    case string, int64, double, timestamp, bytes, location, reference, asset
+}
+
+extension RecordValue {
+    /// The value that a text stands for: numbers in decimal digits, a time such as
+    /// `2026-11-23T14:30:00Z`, bytes in base64, a location as `LATITUDE,LONGITUDE`, a reference as the
+    /// name of a record in `zone`, an asset as the path of a file. Nil where it is none of the kind.
+    init?(typed text: String, _ kind: TypedValueKind, in zone: RecordZone.ID) {
+        let value: RecordValue? =
+            switch kind {
+            case .string: .string(text)
+            case .int64: Int64(text).map(RecordValue.int64)
+            case .double: Double(text).map(RecordValue.double)
+            case .timestamp: Date(typed: text).map(RecordValue.date)
+            case .bytes: Data(base64Encoded: text).map(RecordValue.bytes)
+            case .location: Location(typed: text).map(RecordValue.location)
+            case .reference:
+                text.isEmpty
+                    ? nil
+                    : .reference(Reference(recordID: Record.ID(recordName: text, zoneID: zone)))
+            case .asset: text.isEmpty ? nil : .asset(Asset(file: text))
+            }
+        guard let value else { return nil }
+        self = value
+    }
+
+    /// Whether a text stands for it, or for one of the values of the list that it is. For an asset
+    /// its checksum does.
+    func isTyped(_ text: String) -> Bool {
+        switch self {
+        case .string(let value): value == text
+        case .int64(let number): Int64(text) == number
+        case .double(let number): Double(text) == number
+        case .date(let date): Date(typed: text).map { Timestamp.text($0) } == Timestamp.text(date)
+        case .bytes(let data): Data(base64Encoded: text) == data
+        case .location(let location):
+            Location(typed: text).map { [$0.latitude, $0.longitude] }
+                == [location.latitude, location.longitude]
+        case .reference(let reference): reference.recordID.recordName == text
+        case .asset(let asset): asset.fileChecksum == text
+        case .list(let values): values.contains { $0.isTyped(text) }
+        }
+    }
+}
+
+extension Date {
+    /// A time such as `2026-11-23T14:30:00Z`, with the time zone and, where that is said, parts of a
+    /// second.
+    init?(typed text: String) {
+        let whole = Date.ISO8601FormatStyle()
+        let parts = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        guard let date = (try? Date(text, strategy: parts)) ?? (try? Date(text, strategy: whole))
+        else { return nil }
+        self = date
+    }
+}
+
+extension Location {
+    /// `LATITUDE,LONGITUDE`, in degrees.
+    fileprivate init?(typed text: String) {
+        let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map {
+            Double($0)
+        }
+        guard numbers.count == 2, let latitude = numbers[0], let longitude = numbers[1] else {
+            return nil
+        }
+        self.init(latitude: latitude, longitude: longitude)
+    }
+}
+
+/// A field and a text, as `FIELD=VALUE` or `FIELD:TYPE=VALUE`.
+struct FieldText {
+    let field: String
+    /// Nil: what the schema has for the field.
+    let kind: TypedValueKind?
+    let value: String
+
+    /// - Parameter name: what the command line calls it.
+    init(_ text: String, _ name: String) throws(ToolError) {
+        guard let end = text.firstIndex(of: "="), end > text.startIndex else {
+            throw .usage("bad-value", "\(name) is FIELD=VALUE, not '\(text)'")
+        }
+        value = String(text[text.index(after: end)...])
+        let name = text[..<end]
+        if let colon = name.lastIndex(of: ":"), colon > name.startIndex,
+            let kind = TypedValueKind(rawValue: name[name.index(after: colon)...].lowercased())
+        {
+            (field, self.kind) = (String(name[..<colon]), kind)
+        } else {
+            (field, kind) = (String(name), nil)
+        }
+    }
+}
