@@ -1,3 +1,4 @@
+import FoundationEssentials
 import StratusGateway
 import StratusTool
 import Testing
@@ -105,6 +106,42 @@ struct HelpTests {
         let commands = table.commands.map { #"{"type":"command","name":"\#($0.name)","# }
         #expect(zip(lines.dropFirst(), commands).allSatisfy { $0.hasPrefix($1) })
         #expect(lines.count == commands.count + 1)
+    }
+
+    @Test(arguments: [nil] + CommandTable.stratus.commands.map { Optional($0.name) })
+    func `a page for man has all that the help has`(name: String?) async throws {
+        let capture = Capture()
+        let given = ["help", "--man"] + [name].compactMap(\.self)
+        #expect(
+            await Tool.stratus.perform(
+                try ArgumentParser.parse(given, .stratus), capture.output()) == .ok)
+        let lines = capture.results.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.first?.hasPrefix(".TH STRATUS") == true && lines.last == "")
+        let requests: Set = [".TH", ".SH", ".PP", ".TP", ".RS", ".RE", ".nf", ".fi"]
+        for line in lines where line.hasPrefix(".") || line.hasPrefix("'") {
+            #expect(requests.contains(String(line.prefix(3))), "\(line)")
+        }
+        // As it is shown, words one after the other.
+        func words(_ text: String) -> String {
+            text.replacing("\\&", with: "").replacing("\\fB", with: "").replacing("\\fR", with: "")
+                .replacing("\\-", with: "-").replacing("\\e", with: "\\")
+                .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        }
+        let shown = words(capture.results)
+        let command = name.flatMap(table.command(named:))
+        let help =
+            command.map { Help.page(of: $0, table, columns: 100) }
+            ?? Help.overview(table, columns: 100)
+        for line in help where !line.isHeading && line.text.hasPrefix("  stratus ") {
+            #expect(shown.contains(words(line.text)), "\(line.text)")
+        }
+        let options = (command?.options ?? []) + table.commonOptions
+        for text in options.map(\.summary) + [command?.details ?? table.summary] {
+            // A paragraph is a text of its own.
+            for part in text.split(separator: "\n\n") {
+                #expect(shown.contains(words(String(part))))
+            }
+        }
     }
 
     @Test func `help as JSON of a command has all that is declared`() throws {

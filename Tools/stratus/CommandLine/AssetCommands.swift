@@ -49,10 +49,10 @@ extension Command {
         ],
         examples: [
             Example(
-                "stratus asset ./store photo-1 image ./photo.jpg --zone photos",
+                "stratus asset ./store photo-1 image ./photo.jpg --zone album",
                 "Writes the asset to photo.jpg."),
             Example(
-                "stratus asset ./store photo-1 image --zone photos --length 4096 -o head",
+                "stratus asset ./store photo-1 image --zone album --length 4096 -o head",
                 "Writes its first 4096 bytes to the file head, also where there is one."),
         ])
 

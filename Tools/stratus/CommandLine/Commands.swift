@@ -357,12 +357,14 @@ extension Command {
         "help", "show what the tool or a command can do",
         details: """
             Without COMMAND it lists the commands. With --json it writes the whole table of \
-            commands, for programs.
+            commands, for programs; with --man the page as man reads it.
             """,
         arguments: [Argument("COMMAND", "the command meant", .command, isOptional: true)],
+        options: [Option("man", "write it as a page for man")],
         examples: [
             Example("stratus help import", "Shows what import takes, with examples."),
             Example("stratus help --json", "Writes all commands, one JSON object a line."),
+            Example("stratus help import --man -o stratus-import.1", "Writes a page for man."),
         ])
 
     fileprivate static let completion = Command(

@@ -70,4 +70,9 @@ package enum ExitCode: Hashable, Sendable {
         .tokenExpired, .noSpace, .permission, .invalidBackup, .exists,
         .internal,
     ]
+
+    /// What help says of them all.
+    static var descriptions: [(name: String, summary: String)] {
+        published.map { (String($0.number), $0.meaning) } + [("128+N", signal(0).meaning)]
+    }
 }

@@ -50,8 +50,7 @@ package enum Help {
         }
         page.list("Commands", table.commands.map { ($0.name, $0.summary) })
         page.list("Common options", table.commonOptions.map { ($0.shownName, $0.description) })
-        let codes = ExitCode.published.map { ("\($0.number)", $0.meaning) }
-        page.list("Exit codes", codes + [("128+N", ExitCode.signal(0).meaning)])
+        page.list("Exit codes", ExitCode.descriptions)
         page.add("")
         page.paragraph("'\(table.tool) help COMMAND' shows what a command takes.", indent: 0)
         return page.lines
@@ -71,7 +70,7 @@ extension Command.Option {
         return "\(letter)--\(name)" + (value.map { " " + $0.name } ?? "")
     }
 
-    fileprivate var description: String {
+    var description: String {
         var text = summary
         if case .oneOf(let allowed) = value?.content {
             text += "; one of " + allowed.joined(separator: ", ")

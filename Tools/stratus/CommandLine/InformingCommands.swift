@@ -42,6 +42,11 @@ extension Tool {
             }
             return .ok
         }
+        if invocation.has("man") {
+            try output.verbatim(
+                topic.map { ManPage.page(of: $0, table) } ?? ManPage.overview(table))
+            return .ok
+        }
         let columns = output.settings.columns
         let page =
             topic.map { Help.page(of: $0, table, columns: columns) }

@@ -1,0 +1,173 @@
+import FoundationEssentials
+import Stratus
+import StratusTool
+import Testing
+
+/// The examples of the help, each run where it finds what it names.
+@Suite struct ExampleTests {
+    /// A folder with all that the examples name.
+    private static func world() async throws -> Place {
+        let place = try Place()
+        func run(_ line: String) async throws {
+            let run = try await place.run(line)
+            #expect(run.code == .ok, "\(line): \(run.messages)")
+        }
+        let files = FileManager.default
+        for folder in ["archives", "outbox", "assets"] {
+            try files.createDirectory(
+                atPath: "\(place.path)/\(folder)", withIntermediateDirectories: true)
+        }
+        try files.moveItem(atPath: place.path + "/tree", toPath: place.path + "/photos")
+        for zone in ["photos", "system", "album"] {
+            try await run("import @/photos @/store --zone \(zone)")
+        }
+        try await run(
+            "put @/store photo-1 image:asset=@/photos/a.txt --zone album --type Photo")
+        try await addUsers(to: place.path + "/store")
+        try await run("mark @/store before-import")
+        try await run("put @/store note-1 done:int64=1 --zone notes")
+        for (name, line) in [
+            ("schema.ckdb", "schema show @/store"), ("old.ckdb", "schema show @/store"),
+            ("store.jsonl", "dump @/store"), ("patch.jsonl", "dump @/store --zone notes"),
+        ] {
+            try place.write(try await place.run(line).results, name)
+        }
+        try await run("copy @/store @/other --clone")
+        try await run("follow @/store --into @/copy --once")
+        try await run("backup @/store -o @/store.archive")
+        try await run("backup @/store -o @/archives")
+        try await run("put @/store note-2 title=two --zone notes")
+        try await run("backup @/store -o @/later.archive --since @/store.archive")
+        return place
+    }
+
+    /// Notes of three users, a share of one and what everybody reads.
+    private static func addUsers(to path: String) async throws {
+        let container = try await Container.open(at: path)
+        let zone = RecordZone.ID(zoneName: "notes")
+        func note(_ name: String, in zone: RecordZone.ID) -> Record {
+            var note = Record(
+                recordType: "Note", recordID: Record.ID(recordName: name, zoneID: zone))
+            note["title"] = .string(name)
+            note["tags"] = .list([.string("red")])
+            return note
+        }
+        for user in [Invocation.defaultUser, "alice", "anna", "bob"] {
+            let database = container.privateDatabase(for: user)
+            try await database.save(RecordZone(zoneID: zone))
+            for name in ["note-1", "note-2"] {
+                _ = try await database.save(note(name, in: zone))
+            }
+        }
+        let open = container.publicDatabase(as: Invocation.defaultUser)
+        for name in ["note-1", "boat-1"] { _ = try await open.save(note(name, in: .default)) }
+        let alice = container.privateDatabase(for: "alice")
+        let root = try await alice.record(for: Record.ID(recordName: "note-1", zoneID: zone))
+        var share = Share(rootRecord: root)
+        share.publicPermission = .readWrite
+        let saved = try await alice.modifyRecords(saving: [root, share.record])
+        let record = try #require(try saved.saveResults[share.recordID]?.get())
+        let link = try #require(Share(record)?.shortGUID)
+        try await container.acceptShare(link, as: "bob")
+        try await container.close()
+    }
+
+    /// The words of a line as a shell reads them.
+    private static func words(_ line: String) -> [String] {
+        var words: [String] = []
+        var quote: Character?
+        var isWord = false
+        for character in line {
+            if character == quote {
+                quote = nil
+            } else if quote == nil, character == "'" || character == "\"" {
+                quote = character
+            } else if quote == nil, character == " " {
+                isWord = false
+            } else {
+                if !isWord { words.append("") }
+                isWord = true
+                words[words.count - 1].append(character)
+            }
+        }
+        return words
+    }
+
+    /// The same command with paths below the folder `root`, where `/` is the photos.
+    private static func invocation(_ line: String, in root: String) throws -> Invocation {
+        let given = try ArgumentParser.parse(Array(words(line).dropFirst()), .stratus)
+        func placed(_ values: [String], _ content: Command.Content?) -> [String] {
+            guard content == .path else { return values }
+            return values.map { value in
+                value == "-" ? value : value == "/" ? root + "/photos" : root + "/" + value
+            }
+        }
+        var arguments: [String: [String]] = [:]
+        for argument in given.command.arguments {
+            let values = given.allArguments(argument.name)
+            arguments[argument.name] = placed(values, argument.content)
+        }
+        var options: [String: [String]] = [:]
+        for option in CommandTable.stratus.options(of: given.command) where given.has(option.name) {
+            options[option.name] = placed(given.allValues(option.name), option.value?.content)
+        }
+        return Invocation(given.command, arguments: arguments, options: options)
+    }
+
+    /// What a command makes must not be there.
+    private static func clear(_ invocation: Invocation, in root: String) throws {
+        let made =
+            switch invocation.command.name {
+            case "copy": invocation.argument("COPY")
+            case "follow": invocation.value("into")
+            case "backup": invocation.value("output")
+            default: String?.none
+            }
+        guard let made, !made.hasSuffix("/archives") else { return }
+        if FileManager.default.fileExists(atPath: made) {
+            try FileManager.default.removeItem(atPath: made)
+        }
+    }
+
+    /// Commands that change nothing, and make no file.
+    private static let reading: Set<Substring> = [
+        "diff", "info", "users", "zones", "types", "records", "show", "query", "tree", "shares",
+        "why",
+        "who-can", "what-can", "subscriptions", "notifications", "devices", "log", "changes",
+        "token",
+        "history", "blame", "verify", "hash", "stats", "help", "completion", "version",
+    ]
+
+    private func copy(of world: Place) throws -> Place {
+        let place = try Place()
+        try FileManager.default.removeItem(atPath: place.path)
+        try FileManager.default.copyItem(atPath: world.path, toPath: place.path)
+        return place
+    }
+
+    @Test func `every example that ends does its work`() async throws {
+        let world = try await Self.world()
+        let token = try await world.run("changes @/store").results.split(separator: " ")
+        let lines = CommandTable.stratus.commands.flatMap(\.examples).map(\.line)
+        var count = 0
+        for line in lines {
+            let place =
+                try Self.reading.contains(line.split(separator: " ")[1]) ? world : copy(of: world)
+            let line = line.replacing("AQLH7Q0", with: try #require(token.last).dropLast())
+            let invocation = try Self.invocation(line, in: place.path)
+            let isFollowing = invocation.command.name == "follow" && !invocation.has("once")
+            if invocation.has("follow") || isFollowing { continue }
+            try Self.clear(invocation, in: place.path)
+            let capture = Capture()
+            let output = capture.output { $0.isJSON = invocation.wantsJSON }
+            let code =
+                invocation.command.name == "exec"
+                ? try await Exec.run(invocation, output, read: { [] })
+                : await Tool.stratus.perform(invocation, output)
+            let isDifference = invocation.command.name == "diff" && code == .differences
+            #expect(code == .ok || isDifference, "\(line): \(capture.messages)")
+            count += 1
+        }
+        #expect(count == lines.count - 4)
+    }
+}
