@@ -168,6 +168,6 @@ import Testing
             #expect(code == .ok || isDifference, "\(line): \(capture.messages)")
             count += 1
         }
-        #expect(count == lines.count - 4)
+        #expect(count == lines.count - 5)
     }
 }

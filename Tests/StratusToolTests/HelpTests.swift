@@ -121,6 +121,8 @@ struct HelpTests {
         for line in lines where line.hasPrefix(".") || line.hasPrefix("'") {
             #expect(requests.contains(String(line.prefix(3))), "\(line)")
         }
+        // A dash that is typed is not a hyphen.
+        #expect(!capture.results.replacing("\\-", with: "").contains("-"))
         // As it is shown, words one after the other.
         func words(_ text: String) -> String {
             text.replacing("\\&", with: "").replacing("\\fB", with: "").replacing("\\fR", with: "")

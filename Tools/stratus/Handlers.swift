@@ -30,7 +30,7 @@ extension Tool {
             "notifications": Notifications.run,
             "devices": Devices.run,
             "log": Log.run,
-            "changes": Show.changes,
+            "changes": ChangedItems.run,
             "token": Tokens.run,
             "history": Past.history,
             "blame": Past.blame,

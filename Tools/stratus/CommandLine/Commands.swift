@@ -267,8 +267,10 @@ extension Command {
         "changes", "show what has changed since a token",
         details: """
             Shows what a client that synchronizes would be given: the changed zones of the \
-            database or, with --zone, the changed records of a zone. The last line has the token \
-            to go on with. A damaged record fails the call, and there is no token beyond it. With \
+            database or, with --zone, the changed records of a zone; with --all what a worker of the \
+            host would be, the changed zones of all databases. The last line has the token to go on \
+            with. With --follow it goes on with changes as they come, until stopped, and each group of \
+            them ends with a token. A damaged record fails the call, and there is no token beyond it. With \
             --skip-damaged the others are shown, each that is left out is named with its offset, \
             and the exit code is 3: who goes on with the token does not have all changes.
             """,
@@ -276,10 +278,15 @@ extension Command {
         options: [
             .zone("the changes of this zone"),
             .since("only what changed after TOKEN"),
-            .limit("at most N changes (default: one page, of up to 1000)"), .at, .skipDamaged,
+            .limit("at most N changes (default: one page, of up to 1000)"),
+            Option("all", "the changes of all databases"),
+            .follow("wait for more at the end, until stopped"), .at, .skipDamaged,
         ],
         examples: [
             Example("stratus changes ./store", "Shows the zones that have changed."),
+            Example(
+                "stratus changes ./store --all --follow --json",
+                "Names each zone of any database in which something changes, as it does."),
             Example(
                 "stratus changes ./store --zone photos --limit 100 --json",
                 "Writes the first hundred changes of the zone photos, and the next token."),

@@ -40,8 +40,7 @@ enum Log {
             }
             guard follows, left > 0, from < end ?? .max else { return hasSkipped ? .partial : .ok }
             try output.flush()
-            if let signal = Terminal.requestedStop { return .signal(signal) }
-            if try await !container.refresh() { Thread.pause(microseconds: 20_000) }
+            if let signal = try await container.stopSignal() { return .signal(signal) }
         }
     }
 

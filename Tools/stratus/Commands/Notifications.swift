@@ -37,19 +37,10 @@ enum Notifications {
                 return .ok
             }
             try output.flush()
-            if let signal = try await stop(beforeNewsOf: container) {
+            if let signal = try await container.stopSignal() {
                 try output.jsonLine("summary", page.position)
                 return .signal(signal)
             }
-        }
-    }
-
-    /// Waits until the store has anything new. The signal, where the process is to stop instead.
-    private static func stop(beforeNewsOf container: Container) async throws -> Int32? {
-        while true {
-            if let signal = Terminal.requestedStop { return signal }
-            if try await container.refresh() { return nil }
-            Thread.pause(microseconds: 20_000)
         }
     }
 }
