@@ -62,7 +62,22 @@ package enum Hex {
 
 extension Hash128 {
     /// Its 32 hexadecimal digits.
-    package var hexDigits: String { Hex.encode(high) + Hex.encode(low) }
+    package var hexDigits: String { hexDigits(after: []) }
+
+    /// The same behind other ASCII.
+    package func hexDigits(after prefix: [UInt8]) -> String {
+        // Safe: all that is counted was written, one behind the other.
+        unsafe String(unsafeUninitializedCapacity: prefix.count + 32) { buffer in
+            for (place, byte) in prefix.enumerated() { unsafe buffer[place] = byte }
+            for place in 0..<32 {
+                let word = place < 16 ? high : low
+                let digit = UInt8(truncatingIfNeeded: word >> (60 - UInt64(place & 15) * 4) & 15)
+                unsafe buffer[prefix.count + place] =
+                    digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            }
+            return prefix.count + 32
+        }
+    }
 
     /// What 32 digits spell, or nil.
     package init?(hexDigits text: String) { self.init(hexDigits: text.utf8Span.span) }

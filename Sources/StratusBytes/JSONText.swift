@@ -3,8 +3,9 @@ extension ByteWriter {
     /// than a letter are escaped, so that the text may be shown as it is.
     package mutating func jsonString(_ string: String) {
         uint8(UInt8(ascii: "\""))
-        if string.utf8.allSatisfy(\.standsForItselfInJSON) {
-            text(string)
+        let utf8 = string.utf8Span.span
+        if utf8.standsForItselfInJSON {
+            append(utf8)
         } else {
             for scalar in string.unicodeScalars { jsonScalar(scalar) }
         }
@@ -30,9 +31,36 @@ extension ByteWriter {
     }
 }
 
-extension UInt8 {
+extension Span<UInt8> {
+    /// Whether all of it is ASCII that needs no escape.
     fileprivate var standsForItselfInJSON: Bool {
-        self >= 0x20 && self < 0x7F && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
+        var place = 0
+        while place + 8 <= count {
+            guard uint64(at: place).standsForItselfInJSON else { return false }
+            place += 8
+        }
+        while place < count {
+            // Beside letters that do.
+            guard (0x6161_6161_6161_6100 | UInt64(uint8(at: place))).standsForItselfInJSON else {
+                return false
+            }
+            place += 1
+        }
+        return true
+    }
+}
+
+extension UInt64 {
+    /// Whether each of its eight bytes does.
+    fileprivate var standsForItselfInJSON: Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        // The highest bit of each byte below `limit`; where there is one, perhaps those of bytes above
+        // it, too.
+        func below(_ word: UInt64, _ limit: UInt64) -> UInt64 { (word &- ones &* limit) & ~word }
+        let special =
+            self | below(self, 0x20) | below(self ^ ones &* 0x22, 1)
+            | below(self ^ ones &* 0x5C, 1) | below(self ^ ones &* 0x7F, 1)
+        return special & (ones &* 0x80) == 0
     }
 }
 

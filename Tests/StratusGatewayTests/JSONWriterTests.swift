@@ -35,6 +35,21 @@ struct JSONWriterTests {
         #expect(try JSONDecoder().decode(String.self, from: Data(expected.utf8)) == text)
     }
 
+    @Test func `a character is escaped, or not, wherever it stands`() throws {
+        let plain = "abcdefghijklmnopq"
+        for scalar in (0..<0x300 as Range<UInt32>).compactMap(Unicode.Scalar.init) {
+            for place in 0...plain.utf8.count {
+                let text = plain.prefix(place) + String(Character(scalar)) + plain.dropFirst(place)
+                let written = json(.string(String(text)))
+                #expect(try JSONDecoder().decode(String.self, from: Data(written.utf8)) == text)
+                let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+                let isEscaped = isControl || scalar == "\"" || scalar == "\\"
+                #expect(written.contains("\\") == isEscaped)
+                #expect(isEscaped || written == "\"\(text)\"")
+            }
+        }
+    }
+
     @Test(arguments: [
         (JSONValue.integer(.min), "-9223372036854775808"),
         (.offset(7), #""7""#), (.offset(.max), #""18446744073709551615""#),

@@ -91,6 +91,10 @@ public struct Record: Sendable {
             guard let number = stored.schema.number(key), let field = stored.field(number) else {
                 return nil
             }
+            return value(of: field, key)
+        }
+
+        func value(of field: StoredFields.Field, _ key: String) -> RecordValue {
             let value = stored.value(field, in: recordID.zoneID, assets: assets)
             return field.kind.element == .asset
                 ? value.mappingAssets { $0.found(in: key, of: recordID, by: participant) } : value
@@ -252,6 +256,28 @@ public struct Record: Sendable {
             return true
         }
         return keys.sorted()
+    }
+
+    /// About how many fields have a value.
+    package var fieldCount: Int { stored.count + edits.all.count }
+
+    /// Gives `body` each field that has a value, sorted, and whether it is flagged as encrypted.
+    package func forEachField(_ body: (String, RecordValue, Bool) -> Void) {
+        guard edits.all.isEmpty else {
+            for key in allKeys {
+                if let value = self[key] { body(key, value, isEncrypted(key)) }
+            }
+            return
+        }
+        var fields: [(name: String, field: StoredFields.Field)] = []
+        stored.forEach { field in
+            if let name = stored.schema.name(field.number) { fields.append((name, field)) }
+            return true
+        }
+        fields.sort { $0.name < $1.name }
+        for (name, field) in fields {
+            body(name, origin.value(of: field, name), field.kind.isEncrypted)
+        }
     }
 
     /// The fields that were set or removed since the record was fetched or saved, sorted.

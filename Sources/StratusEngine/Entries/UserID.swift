@@ -26,7 +26,7 @@ package struct UserID: Hashable, Sendable {
         self.bits = bits
     }
 
-    package var recordName: String { "_" + bits.hexDigits }
+    package var recordName: String { bits.hexDigits(after: [UInt8(ascii: "_")]) }
 
     /// The bits that a name gives by itself, where it is a record name.
     fileprivate static func bits(of name: String) -> Hash128? {

@@ -52,6 +52,9 @@ public struct JSONObject: Hashable, Sendable {
     /// An object without members.
     public init() {}
 
+    /// The same with room for so many.
+    init(capacity: Int) { members.reserveCapacity(capacity) }
+
     /// No name is there twice.
     init(checked members: [Member]) { self.members = members }
 
@@ -78,6 +81,7 @@ extension String {
 extension JSONObject: ExpressibleByDictionaryLiteral {
     /// Names, each once, and values.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self.init(capacity: elements.count)
         for (name, value) in elements { append(name, value) }
     }
 }
@@ -95,7 +99,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
     /// Names, each once, and values.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
-        var object = JSONObject()
+        var object = JSONObject(capacity: elements.count)
         for (name, value) in elements { object.append(name, value) }
         self = .object(object)
     }

@@ -5,7 +5,8 @@ internal import StratusBytes
 /// The same value always gives the same bytes. What could harm a terminal is escaped, so that a
 /// line may be shown as it is.
 package struct JSONWriter {
-    private var writer = ByteWriter()
+    /// Most lines fit.
+    private var writer = ByteWriter(capacity: 1000)
 
     package init() {}
 

@@ -27,7 +27,8 @@ package struct RecordWriter {
     }
 
     func json(_ id: RecordZone.ID) -> JSONValue {
-        var object: JSONObject = ["zoneName": .string(id.zoneName)]
+        var object = JSONObject(capacity: 3)
+        object.append("zoneName", .string(id.zoneName))
         let owner = id.ownerName == RecordZone.ID.currentUser ? owner : id.ownerName
         object.append("ownerRecordName", owner.map(JSONValue.string))
         object.append("zoneType", .string(ZoneIDInput.Kind(of: id).rawValue))
@@ -45,19 +46,18 @@ package struct RecordWriter {
     func json(_ record: Record) -> JSONValue { .object(object(record)) }
 
     package func object(_ record: Record) -> JSONObject {
-        var object: JSONObject = [
-            "recordName": .string(record.recordID.recordName),
-            "recordType": .string(record.recordType),
-        ]
+        var object = JSONObject(capacity: 10)
+        object.append("recordName", .string(record.recordID.recordName))
+        object.append("recordType", .string(record.recordType))
         if !isContentOnly {
             object.append("recordChangeTag", record.recordChangeTag.map(JSONValue.string))
         }
         object.append("zoneID", json(record.recordID.zoneID))
-        var fields = JSONObject()
-        for key in record.allKeys where desiredKeys?.contains(where: key.isSame) ?? true {
-            guard let value = record[key] else { continue }
+        var fields = JSONObject(capacity: record.fieldCount)
+        record.forEachField { key, value, isEncrypted in
+            guard desiredKeys?.contains(where: key.isSame) ?? true else { return }
             var field = json(value)
-            if record.isEncrypted(key) { field.append("isEncrypted", true) }
+            if isEncrypted { field.append("isEncrypted", true) }
             fields.append(key, .object(field))
         }
         object.append("fields", .object(fields))
@@ -123,8 +123,9 @@ extension RecordWriter {
 extension RecordWriter {
     /// A value with its type.
     package func json(_ value: RecordValue) -> JSONObject {
-        var object: JSONObject = ["value": bare(value)]
-        object.append("type", .string(Self.type(of: value).name))
+        var object: JSONObject = [
+            "value": bare(value), "type": .string(Self.type(of: value).name),
+        ]
         object.append("exact", exact(value))
         return object
     }
