@@ -1,6 +1,6 @@
 /// Bytes as lower-case hexadecimal digits, two a byte.
 package enum Hex {
-    private static let digits = Array("0123456789abcdef".utf8)
+    fileprivate static let digits = Array("0123456789abcdef".utf8)
 
     package static func encode(_ bytes: some Collection<UInt8>) -> String {
         var text: [UInt8] = []
@@ -71,9 +71,8 @@ extension Hash128 {
             for (place, byte) in prefix.enumerated() { unsafe buffer[place] = byte }
             for place in 0..<32 {
                 let word = place < 16 ? high : low
-                let digit = UInt8(truncatingIfNeeded: word >> (60 - UInt64(place & 15) * 4) & 15)
-                unsafe buffer[prefix.count + place] =
-                    digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+                let digit = Int(truncatingIfNeeded: word >> (60 - UInt64(place & 15) * 4) & 15)
+                unsafe buffer[prefix.count + place] = Hex.digits[digit]
             }
             return prefix.count + 32
         }

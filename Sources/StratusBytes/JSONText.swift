@@ -32,7 +32,7 @@ extension ByteWriter {
 }
 
 extension Span<UInt8> {
-    /// Whether all of it is ASCII that needs no escape.
+    /// Whether all bytes are ASCII that needs no escape.
     fileprivate var standsForItselfInJSON: Bool {
         var place = 0
         while place + 8 <= count {
@@ -40,7 +40,7 @@ extension Span<UInt8> {
             place += 8
         }
         while place < count {
-            // Beside letters that do.
+            // As a word in which the other bytes are `a`.
             guard (0x6161_6161_6161_6100 | UInt64(uint8(at: place))).standsForItselfInJSON else {
                 return false
             }
@@ -51,7 +51,7 @@ extension Span<UInt8> {
 }
 
 extension UInt64 {
-    /// Whether each of its eight bytes does.
+    /// Whether all eight bytes are ASCII that needs no escape.
     fileprivate var standsForItselfInJSON: Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
         // The highest bit of each byte below `limit`; where there is one, perhaps those of bytes above

@@ -14,7 +14,8 @@ import Testing
                 RECORD TYPE Note (
                     title STRING, size INT64, weight DOUBLE, due TIMESTAMP, data BYTES,
                     place LOCATION, next REFERENCE, file ASSET, tags LIST<STRING>,
-                    numbers LIST<INT64>
+                    numbers LIST<INT64>,
+                    secret ENCRYPTED STRING, secrets LIST<ENCRYPTED INT64>, count NUMBER
                 );
             """, "schema.ckdb")
         // Of an empty store a schema can be anything.
@@ -40,6 +41,7 @@ import Testing
             """
             put @/store n1 title=5 size=5 weight=5 due=2026-01-31T12:00:00Z data=aGk= place=1.5,-2 \
             next=n2 file=@/tree/a.txt tags=red tags=blue numbers=1 extra=7 more:int64=7 \
+            secret=s secrets=1 secrets=2 count=1.5 \
             --zone files --type Note
             """, json: true)
         #expect(put.code == .ok, "\(put.messages)")
@@ -53,6 +55,9 @@ import Testing
             #""next":{"value":{"recordName":"n2","action":"NONE""#, #""size":3},"type":"ASSETID"}"#,
             #""tags":{"value":["red","blue"],"type":"STRING_LIST"}"#,
             #""numbers":{"value":[1],"type":"INT64_LIST"}"#,
+            #""secret":{"value":"s","type":"STRING","isEncrypted":true}"#,
+            #""secrets":{"value":[1,2],"type":"INT64_LIST","isEncrypted":true}"#,
+            #""count":{"value":1.5,"type":"DOUBLE"}"#,
             #""extra":{"value":"7","type":"STRING"}"#, #""more":{"value":7,"type":"INT64"}"#,
         ] {
             #expect(shown.contains(part), "\(part) in \(shown)")
@@ -76,8 +81,9 @@ import Testing
         ("n1 --type Other size=1", ExitCode.usage), ("n1", .usage), ("n1 size=x", .usage),
         ("n1 size", .usage), ("n1 =x", .usage), ("n1 size=1 size=2", .usage),
         ("n1 due=yesterday", .usage), ("n1 place=1", .usage), ("n1 next=", .usage),
-        ("n1 title:rubbish=1", .usage), ("new title=x", .notFound), ("n1 --parent none", .internal),
+        ("n1 title:rubbish=1", .usage), ("new title=x", .notFound), ("n1 --parent none", .usage),
         ("n1 file=@/none", .notFound), ("n1 size:string=1", .usage), ("n1 more=1", .ok),
+        ("n1 size=1 --unset size", .usage), ("n1 --unset title", .notFound),
     ])
     func `what cannot be put is refused, and nothing changes`(
         rest: String, code: ExitCode
@@ -98,8 +104,27 @@ import Testing
         #expect(none.code == .notFound && none.messages.contains("n4"))
         let two = try await place.run("delete @/store n1 n2 --zone files")
         #expect(two.code == .ok && two.results == "- n1\n- n2\n")
+        // None of which one must stay.
+        #expect(try await Self.put("n4 --parent n3 --type Note", in: place) == .ok)
+        #expect(try await Self.put("n5 --type Note", in: place) == .ok)
+        let parent = try await place.run("delete @/store n5 n3 --zone files")
+        #expect(parent.code == .usage && parent.results.isEmpty, "\(parent.messages)")
+        #expect(try await place.run("delete @/store n4 n5 --zone files").code == .ok)
         let left = try await place.run("records @/store --zone files --type Note")
         #expect(left.results.hasPrefix("n3  Note  ") && left.results.utf8.count < 30)
+    }
+
+    @Test func `in a default zone those are deleted that may be, and the others named`()
+        async throws
+    {
+        let place = try await Self.imported()
+        for line in ["n1", "n2", "n3 --parent n2"] {
+            let put = "put @/store \(line) --zone _defaultZone --type Note"
+            #expect(try await place.run(put).code == .ok)
+        }
+        let run = try await place.run("delete @/store n1 n2 --zone _defaultZone")
+        #expect(run.code == .usage && run.results == "- n1\n" && run.messages.contains("n2"))
+        #expect(try await place.run("records @/store --zone _defaultZone --count").results == "2\n")
     }
 
     @Test func `a store that a service has open is left alone`() async throws {
@@ -138,7 +163,8 @@ import Testing
         ("--where title=one --where size=1", "n1"), ("--where size=01", "n1"),
         ("--where tags=blue", "n2"), ("--where due=2026-01-31T13:00:00+01:00", "n2"),
         ("--where next=n1", "x2"), ("--where data=aGk=", "x2"), ("--where place=1.50,2", "n1"),
-        ("--where missing=", ""), ("--name x* --limit 1", "x2"), ("--where weight=0.5", "x2"),
+        ("--where missing=", ""), ("--name x*", "x2"), ("--name \\*2", ""),
+        ("--where weight=0.5", "x2"),
     ]
 
     @Test(arguments: searches)
@@ -183,5 +209,15 @@ import Testing
         let before = try await kinds("--until mark:before")
         let after = try await kinds("--since mark:before")
         #expect(before + after == all && before.count > 3 && after.count >= 3)
+        // Of what is not kept there are entries all the same.
+        let changes = try await place.run("changes @/store --all").results
+        let token = try #require(changes.split(separator: " ").last).dropLast()
+        let time = "2026-01-01T00:00:00Z"
+        #expect(try await kinds("--since \(time)") == all)
+        #expect(try await kinds("--until \(time)") == [])
+        #expect(try await kinds("--until \(token)") == all)
+        #expect(try await place.run("delete @/store n1 --zone _defaultZone").code == .ok)
+        #expect(try await kinds("--since \(token)") == ["tombstone"])
+        #expect(try await place.run("log @/store --follow --until \(token)").code == .usage)
     }
 }

@@ -18,6 +18,7 @@ import Testing
                 atPath: "\(place.path)/\(folder)", withIntermediateDirectories: true)
         }
         try files.moveItem(atPath: place.path + "/tree", toPath: place.path + "/photos")
+        try place.write("readme", "photos/README.md")
         for zone in ["photos", "system", "album"] {
             try await run("import @/photos @/store --zone \(zone)")
         }
@@ -166,6 +167,13 @@ import Testing
                 : await Tool.stratus.perform(invocation, output)
             let isDifference = invocation.command.name == "diff" && code == .differences
             #expect(code == .ok || isDifference, "\(line): \(capture.messages)")
+            let isRead = Self.reading.contains(Substring(invocation.command.name))
+            let isEmpty = capture.results.isEmpty || capture.results == "0\n"
+            // Nobody subscribed to anything, and all files and the journal are small.
+            let findsNothing = [
+                "subscriptions", "notifications", "devices", "size>1048576", "--since 4096",
+            ].contains { line.contains($0) }
+            #expect(!isEmpty || !isRead || findsNothing, "\(line)")
             count += 1
         }
         #expect(count == lines.count - 5)

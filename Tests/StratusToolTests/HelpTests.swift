@@ -121,11 +121,13 @@ struct HelpTests {
         for line in lines where line.hasPrefix(".") || line.hasPrefix("'") {
             #expect(requests.contains(String(line.prefix(3))), "\(line)")
         }
-        // A dash that is typed is not a hyphen.
+        // A dash that is typed is not a hyphen, and a quote is straight.
         #expect(!capture.results.replacing("\\-", with: "").contains("-"))
+        #expect(!capture.results.contains("'"))
         // As it is shown, words one after the other.
         func words(_ text: String) -> String {
-            text.replacing("\\&", with: "").replacing("\\fB", with: "").replacing("\\fR", with: "")
+            text.replacing("\\(aq", with: "'").replacing("\\(ga", with: "`")
+                .replacing("\\&", with: "").replacing("\\fB", with: "").replacing("\\fR", with: "")
                 .replacing("\\-", with: "-").replacing("\\e", with: "\\")
                 .split(whereSeparator: \.isWhitespace).joined(separator: " ")
         }

@@ -39,6 +39,19 @@ extension Container {
     }
 }
 
+extension Container {
+    /// Where the journal ended at a moment, as an offset, also where that state is not kept.
+    ///
+    /// - Throws: ``StoreError`` as ``snapshot(at:)`` does for a token or a date that is none.
+    package nonisolated(nonsending) func offset(at point: PastPoint) async throws(StoreError)
+        -> UInt64
+    {
+        try await answering { () async throws(EngineError) -> UInt64 in
+            try await threads.run { [self] in try point.state(in: reading.waiting).point.rawValue }
+        }
+    }
+}
+
 extension PastPoint {
     /// The state that it means.
     fileprivate func state(in reading: StoreReading) throws(EngineError) -> PastState {

@@ -20,7 +20,7 @@ extension DatabaseView {
         var counts: [UInt32: Int] = [:]
         try reading.scan(prefix.asPrefix) { key, value in
             // What was deleted is there until it is forgotten.
-            if !EntryLocation(value).isDeleted {
+            if !EntryLocation(value).isDeleted, key.count >= prefix.count + 4 {
                 counts[key.uint32(at: prefix.count), default: 0] += 1
             }
             return true

@@ -258,20 +258,25 @@ public struct Record: Sendable {
         return keys.sorted()
     }
 
-    /// About how many fields have a value.
+    /// At least as many as there are fields with a value.
     package var fieldCount: Int { stored.count + edits.all.count }
 
-    /// Gives `body` each field that has a value, sorted, and whether it is flagged as encrypted.
-    package func forEachField(_ body: (String, RecordValue, Bool) -> Void) {
+    /// Gives `body` each field that has a value and is one that is asked for, sorted, and whether it is
+    /// flagged as encrypted.
+    package func forEachField(
+        where isAskedFor: (String) -> Bool, _ body: (String, RecordValue, Bool) -> Void
+    ) {
         guard edits.all.isEmpty else {
-            for key in allKeys {
+            for key in allKeys where isAskedFor(key) {
                 if let value = self[key] { body(key, value, isEncrypted(key)) }
             }
             return
         }
         var fields: [(name: String, field: StoredFields.Field)] = []
         stored.forEach { field in
-            if let name = stored.schema.name(field.number) { fields.append((name, field)) }
+            if let name = stored.schema.name(field.number), isAskedFor(name) {
+                fields.append((name, field))
+            }
             return true
         }
         fields.sort { $0.name < $1.name }

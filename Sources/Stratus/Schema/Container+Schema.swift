@@ -1,10 +1,10 @@
 internal import StratusEngine
-internal import StratusLanguage
+package import StratusLanguage
 
 extension Container {
     /// The type of the values of a field, as CloudKit's schema language names it, a list as Web
-    /// Services do (`STRING_LIST`), without the `ENCRYPTED` of an encrypted field; nil where the schema
-    /// does not have the field.
+    /// Services do (`STRING_LIST`), without the `ENCRYPTED` of an encrypted field; nil where no value of
+    /// it was saved yet.
     package func fieldType(_ field: String, of type: String) -> String? {
         let schema = reading.schema
         guard let type = schema.number(type), let field = schema.number(field) else { return nil }
@@ -14,10 +14,14 @@ extension Container {
     /// The schema as text in CloudKit's schema language: what was imported last, with the types and
     /// fields that saves have made since, and the indexes that there are.
     public nonisolated(nonsending) func schema() async throws(StoreError) -> String {
-        try await answering { () async throws(EngineError) -> String in
-            try await read { reading throws(EngineError) in
-                try reading.schemaDocument().sorted().text
-            }
+        try await schemaDocument().text
+    }
+
+    /// The same as data, in the order of CloudKit's exports.
+    package nonisolated(nonsending) func schemaDocument() async throws(StoreError) -> SchemaDocument
+    {
+        try await answering { () async throws(EngineError) -> SchemaDocument in
+            try await read { reading throws(EngineError) in try reading.schemaDocument().sorted() }
         }
     }
 

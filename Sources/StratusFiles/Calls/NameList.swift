@@ -5,7 +5,7 @@ package struct NameList: Sendable {
 
     package init() {}
 
-    /// A name of at most 255 bytes.
+    /// All together have less than 4 GiB.
     package mutating func append(_ name: some Collection<UInt8>) {
         let start = UInt32(bytes.count)
         bytes += name

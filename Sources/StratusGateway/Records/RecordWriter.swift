@@ -54,8 +54,8 @@ package struct RecordWriter {
         }
         object.append("zoneID", json(record.recordID.zoneID))
         var fields = JSONObject(capacity: record.fieldCount)
-        record.forEachField { key, value, isEncrypted in
-            guard desiredKeys?.contains(where: key.isSame) ?? true else { return }
+        record.forEachField(where: { desiredKeys?.contains(where: $0.isSame) ?? true }) {
+            key, value, isEncrypted in
             var field = json(value)
             if isEncrypted { field.append("isEncrypted", true) }
             fields.append(key, .object(field))

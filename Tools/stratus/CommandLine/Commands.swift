@@ -23,7 +23,7 @@ extension Command.Argument {
     static let record = Self("RECORD", "the name of the record")
 }
 
-/// An option of one name is the same in every command that has it.
+/// An option of one name is much the same in every command that has it.
 extension Command.Option {
     static func zone(_ summary: String, isRequired: Bool = false) -> Self {
         Self("zone", taking: .init("NAME"), summary, isRequired: isRequired)
@@ -174,7 +174,6 @@ extension Command {
             grants are in 'stratus schema show'.
             """,
         arguments: [.store],
-        options: [.at],
         examples: [
             Example("stratus types ./store", "Lists the types of all databases."),
             Example(
@@ -196,10 +195,12 @@ extension Command {
             .type("only records of TYPE"),
             Option(
                 "name", taking: .init("GLOB"),
-                "only records whose name is like GLOB, where * is any text and ? a character"),
+                "only records whose name is like GLOB: * is any text, ? a character, \\ in front "
+                    + "makes them themselves"),
             Option(
                 "where", taking: .init("FIELD=VALUE"),
-                "only records whose FIELD is VALUE, or a list that has it; again: and others",
+                "only records whose FIELD is VALUE, upper and lower case told apart, or a list that "
+                    + "has it; again: and others",
                 isRepeatable: true),
             .limit("at most N records"), Option("count", "write only how many there are"),
             .at, .skipDamaged,
@@ -232,22 +233,22 @@ extension Command {
         "log", "show the entries of the journal",
         details: """
             Shows the entries of the journal in the order they were written, each with its offset, \
-            its place in a file and its commit; with --zone or --record, those of a zone or of \
-            records of a name. An offset shown can be given to --since and --until. Damage ends it; \
+            its place in a file and its commit; with --zone or --record, those of zones or of \
+            records of a name, of all users. An offset shown can be given to --since and --until. Damage ends it; \
             with --skip-damaged it goes on at the next whole frame, names what is damaged, \
             and the exit code is 3.
             """,
         arguments: [.store],
         options: [
-            .zone("only entries of this zone"),
+            .zone("only entries of zones of this name"),
             Option(
                 "record", taking: .init("NAME"),
                 "only entries of records of this name; again: and of another",
                 isRepeatable: true),
             Option(
                 "since", taking: .init("POINT"),
-                "begin at an offset, or with what was committed after a POINT as of --at"),
-            Option("until", taking: .init("POINT"), "end before it"),
+                "begin at an offset, or behind a date and time, mark:NAME or a change token"),
+            Option("until", taking: .init("POINT"), "end there"),
             .limit("at most N entries"),
             .follow("wait for new entries at the end, until stopped"), .skipDamaged,
         ],

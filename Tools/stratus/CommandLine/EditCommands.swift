@@ -1,9 +1,9 @@
-/// Commands that change single records by hand.
+/// Commands that change single records.
 extension Command {
     static let put = Command(
         "put", "make a record, or change fields of one",
         details: """
-            Gives fields of a record values, and leaves its others as they are. Where there is no \
+            Gives fields of a record values, and leaves its other fields as they are. Where there is no \
             such record one of --type is made. A VALUE is of the type that the schema has for the \
             field, or else text; FIELD:TYPE=VALUE says another one: string, int64, double, timestamp \
             (2026-11-23T14:30:00Z), bytes (base64), location (LATITUDE,LONGITUDE), reference (the \
@@ -38,10 +38,12 @@ extension Command {
     static let delete = Command(
         "delete", "delete records",
         details: """
-            Deletes the records of these names in one commit: all, or none where one is not there or \
-            may not be deleted. Records with a reference of the action DELETE_SELF to one of them go \
-            along. What they were can be had back, as long as it is kept: 'stratus mark' and \
-            'stratus restore'. As with 'stratus put' the store must not be open in a service.
+            Deletes the records of these names, and those with a reference of the action DELETE_SELF \
+            to one of them; none where one is not there. It is one commit, in which all are deleted or \
+            none; but in the public database and in default zones, which know no such commits, those \
+            that may be deleted are. 'stratus revert --at' brings records back where a mark was made or \
+            the history is kept, 'stratus restore' from an archive. As with 'stratus put' the store \
+            must not be open in a service.
             """,
         arguments: [
             .store, Argument("RECORD", "the name of a record", isVariadic: true),

@@ -51,9 +51,9 @@ private struct Roff {
     /// A line, which is filled with those before and behind it.
     mutating func text(_ text: String) {
         let line = Self.escaped(text.split(whereSeparator: \.isWhitespace).joined(separator: " "))
-        // One that begins with a control character is a request.
         isSectionEmpty = false
-        source += (line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" : "") + line + "\n"
+        // One that begins with a dot is a request.
+        source += (line.hasPrefix(".") ? "\\&" : "") + line + "\n"
     }
 
     mutating func paragraph(_ text: String) {
@@ -78,8 +78,9 @@ private struct Roff {
         }
     }
 
-    /// Dashes and backslashes as they are typed.
+    /// Dashes, quotes and backslashes as they are typed, so that a line can be copied.
     private static func escaped(_ text: String) -> String {
         text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
+            .replacing("'", with: "\\(aq").replacing("`", with: "\\(ga")
     }
 }

@@ -12,31 +12,35 @@ enum ChangedItems {
         var token = try invocation.sinceToken()
         let container = try await invocation.openStore()
         if follows { Terminal.catchStopSignals() }
+        // Who follows is shown each new state.
+        var database =
+            invocation.has("all") ? nil : try await invocation.readDatabase(of: container)
         var left = limit ?? .max
         var isIncomplete = false
         while true {
             let page = try await page(
-                invocation, container, since: token, limit.map { _ in left }, output)
+                invocation, container, database, since: token, limit.map { _ in left }, output)
             token = page.token
             left -= page.count
             isIncomplete = isIncomplete || page.isIncomplete
-            var object: JSONObject = [
-                "token": .string(page.token.description), "moreComing": .boolean(page.moreComing),
-            ]
-            if isIncomplete { object.append("incomplete", .boolean(true)) }
-            // A page holds no more than the store likes; what was asked for may be more than one.
-            if page.moreComing, left > 0, follows || limit != nil { continue }
-            let code: ExitCode = isIncomplete ? .partial : .ok
             guard follows, left > 0 else {
-                try finish(page, object, isIncomplete: isIncomplete, output)
-                return code
+                // A page holds no more than the store likes; what was asked for may be more than one.
+                if page.moreComing, left > 0, limit != nil { continue }
+                try finish(page, isIncomplete: isIncomplete, output)
+                return isIncomplete ? .partial : .ok
             }
-            if page.count > 0 { try output.result("token", object, text: "token \(page.token)") }
+            if page.count > 0 || page.isIncomplete {
+                try output.result(
+                    "token", page.position(isIncomplete), text: "token \(page.token)")
+            }
             try output.flush()
-            if let signal = try await container.stopSignal() {
-                try finish(page, object, isIncomplete: isIncomplete, output)
+            let signal =
+                page.moreComing ? Terminal.requestedStop : try await container.waitForChanges()
+            if let signal {
+                try finish(page, isIncomplete: isIncomplete, output)
                 return .signal(signal)
             }
+            if database != nil { database = try await invocation.readDatabase(of: container) }
         }
     }
 
@@ -53,20 +57,28 @@ enum ChangedItems {
         var token: ChangeToken
         var moreComing: Bool
         var isIncomplete = false
+
+        /// Where it ends; `isIncomplete` says so of all pages.
+        func position(_ isIncomplete: Bool) -> JSONObject {
+            var object: JSONObject = [
+                "token": .string(token.description), "moreComing": .boolean(moreComing),
+            ]
+            if isIncomplete { object.append("incomplete", .boolean(true)) }
+            return object
+        }
     }
 
-    /// Writes what changed since `token`, at most so much, in the state that is newest then.
+    /// Writes what changed since `token`, at most so much, in a database or, where that is nil, in all.
     private static func page(
-        _ invocation: Invocation, _ container: Container, since token: ChangeToken?,
-        _ limit: Int?, _ output: Output
+        _ invocation: Invocation, _ container: Container, _ database: DatabaseSnapshot?,
+        since token: ChangeToken?, _ limit: Int?, _ output: Output
     ) async throws -> Page {
         let skips = invocation.has("skip-damaged")
-        if invocation.has("all") {
+        guard let database else {
             let page = try await container.changes(
                 since: token, resultsLimit: limit, skippingDamaged: skips)
-            return try write(page, container, output)
+            return try write(page, output)
         }
-        let database = try await invocation.readDatabase(of: container)
         guard invocation.has("zone") else {
             return try write(database.databaseChanges(since: token, resultsLimit: limit), output)
         }
@@ -76,9 +88,7 @@ enum ChangedItems {
                 skippingDamaged: skips), output)
     }
 
-    private static func write(
-        _ page: StoreChanges, _ container: Container, _ output: Output
-    ) throws -> Page {
+    private static func write(_ page: StoreChanges, _ output: Output) throws -> Page {
         output.skipped(page.skipped)
         for zone in page.zones {
             var object = JSONObject()
@@ -133,10 +143,8 @@ enum ChangedItems {
             moreComing: page.moreComing, isIncomplete: page.isIncomplete)
     }
 
-    private static func finish(
-        _ page: Page, _ object: JSONObject, isIncomplete: Bool, _ output: Output
-    ) throws {
-        try output.summary(object)
+    private static func finish(_ page: Page, isIncomplete: Bool, _ output: Output) throws {
+        try output.summary(page.position(isIncomplete))
         try output.line(
             "token \(page.token)" + (page.moreComing ? " (more to come)" : "")
                 + (isIncomplete ? " (incomplete: damaged changes were skipped)" : ""))
@@ -145,7 +153,7 @@ enum ChangedItems {
 
 extension Container {
     /// Waits until the store has anything new. The signal, where the process is to stop instead.
-    func stopSignal() async throws -> Int32? {
+    func waitForChanges() async throws -> Int32? {
         while true {
             if let signal = Terminal.requestedStop { return signal }
             if try await refresh() { return nil }

@@ -1,24 +1,29 @@
 import Stratus
 import StratusGateway
+import StratusLanguage
 
-/// Commands that change single records, for hands.
+/// Commands that change single records.
 enum Edit {
     static func put(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let texts = try invocation.allArguments("FIELD=VALUE").map { text throws(ToolError) in
-            try FieldText(text, "FIELD=VALUE")
+            try FieldText(text)
         }
         let container = try await invocation.openForWriting()
         return try await container.closing {
             let database = invocation.database(of: container)
             var record = try await record(of: invocation, database, in: container)
-            try set(texts, in: &record, container)
-            for field in invocation.allValues("unset") { record[field] = nil }
+            let schema = try await container.schemaDocument()
+            let fields = schema.types.first { $0.name.text == record.recordType }?.fields ?? []
+            try set(texts, in: &record, fields)
+            try unset(invocation.allValues("unset"), texts, in: &record)
             if let parent = invocation.value("parent") {
                 record.parent = Reference(
                     recordID: Record.ID(recordName: parent, zoneID: record.recordID.zoneID),
                     action: .none)
             }
-            let saved = try await save(record, database)
+            let saved = try await allowed { () async throws(StoreError) in
+                try await database.save(record)
+            }
             let name = Output.escaped(saved.recordID.recordName)
             try output.result(
                 "record", saved.json,
@@ -52,19 +57,6 @@ enum Edit {
         return record
     }
 
-    /// What a record must not hold the command line said.
-    private static func save(_ record: Record, _ database: Database) async throws -> Record {
-        do throws(StoreError) {
-            return try await database.save(record)
-        } catch {
-            var refusal = ToolError(describing: error)
-            if refusal.id == "store.refused" {
-                (refusal.code, refusal.id) = (.usage, "usage.refused")
-            }
-            throw refusal
-        }
-    }
-
     private static func present(
         _ id: Record.ID, _ database: Database
     ) async throws(StoreError) -> Record? {
@@ -76,33 +68,72 @@ enum Edit {
         }
     }
 
-    private static let listSuffix = "_LIST"
-
     /// Gives a record the values that texts stand for. A list gets them in their order.
     private static func set(
-        _ texts: [FieldText], in record: inout Record, _ container: Container
+        _ texts: [FieldText], in record: inout Record, _ declared: [SchemaDocument.Field]
     ) throws(ToolError) {
-        var lists: [String: [RecordValue]] = [:]
-        var fields: Set<String> = []
+        var values: [String: [RecordValue]] = [:]
         for text in texts {
-            let declared = container.fieldType(text.field, of: record.recordType) ?? "STRING"
-            let isList = declared.hasSuffix(Self.listSuffix)
-            let element = isList ? String(declared.dropLast(Self.listSuffix.count)) : declared
-            let kind = text.kind ?? TypedValueKind(rawValue: element.lowercased()) ?? .string
-            guard let value = RecordValue(typed: text.value, kind, in: record.recordID.zoneID)
-            else {
+            let type = declared.first { $0.name.text == text.field }?.type
+            let kinds = text.kind.map { [$0] } ?? type?.element.typedKinds ?? [.string]
+            let zone = record.recordID.zoneID
+            let value = kinds.lazy.compactMap { RecordValue(typed: text.value, $0, in: zone) }.first
+            guard let value else {
                 throw .usage(
-                    "bad-value", "\(text.field) takes \(kind.form), not '\(text.value)'")
+                    "bad-value", "\(text.field): expected \(kinds[0].form), found '\(text.value)'")
             }
-            if isList {
-                lists[text.field, default: []].append(value)
-            } else if fields.insert(text.field).inserted {
-                record[text.field] = value
+            values[text.field, default: []].append(value)
+        }
+        for (field, values) in values {
+            let type = declared.first { $0.name.text == field }?.type
+            guard type?.isList == true || values.count == 1 else {
+                throw .usage("repeated-field", "\(field) is no list, and is given again")
+            }
+            let value = type?.isList == true ? .list(values) : values[0]
+            if type?.isEncrypted == true {
+                record.encryptedValues[field] = value
             } else {
-                throw .usage("repeated-field", "\(text.field) is no list, and is given again")
+                record[field] = value
             }
         }
-        for (field, values) in lists { record[field] = .list(values) }
+    }
+
+    private static func unset(
+        _ fields: [String], _ texts: [FieldText], in record: inout Record
+    ) throws(ToolError) {
+        for field in fields {
+            guard !texts.contains(where: { $0.field == field }) else {
+                throw .usage("contradiction", "\(field) is given a value and unset")
+            }
+            guard record[field] != nil else {
+                throw ToolError(
+                    .notFound, id: "field.none",
+                    "the record \(record.recordID.recordName) has no field \(field)")
+            }
+            record[field] = nil
+        }
+    }
+
+    /// What `body` makes. Where the store refuses what the command line says, that was wrong.
+    private static func allowed<Result>(
+        _ body: () async throws(StoreError) -> Result
+    ) async throws(ToolError) -> Result {
+        do throws(StoreError) {
+            return try await body()
+        } catch {
+            throw refusal(error)
+        }
+    }
+
+    private static func refusal(_ error: StoreError) -> ToolError {
+        var refusal = ToolError(describing: error)
+        let refused: [StoreError.Code] = [
+            .invalidArguments, .referenceViolation, .limitExceeded,
+        ]
+        if refused.contains((error.firstCause ?? error).code) {
+            (refusal.code, refusal.id) = (.usage, "usage.refused")
+        }
+        return refusal
     }
 
     static func delete(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
@@ -115,18 +146,33 @@ enum Edit {
             }
             // One that is not there is a slip of the hand, and then none is deleted.
             let there = try await database.records(for: ids, desiredKeys: [])
-            for id in ids {
-                guard let result = there[id] else { continue }
-                _ = try result.get()
-            }
+            for id in ids { _ = try there[id]?.get() }
             let result = try await database.modifyRecords(saving: [], deleting: ids)
-            if let failure = result.partialFailure { throw failure }
             for id in ids {
+                guard case .success? = result.deleteResults[id] else { continue }
                 try output.result(
                     "recordDeleted", ["recordName": .string(id.recordName)],
                     text: "- \(Output.escaped(id.recordName))")
             }
+            if let failure = result.partialFailure { throw refusal(failure) }
             return .ok
+        }
+    }
+}
+
+extension SchemaDocument.Element {
+    /// What a text may be, the first that it can be.
+    fileprivate var typedKinds: [TypedValueKind] {
+        switch self {
+        case .asset: [.asset]
+        case .bytes: [.bytes]
+        case .double, .numberAsDouble: [.double]
+        case .int64, .numberAsInt64: [.int64]
+        case .location: [.location]
+        case .number: [.int64, .double]
+        case .reference: [.reference]
+        case .string: [.string]
+        case .timestamp: [.timestamp]
         }
     }
 }

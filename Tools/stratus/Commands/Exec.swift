@@ -105,10 +105,7 @@ package enum Exec {
     }
 
     private static func clock(standingAt text: String) throws -> Clock {
-        let styles = [
-            Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true),
-        ]
-        guard let date = styles.lazy.compactMap({ try? $0.parse(text) }).first else {
+        guard let date = Date(typed: text) else {
             throw ToolError.usage("bad-value", "--now takes a time like 2026-01-31T12:00:00Z")
         }
         let microseconds = Int64((date.timeIntervalSince1970 * 1_000_000).rounded())

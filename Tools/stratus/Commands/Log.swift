@@ -8,11 +8,14 @@ import StratusEngine
 /// Shows the entries of the journal.
 enum Log {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let follows = invocation.has("follow")
+        guard !follows || !invocation.has("until") else {
+            throw ToolError.usage("contradiction", "--follow does not go with --until")
+        }
         let container = try await invocation.openStore()
         let end = try await invocation.offset("until", in: container)
         var from = try await invocation.offset("since", in: container) ?? 0
         var left = try invocation.limit() ?? .max
-        let follows = invocation.has("follow")
         let skipsDamaged = invocation.has("skip-damaged")
         var hasSkipped = false
         if follows { Terminal.catchStopSignals() }
@@ -38,9 +41,9 @@ enum Log {
             } catch {
                 throw StoreError(translating: error)
             }
-            guard follows, left > 0, from < end ?? .max else { return hasSkipped ? .partial : .ok }
+            guard follows, left > 0 else { return hasSkipped ? .partial : .ok }
             try output.flush()
-            if let signal = try await container.stopSignal() { return .signal(signal) }
+            if let signal = try await container.waitForChanges() { return .signal(signal) }
         }
     }
 
@@ -91,12 +94,12 @@ enum Log {
 }
 
 extension Invocation {
-    /// The offset of the moment that an option names. An offset need not be one that is kept.
+    /// The offset of the moment that an option names, which need not be one that is kept.
     fileprivate func offset(
         _ option: String, in container: Container
     ) async throws -> UInt64? {
         guard let text = value(option) else { return nil }
         if let offset = UInt64(text) { return offset }
-        return try await container.snapshot(at: try await Self.point(text, in: container)).offset
+        return try await container.offset(at: try await Self.point(text, in: container))
     }
 }

@@ -37,7 +37,7 @@ enum Notifications {
                 return .ok
             }
             try output.flush()
-            if let signal = try await container.stopSignal() {
+            if let signal = try await container.waitForChanges() {
                 try output.jsonLine("summary", page.position)
                 return .signal(signal)
             }

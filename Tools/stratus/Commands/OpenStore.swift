@@ -215,7 +215,7 @@ extension ToolError {
 
 extension StoreError {
     /// Of an error of several records.
-    fileprivate var firstCause: StoreError? {
+    var firstCause: StoreError? {
         var causes: [(name: String, error: StoreError)] = []
         for (item, error) in partialErrors where error.code != .batchRequestFailed {
             var error = error

@@ -17,7 +17,7 @@ struct RecordFilter {
             return name
         }
         conditions = try invocation.allValues("where").map { text throws(ToolError) in
-            let condition = try FieldText(text, "--where")
+            let condition = try FieldText(text)
             guard condition.kind == nil else {
                 throw .usage("bad-value", "--where takes FIELD=VALUE without a type, not '\(text)'")
             }

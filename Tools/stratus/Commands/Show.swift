@@ -90,6 +90,9 @@ enum Show {
         let database = try await invocation.readDatabase(of: container)
         let zoneID = try invocation.zoneID(in: container)
         let isCount = invocation.has("count")
+        guard !isCount || !invocation.has("limit") else {
+            throw ToolError.usage("contradiction", "--count does not go with --limit")
+        }
         let limit = try invocation.limit() ?? .max
         var found = 0
         var cursor: RecordPage.Cursor?

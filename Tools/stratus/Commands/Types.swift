@@ -14,7 +14,7 @@ enum Types {
                 counts.merge(found, uniquingKeysWith: +)
             }
         }
-        let schema = try SchemaDocument(parsing: try await container.schema())
+        let schema = try await container.schemaDocument()
         var fields: [String: [SchemaDocument.Field]] = [:]
         for type in schema.types { fields[type.name.text] = type.fields }
         try output.header(schema: "stratus.types/1", columns: "records  type  fields")

@@ -83,10 +83,9 @@ struct FieldText {
     let kind: TypedValueKind?
     let value: String
 
-    /// - Parameter name: what the command line calls it.
-    init(_ text: String, _ name: String) throws(ToolError) {
+    init(_ text: String) throws(ToolError) {
         guard let end = text.firstIndex(of: "="), end > text.startIndex else {
-            throw .usage("bad-value", "\(name) is FIELD=VALUE, not '\(text)'")
+            throw .usage("bad-value", "expected FIELD=VALUE, found '\(text)'")
         }
         value = String(text[text.index(after: end)...])
         let name = text[..<end]
