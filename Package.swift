@@ -16,7 +16,7 @@ let settings: [SwiftSetting] = [
 ]
 
 // Tests whose time goes by in the library: compiling them with optimisation takes three times as
-// long, and they run no faster.
+// long, and they would run a few percent faster.
 let testSettings = settings + [.unsafeFlags(["-Onone"])]
 
 let package = Package(

@@ -55,7 +55,9 @@ struct SharingRunTests {
         guard count >= 10, SharingCampaign.steps >= 100, problems.isEmpty else { return }
         #expect(tally.sharesMade > count && tally.sharesEnded > count / 2)
         #expect(tally.accepted > count && tally.left + tally.removed > count / 2)
-        #expect(tally.nested > 2 * count && tally.written > count)
+        // Participants write once shares are there, so that it depends on the length of a history.
+        #expect(tally.nested > 2 * count)
+        #expect(tally.written > 2 * count * min(SharingCampaign.steps, 250) / 250)
         #expect(tally.rounds > 10 * count && tally.deletions > 2 * count)
         #expect(tally.refused > 2 * count && tally.moved > 0 && tally.expired > 0)
         #expect(tally.openings > 0 && tally.compactions > count && tally.verifications >= count)

@@ -23,7 +23,8 @@ extension Command.Argument {
     static let record = Self("RECORD", "the name of the record")
 }
 
-/// An option of one name is much the same in every command that has it.
+/// An option of one name is the same in every command that has it. Only --since begins elsewhere: behind
+/// a token of a feed, an archive or a moment.
 extension Command.Option {
     static func zone(_ summary: String, isRequired: Bool = false) -> Self {
         Self("zone", taking: .init("NAME"), summary, isRequired: isRequired)

@@ -34,9 +34,7 @@ extension Tool {
     private static func help(
         _ table: CommandTable, _ invocation: Invocation, _ output: Output
     ) throws -> ExitCode {
-        guard !output.isJSON || !invocation.has("man") else {
-            throw ToolError.usage("contradiction", "--man does not go with --json")
-        }
+        try invocation.refuse("man", with: ["json"])
         let topic = invocation.optionalArgument("COMMAND").flatMap(table.command(named:))
         if output.isJSON {
             if topic == nil { try output.object("tool", Help.object(of: table)) }

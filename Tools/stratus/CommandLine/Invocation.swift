@@ -53,6 +53,13 @@ package struct Invocation: Sendable {
         options[name] ?? []
     }
 
+    /// Fails where an option was given along with one that contradicts it.
+    package func refuse(_ option: String, with others: [String]) throws(ToolError) {
+        for other in others where has(option) && has(other) {
+            throw .usage("contradiction", "--\(option) does not go with --\(other)")
+        }
+    }
+
     /// The value of an option declared as a number.
     package func number(_ name: String) -> UInt64? {
         value(name).flatMap { UInt64($0) }

@@ -6,7 +6,8 @@ import StratusGateway
 /// the store.
 enum ChangedItems {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
-        try refuseContradictions(invocation)
+        try invocation.refuse("all", with: ["zone", "as", "database", "at"])
+        try invocation.refuse("follow", with: ["at"])
         let limit = try invocation.limit()
         let follows = invocation.has("follow")
         var token = try invocation.sinceToken()
@@ -41,14 +42,6 @@ enum ChangedItems {
                 return .signal(signal)
             }
             if database != nil { database = try await invocation.readDatabase(of: container) }
-        }
-    }
-
-    private static func refuseContradictions(_ invocation: Invocation) throws(ToolError) {
-        for (option, others) in [("all", ["zone", "as", "database", "at"]), ("follow", ["at"])] {
-            for other in others where invocation.has(option) && invocation.has(other) {
-                throw .usage("contradiction", "--\(option) does not go with --\(other)")
-            }
         }
     }
 
@@ -93,8 +86,7 @@ enum ChangedItems {
         for zone in page.zones {
             var object = JSONObject()
             zone.zoneID.append(to: &object)
-            object.append("database", .string(zone.owner == nil ? "public" : "private"))
-            object.append("user", zone.owner.map(JSONValue.string))
+            object.append(databaseOf: zone.owner)
             object.append("reason", zone.deletion.map { .string("\($0)") })
             try output.result(
                 zone.deletion == nil ? "zoneChanged" : "zoneDeleted", object,

@@ -13,17 +13,15 @@ enum Edit {
             let database = invocation.database(of: container)
             var record = try await record(of: invocation, database, in: container)
             let schema = try await container.schemaDocument()
-            let fields = schema.types.first { $0.name.text == record.recordType }?.fields ?? []
-            try set(texts, in: &record, fields)
+            let declared = schema.types.first { $0.name.text == record.recordType }?.fields ?? []
+            try set(texts, in: &record, declared)
             try unset(invocation.allValues("unset"), texts, in: &record)
             if let parent = invocation.value("parent") {
                 record.parent = Reference(
                     recordID: Record.ID(recordName: parent, zoneID: record.recordID.zoneID),
                     action: .none)
             }
-            let saved = try await allowed { () async throws(StoreError) in
-                try await database.save(record)
-            }
+            let saved = try await save(record, database)
             let name = Output.escaped(saved.recordID.recordName)
             try output.result(
                 "record", saved.json,
@@ -72,9 +70,11 @@ enum Edit {
     private static func set(
         _ texts: [FieldText], in record: inout Record, _ declared: [SchemaDocument.Field]
     ) throws(ToolError) {
+        let types = Dictionary(
+            declared.map { ($0.name.text, $0.type) }, uniquingKeysWith: { first, _ in first })
         var values: [String: [RecordValue]] = [:]
         for text in texts {
-            let type = declared.first { $0.name.text == text.field }?.type
+            let type = types[text.field]
             let kinds = text.kind.map { [$0] } ?? type?.element.typedKinds ?? [.string]
             let zone = record.recordID.zoneID
             let value = kinds.lazy.compactMap { RecordValue(typed: text.value, $0, in: zone) }.first
@@ -85,11 +85,12 @@ enum Edit {
             values[text.field, default: []].append(value)
         }
         for (field, values) in values {
-            let type = declared.first { $0.name.text == field }?.type
-            guard type?.isList == true || values.count == 1 else {
+            let type = types[field]
+            let isList = type?.isList == true
+            guard isList || values.count == 1 else {
                 throw .usage("repeated-field", "\(field) is no list, and is given again")
             }
-            let value = type?.isList == true ? .list(values) : values[0]
+            let value = isList ? .list(values) : values[0]
             if type?.isEncrypted == true {
                 record.encryptedValues[field] = value
             } else {
@@ -114,17 +115,17 @@ enum Edit {
         }
     }
 
-    /// What `body` makes. Where the store refuses what the command line says, that was wrong.
-    private static func allowed<Result>(
-        _ body: () async throws(StoreError) -> Result
-    ) async throws(ToolError) -> Result {
+    private static func save(
+        _ record: Record, _ database: Database
+    ) async throws(ToolError) -> Record {
         do throws(StoreError) {
-            return try await body()
+            return try await database.save(record)
         } catch {
             throw refusal(error)
         }
     }
 
+    /// What the store refuses of a change is wrong on the command line.
     private static func refusal(_ error: StoreError) -> ToolError {
         var refusal = ToolError(describing: error)
         let refused: [StoreError.Code] = [

@@ -8,10 +8,8 @@ import StratusEngine
 /// Shows the entries of the journal.
 enum Log {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        try invocation.refuse("follow", with: ["until"])
         let follows = invocation.has("follow")
-        guard !follows || !invocation.has("until") else {
-            throw ToolError.usage("contradiction", "--follow does not go with --until")
-        }
         let container = try await invocation.openStore()
         let end = try await invocation.offset("until", in: container)
         var from = try await invocation.offset("since", in: container) ?? 0

@@ -85,14 +85,12 @@ enum Show {
     }
 
     static func records(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        try invocation.refuse("count", with: ["limit"])
         let filter = try RecordFilter(invocation)
         let container = try await invocation.openStore()
         let database = try await invocation.readDatabase(of: container)
         let zoneID = try invocation.zoneID(in: container)
         let isCount = invocation.has("count")
-        guard !isCount || !invocation.has("limit") else {
-            throw ToolError.usage("contradiction", "--count does not go with --limit")
-        }
         let limit = try invocation.limit() ?? .max
         var found = 0
         var cursor: RecordPage.Cursor?
