@@ -30,9 +30,7 @@ package enum Help {
         }
         page.heading("Description")
         page.paragraphs(command.details, indent: 2)
-        page.list("Arguments", command.arguments.map { ($0.shownName, $0.summary) })
-        page.list("Options", command.options.map { ($0.shownName, $0.description) })
-        page.list("Common options", table.commonOptions.map { ($0.shownName, $0.description) })
+        for list in command.lists(table) { page.list(list.title, list.items) }
         return page.lines
     }
 
@@ -44,7 +42,7 @@ package enum Help {
         page.heading("Usage")
         page.add("  \(table.tool) COMMAND [arguments] [options]")
         page.heading("Examples")
-        for example in table.commands.prefix(3).compactMap(\.examples.first) {
+        for example in table.firstExamples {
             page.add("  " + example.line)
             page.paragraph(example.purpose, indent: 6)
         }
@@ -55,6 +53,24 @@ package enum Help {
         page.paragraph("'\(table.tool) help COMMAND' shows what a command takes.", indent: 0)
         return page.lines
     }
+}
+
+extension Command {
+    /// What it takes, as names and what they mean, by headings.
+    func lists(
+        _ table: CommandTable
+    ) -> [(title: String, items: [(name: String, summary: String)])] {
+        [
+            ("Arguments", arguments.map { ($0.shownName, $0.summary) }),
+            ("Options", options.map { ($0.shownName, $0.description) }),
+            ("Common options", table.commonOptions.map { ($0.shownName, $0.description) }),
+        ]
+    }
+}
+
+extension CommandTable {
+    /// For the page of the tool.
+    var firstExamples: [Command.Example] { commands.prefix(3).compactMap(\.examples.first) }
 }
 
 extension Command.Argument {

@@ -8,7 +8,7 @@ package enum ManPage {
         page.list("COMMANDS", table.commands.map { ($0.name, $0.summary) })
         page.list("COMMON OPTIONS", table.commonOptions.map { ($0.shownName, $0.description) })
         page.list("EXIT STATUS", ExitCode.descriptions)
-        page.examples(table.commands.prefix(3).compactMap(\.examples.first))
+        page.examples(table.firstExamples)
         page.section("SEE ALSO")
         page.text(table.commands.map { "\(table.tool)-\($0.name)(1)" }.joined(separator: ", "))
         return page.source
@@ -21,9 +21,7 @@ package enum ManPage {
         page.text(Help.usage(of: command, table))
         page.section("DESCRIPTION")
         for part in command.details.split(separator: "\n\n") { page.paragraph(String(part)) }
-        page.list("ARGUMENTS", command.arguments.map { ($0.shownName, $0.summary) })
-        page.list("OPTIONS", command.options.map { ($0.shownName, $0.description) })
-        page.list("COMMON OPTIONS", table.commonOptions.map { ($0.shownName, $0.description) })
+        for list in command.lists(table) { page.list(list.title.uppercased(), list.items) }
         page.examples(command.examples)
         page.section("SEE ALSO")
         page.text("\(table.tool)(1)")
