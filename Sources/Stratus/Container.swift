@@ -54,6 +54,9 @@ public final class Container: Sendable {
         public var checkpoint: UInt64?
         /// Why the checkpoint that the store had was of no use. Nothing is lost by that but time.
         public var discardedCheckpoint: StoreError.Place?
+        /// What is wrong with one of the two copies of the manifest. The other one was read, and an
+        /// opening for writing replaced both.
+        public var manifestDamage: StoreError.Place?
     }
 
     /// What the opening found and did.
@@ -446,6 +449,7 @@ extension Container.RecoveryReport {
             damage: report.damage.map { StoreError.Place($0) },
             replayedCommits: report.replayedCommits, droppedBytes: report.droppedBytes,
             discardedFiles: report.discardedFiles, checkpoint: report.checkpoint?.rawValue,
-            discardedCheckpoint: report.discardedCheckpoint.map { StoreError.Place($0) })
+            discardedCheckpoint: report.discardedCheckpoint.map { StoreError.Place($0) },
+            manifestDamage: report.manifestDamage.map { StoreError.Place($0) })
     }
 }

@@ -1,13 +1,13 @@
 /// Bytes under construction. All integers are little-endian.
-package struct ByteWriter {
-    package private(set) var bytes: [UInt8]
+@usableFromInline package struct ByteWriter: Sendable {
+    @usableFromInline package internal(set) var bytes: [UInt8]
 
-    package init(capacity: Int = 0) {
+    @inlinable package init(capacity: Int = 0) {
         bytes = []
         bytes.reserveCapacity(capacity)
     }
 
-    package var count: Int { bytes.count }
+    @inlinable package var count: Int { bytes.count }
 
     package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
@@ -15,44 +15,54 @@ package struct ByteWriter {
 
     package mutating func truncate(to count: Int) { bytes.removeLast(bytes.count - count) }
 
-    package mutating func uint8(_ value: UInt8) { bytes.append(value) }
-    package mutating func uint16(_ value: UInt16) { integer(value) }
-    package mutating func uint32(_ value: UInt32) { integer(value) }
-    package mutating func uint64(_ value: UInt64) { integer(value) }
+    @inlinable package mutating func uint8(_ value: UInt8) { bytes.append(value) }
+    @inlinable package mutating func uint16(_ value: UInt16) { integer(value) }
+    @inlinable package mutating func uint32(_ value: UInt32) { integer(value) }
+    @inlinable package mutating func uint64(_ value: UInt64) { integer(value) }
     /// The high half, then the low one.
     package mutating func hash(_ value: Hash128) {
         uint64(value.high)
         uint64(value.low)
     }
     package mutating func int64(_ value: Int64) { integer(UInt64(bitPattern: value)) }
-    package mutating func double(_ value: Double) { integer(value.bitPattern) }
+    @inlinable package mutating func double(_ value: Double) { integer(value.bitPattern) }
 
     /// An unsigned integer in groups of seven bits, the lowest first (LEB128).
-    package mutating func varint(_ value: UInt64) {
-        var rest = value
-        while rest >= 0x80 {
-            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
+    @inlinable package mutating func varint(_ value: UInt64) {
+        if value < 0x80 { return bytes.append(UInt8(truncatingIfNeeded: value)) }
+        bytes.append(addingCapacity: 10) { output in
+            var rest = value
+            while rest >= 0x80 {
+                output.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+                rest >>= 7
+            }
+            output.append(UInt8(truncatingIfNeeded: rest))
         }
-        bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 
-    package mutating func varint(_ value: UInt32) { varint(UInt64(value)) }
-    package mutating func varint(_ value: Int) { varint(UInt64(value)) }
+    @inlinable package mutating func varint(_ value: UInt32) { varint(UInt64(value)) }
+    @inlinable package mutating func varint(_ value: Int) { varint(UInt64(value)) }
 
     /// A signed integer, zigzag-encoded into a varint.
-    package mutating func signedVarint(_ value: Int64) {
+    @inlinable package mutating func signedVarint(_ value: Int64) {
         varint(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
     }
 
     /// How many bytes ``varint(_:)`` writes.
-    package static func varintLength(_ value: UInt64) -> Int {
+    @inlinable package static func varintLength(_ value: UInt64) -> Int {
         max(1, (70 - value.leadingZeroBitCount) / 7)
     }
 
     /// How many bytes ``signedVarint(_:)`` writes.
-    package static func signedVarintLength(_ value: Int64) -> Int {
+    @inlinable package static func signedVarintLength(_ value: Int64) -> Int {
         varintLength(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
+    }
+
+    /// What `body` writes, which is at most `count` bytes.
+    @inlinable package mutating func append(
+        upTo count: Int, _ body: (inout OutputSpan<UInt8>) -> Void
+    ) {
+        bytes.append(addingCapacity: count, initializingWith: body)
     }
 
     package mutating func append(_ other: [UInt8]) { bytes.append(contentsOf: other) }
@@ -106,10 +116,7 @@ package struct ByteWriter {
         }
     }
 
-    private mutating func integer<Value: FixedWidthInteger>(_ value: Value) {
-        // Safe: the buffer is the value's own bytes, copied and not kept.
-        unsafe Swift.withUnsafeBytes(of: value.littleEndian) {
-            unsafe bytes.append(contentsOf: $0)
-        }
+    @inlinable mutating func integer(_ value: some FixedWidthInteger) {
+        bytes.append(addingCapacity: value.bitWidth / 8) { $0.append(integer: value) }
     }
 }

@@ -58,11 +58,11 @@ package enum Checksum {
 }
 
 /// A 128-bit hash, compared as an unsigned number.
-package struct Hash128: Hashable, Comparable, Sendable {
-    package var high: UInt64
-    package var low: UInt64
+@usableFromInline package struct Hash128: Hashable, Comparable, Sendable {
+    @usableFromInline package var high: UInt64
+    @usableFromInline package var low: UInt64
 
-    package init(high: UInt64, low: UInt64) {
+    @inlinable package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
@@ -86,7 +86,7 @@ package struct Hash128: Hashable, Comparable, Sendable {
         self.init(high: hash.high64, low: hash.low64)
     }
 
-    package static func < (left: Hash128, right: Hash128) -> Bool {
+    @inlinable package static func < (left: Hash128, right: Hash128) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
 }

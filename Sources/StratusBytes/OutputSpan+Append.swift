@@ -1,6 +1,13 @@
 // Appends bytes to uninitialised room, which need not be filled with zeros first.
 
 extension OutputSpan<UInt8> {
+    /// Appends the bytes of an integer, the lowest first.
+    @inlinable package mutating func append(integer value: some FixedWidthInteger) {
+        for shift in stride(from: 0, to: value.bitWidth, by: 8) {
+            append(UInt8(truncatingIfNeeded: value >> shift))
+        }
+    }
+
     /// Appends `source`, for which there must be room.
     @inlinable package mutating func append(_ source: Span<UInt8>) {
         precondition(source.count <= freeCapacity)

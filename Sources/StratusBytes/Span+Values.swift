@@ -28,14 +28,38 @@ extension Span<UInt8> {
     }
 
     /// The text in `range`, or nil where it is not UTF-8.
-    @inlinable package func text(in range: Range<Int>) -> String? {
-        guard let text = try? UTF8Span(validating: extracting(range)) else { return nil }
+    @usableFromInline package func text(in range: Range<Int>) -> String? {
+        let part = extracting(range)
+        if part.isASCII {
+            // Safe: bytes below 128 are UTF-8.
+            return String(copying: unsafe UTF8Span(unchecked: part, isKnownASCII: true))
+        }
+        guard let text = try? UTF8Span(validating: part) else { return nil }
         return String(copying: text)
     }
 
     /// Whether the bytes in `range` are UTF-8.
     package func isText(in range: Range<Int>) -> Bool {
-        (try? UTF8Span(validating: extracting(range))) != nil
+        let part = extracting(range)
+        return part.isASCII || (try? UTF8Span(validating: part)) != nil
+    }
+
+    /// Whether all bytes are below 128, as those of most texts are.
+    private var isASCII: Bool {
+        // Safe: every load lies inside the buffer, which is not kept.
+        unsafe withUnsafeBytes { buffer in
+            var all: UInt64 = 0
+            var place = 0
+            while place &+ 8 <= buffer.count {
+                all |= unsafe buffer.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+                place &+= 8
+            }
+            while place < buffer.count {
+                all |= UInt64(unsafe buffer[place])
+                place &+= 1
+            }
+            return all & 0x8080_8080_8080_8080 == 0
+        }
     }
 
     /// A copy of the bytes in `range`.

@@ -118,6 +118,6 @@ extension StoreError.Place {
     }
 
     package var cure: String? {
-        StoreVerification.isOfIndex(self) ? "'stratus reindex STORE' heals it" : nil
+        StoreVerification.canBeMadeAnew(self) ? "'stratus reindex STORE' heals it" : nil
     }
 }

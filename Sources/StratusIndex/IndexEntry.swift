@@ -1,11 +1,11 @@
 /// What the index says of a key: two words whose meaning is the keyspace's own, and a stamp.
-package struct IndexValue: Equatable, Sendable {
+@usableFromInline package struct IndexValue: Equatable, Sendable {
     /// Where in the journal the entry was made: it differs for each entry a key ever had.
-    package var stamp: UInt64
-    package var first: UInt64
-    package var second: UInt64
+    @usableFromInline package var stamp: UInt64
+    @usableFromInline package var first: UInt64
+    @usableFromInline package var second: UInt64
 
-    package init(stamp: UInt64, first: UInt64 = 0, second: UInt64 = 0) {
+    @inlinable package init(stamp: UInt64, first: UInt64 = 0, second: UInt64 = 0) {
         self.stamp = stamp
         self.first = first
         self.second = second

@@ -5,10 +5,10 @@ internal import StratusBytes
 /// Held in six words, so that a comparison is a few machine instructions and a key is no
 /// allocation. The bytes stand in the words big-endian; the last byte of all is the length, so
 /// that a key and the same key with zeros behind it differ, the shorter one first.
-package struct IndexKey: Sendable {
-    private(set) var words: InlineArray<6, UInt64> = [0, 0, 0, 0, 0, 0]
+@usableFromInline package struct IndexKey: Sendable {
+    @usableFromInline var words: InlineArray<6, UInt64> = [0, 0, 0, 0, 0, 0]
 
-    package static let limit = 47
+    @inlinable package static var limit: Int { 47 }
 
     /// All keys: the bound behind them is none.
     package static var all: Range<IndexKey> {
@@ -17,10 +17,10 @@ package struct IndexKey: Sendable {
         return IndexKey()..<end
     }
 
-    package init() {}
+    @inlinable package init() {}
 
     /// A partition, a keyspace, and sixteen bytes: the key that is asked for most.
-    package init(partition: UInt32, keyspace: UInt8, high: UInt64, low: UInt64) {
+    @inlinable package init(partition: UInt32, keyspace: UInt8, high: UInt64, low: UInt64) {
         words[0] = UInt64(partition) << 32 | UInt64(keyspace) << 24 | high >> 40
         words[1] = high << 24 | low >> 40
         words[2] = low << 24
@@ -28,14 +28,14 @@ package struct IndexKey: Sendable {
     }
 
     /// In bytes.
-    package var count: Int { Int(words[5] & 0xff) }
+    @inlinable package var count: Int { Int(words[5] & 0xff) }
 
-    package func appending(_ value: UInt8) -> IndexKey { appending(UInt64(value), bytes: 1) }
-    package func appending(_ value: UInt32) -> IndexKey { appending(UInt64(value), bytes: 4) }
-    package func appending(_ value: UInt64) -> IndexKey { appending(value, bytes: 8) }
+    @inlinable package func appending(_ value: UInt8) -> IndexKey { appending(UInt64(value), bytes: 1) }
+    @inlinable package func appending(_ value: UInt32) -> IndexKey { appending(UInt64(value), bytes: 4) }
+    @inlinable package func appending(_ value: UInt64) -> IndexKey { appending(value, bytes: 8) }
 
     /// The eight bytes from `place` on, as a number; they must be there.
-    package func uint64(at place: Int) -> UInt64 {
+    @inlinable package func uint64(at place: Int) -> UInt64 {
         precondition(place >= 0 && place + 8 <= count)
         let shift = UInt64(place % 8 * 8)
         let first = words[place / 8] << shift
@@ -43,7 +43,7 @@ package struct IndexKey: Sendable {
     }
 
     /// The four bytes from `place` on, as a number; they must be there.
-    package func uint32(at place: Int) -> UInt32 {
+    @inlinable package func uint32(at place: Int) -> UInt32 {
         precondition(place >= 0 && place + 4 <= count)
         let shift = UInt64(place % 8 * 8)
         let first = words[place / 8] << shift
@@ -72,7 +72,7 @@ package struct IndexKey: Sendable {
     }
 
     /// Sixteen bytes more, the first word before the second.
-    package func appending(_ first: UInt64, _ second: UInt64) -> IndexKey {
+    @inlinable package func appending(_ first: UInt64, _ second: UInt64) -> IndexKey {
         let place = count
         precondition(place + 16 <= Self.limit, "a key has at most 47 bytes")
         var key = self
@@ -88,7 +88,7 @@ package struct IndexKey: Sendable {
         return key
     }
 
-    private func appending(_ value: UInt64, bytes: Int) -> IndexKey {
+    @inlinable func appending(_ value: UInt64, bytes: Int) -> IndexKey {
         let place = count
         precondition(place + bytes <= Self.limit, "a key has at most 47 bytes")
         var key = self
@@ -102,19 +102,19 @@ package struct IndexKey: Sendable {
 }
 
 extension IndexKey: Comparable, Hashable {
-    package static func < (left: IndexKey, right: IndexKey) -> Bool {
+    @inlinable package static func < (left: IndexKey, right: IndexKey) -> Bool {
         for place in 0..<5 where left.words[place] != right.words[place] {
             return left.words[place] < right.words[place]
         }
         return left.words[5] < right.words[5]
     }
 
-    package static func == (left: IndexKey, right: IndexKey) -> Bool {
+    @inlinable package static func == (left: IndexKey, right: IndexKey) -> Bool {
         for place in 0..<6 where left.words[place] != right.words[place] { return false }
         return true
     }
 
-    package func hash(into hasher: inout Hasher) {
+    @usableFromInline package func hash(into hasher: inout Hasher) {
         for place in 0..<6 { hasher.combine(words[place]) }
     }
 }
@@ -122,13 +122,13 @@ extension IndexKey: Comparable, Hashable {
 // What the keys of the index have in common.
 extension IndexKey {
     /// The key that is a partition alone: where its drops stand, before all its keys.
-    package init(partition: UInt32) {
+    @inlinable package init(partition: UInt32) {
         words[0] = UInt64(partition) << 32
         words[5] = 4
     }
 
     /// A partition and a keyspace.
-    package init(partition: UInt32, keyspace: UInt8) {
+    @inlinable package init(partition: UInt32, keyspace: UInt8) {
         words[0] = UInt64(partition) << 32 | UInt64(keyspace) << 24
         words[5] = 5
     }
@@ -137,7 +137,7 @@ extension IndexKey {
     var partition: UInt32 { UInt32(words[0] >> 32) }
 
     /// The fifth byte: which map the key is of. 0 where there is none.
-    package var keyspace: UInt8 { UInt8(truncatingIfNeeded: words[0] >> 24) }
+    @inlinable package var keyspace: UInt8 { UInt8(truncatingIfNeeded: words[0] >> 24) }
 
     var isPartition: Bool { count == 4 }
 

@@ -109,7 +109,7 @@ struct AssetImage {
 struct AssetRecordImage {
     /// Up to the name.
     private let head: [UInt8]
-    private let field: UInt64
+    private let field: UInt16
     var asset: AssetImage
 
     init(_ payload: [UInt8]) throws {
@@ -121,9 +121,10 @@ struct AssetRecordImage {
         head = Array(payload[..<cursor.position])
         // How much the assets take, twice, and how many fields there are.
         for _ in 0..<3 { _ = try cursor.varint(span) }
-        field = try cursor.varint(span)
+        guard try cursor.uint8(span) == 1 else { throw FormatError.value("width") }
+        field = try cursor.uint16(span)
         guard try cursor.uint8(span) == 8 else { throw FormatError.value("kind") }
-        let length = Int(try cursor.varint(span))
+        let length = Int(try cursor.uint8(span))
         asset = try AssetImage(Array(payload[try cursor.range(span, count: length)]))
     }
 
@@ -133,10 +134,11 @@ struct AssetRecordImage {
         writer.varint(asset.length + 1)
         writer.varint(0)
         writer.varint(1)
-        writer.varint(field)
-        writer.uint8(8)
         let value = asset.bytes
-        writer.varint(value.count)
+        writer.uint8(1)
+        writer.uint16(field)
+        writer.uint8(8)
+        writer.uint8(UInt8(value.count))
         writer.append(value)
         return writer.bytes
     }

@@ -24,6 +24,7 @@ enum Diagnosis {
             "commits \(report.replayedCommits)", "dropped-bytes \(report.droppedBytes)",
         ]
         lines += report.discardedFiles.map { "discarded \($0)" }
+        lines += report.manifestDamage.map { [line($0.file, $0.byte, $0.offset, $0.kind)] } ?? []
         lines += report.damage.map { [line($0.file, $0.byte, $0.offset, $0.kind)] } ?? []
         return lines
     }

@@ -41,6 +41,16 @@ import Testing
         }
     }
 
+    /// Of three fields of one byte each.
+    private static func table(
+        _ name: String, _ body: (inout RawRecord) -> Void
+    ) -> Malformation {
+        Malformation(name) {
+            $0.fields = (0..<3).map { RawRecord.Field(number: $0, kind: 2, value: [2]) }
+            body(&$0)
+        }
+    }
+
     /// Of a record that the store can name: it is refused when it is read.
     static let ofFields = [
         Malformation("text that is not UTF-8", field: 1, [0x61, 0xff]),
@@ -81,6 +91,16 @@ import Testing
             $0.fields = [RawRecord.Field(number: 1, kind: 2, value: [2])]
             $0.rest = [0]
         },
+        table("a field table with more fields than there is room for") { $0.count = 200 },
+        table("a field table without an end of its own") { $0.count = 4 },
+        table("ends of no bytes") { $0.width = 0 },
+        table("ends of three bytes") { $0.width = 3 },
+        table("ends of two bytes where one is enough") { $0.width = 2 },
+        table("an end before that of the field before") { $0.ends = [3, 1, 3] },
+        table("a last end before the last byte") { $0.ends = [1, 2, 2] },
+        table("a last end behind the last byte") { $0.ends = [1, 2, 4] },
+        table("fields that are not in order") { $0.fields.reverse() },
+        Malformation("a count without a width") { $0.count = 1 },
         Malformation("an unknown user") { $0.modifier = 77 },
         Malformation("a parent that is not UTF-8") { $0.parent = [0xff] },
         Malformation("an unknown type") { $0.type = 9999 },

@@ -4,7 +4,7 @@ import StratusBytes
 /// that every part of it can be false.
 struct RawRecord: Sendable {
     struct Field: Sendable {
-        var number: UInt64
+        var number: UInt16
         var kind: UInt8
         var value: [UInt8]
     }
@@ -26,6 +26,10 @@ struct RawRecord: Sendable {
     /// A block of extensions; nil: none.
     var extensions: [UInt8]?
     var fields: [Field] = []
+    /// Of the field table; nil: what is right.
+    var count: Int?
+    var width: Int?
+    var ends: [Int]?
     /// What stands behind the last value.
     var rest: [UInt8] = []
 
@@ -55,15 +59,25 @@ struct RawRecord: Sendable {
         if let indexRows { writer.append(indexRows) }
         writer.append(shares)
         if let extensions { writer.append(extensions) }
-        writer.varint(fields.count)
-        for field in fields {
-            writer.varint(field.number)
-            writer.uint8(field.kind)
-            writer.varint(field.value.count)
-        }
+        writer.varint(count ?? fields.count)
+        if !fields.isEmpty { writeTable(to: &writer) }
         for field in fields { writer.append(field.value) }
         writer.append(rest)
         return writer.bytes
+    }
+
+    private func writeTable(to writer: inout ByteWriter) {
+        var right = [0]
+        for field in fields { right.append(right[right.count - 1] + field.value.count) }
+        let width = width ?? (right[fields.count] < 256 ? 1 : right[fields.count] < 65_536 ? 2 : 4)
+        writer.uint8(UInt8(width))
+        for field in fields {
+            writer.uint16(field.number)
+            writer.uint8(field.kind)
+        }
+        for end in ends ?? Array(right.dropFirst()) {
+            for byte in 0..<width { writer.uint8(UInt8(truncatingIfNeeded: end >> (byte * 8))) }
+        }
     }
 
     /// A number as a varint.

@@ -47,10 +47,15 @@ extension SampleMaker {
             }
             return maker.files
         }
+        let manifest = try Manifest(bytes, file: name)
+        // Where it ends: behind it stands the copy of what comes before it.
+        let end = bytes.count - 8 - manifest.checkpointPlace
         var flipped = bytes
-        flipped[bytes.count - 10] ^= 1
+        flipped[end - 10] ^= 1
+        var short = bytes
+        short.removeSubrange(end - 3..<end)
         return [
-            ("truncated", with(Array(bytes.dropLast(3)))), ("flipped", with(flipped)),
+            ("truncated", with(short)), ("flipped", with(flipped)),
             ("before-its-group", try await changed { $0.offset.rawValue -= 1 }),
             ("behind-the-end", try await changed { $0.offset.rawValue = 1 << 50 }),
             ("chain-false", try await changed { $0.chain ^= 1 }),

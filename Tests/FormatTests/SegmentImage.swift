@@ -137,7 +137,8 @@ struct SegmentImage {
         }
     }
 
-    /// A segment or a manifest with other bytes, by their places, and a checksum that is right.
+    /// A segment or a manifest with other bytes, by their places, and a checksum that is right; of a
+    /// manifest with a copy that says the same.
     static func with(_ changes: [Int: UInt8], _ file: [UInt8]) -> [UInt8] {
         var image = SegmentImage(file, base: 0)
         for (place, byte) in changes { image.bytes[place] = byte }
@@ -151,6 +152,8 @@ struct SegmentImage {
             let generation = file.span.uint64(at: 16)
             image.put(
                 Checksum.xxh3(image.bytes.span, in: 0..<end, seed: generation), at: end)
+            let copy = file.count - 8 - (end + 8)
+            image.bytes.replaceSubrange(copy..<file.count - 8, with: image.bytes[..<(end + 8)])
         }
         return image.bytes
     }

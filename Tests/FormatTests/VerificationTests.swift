@@ -16,7 +16,9 @@ import Testing
 
     /// Samples that an opening has something to say of, and that have a manifest.
     private static let samples = Sample.damaged.filter { sample in
-        sample.expected?.contains("\ndamage journal-") == true
+        let expected = sample.expected ?? ""
+        return expected.contains("\ndamage journal-")
+            || expected.hasPrefix("opens yes") && expected.contains("\ndamage manifest-")
     }
 
     @Test(arguments: samples)

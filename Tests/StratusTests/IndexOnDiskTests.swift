@@ -279,7 +279,8 @@ import Testing
     @Test func `a checkpoint of no use is named, and costs only time`() async throws {
         let (store, before) = try await checkpointed()
         let manifest = try #require(store.disk.paths.last { $0.contains("manifest-") })
-        store.disk.flip(manifest, at: store.disk.contents(manifest).count - 20)
+        // It lies between two copies of the manifest.
+        store.disk.flip(manifest, at: store.disk.contents(manifest).count / 2)
         #expect(try findings(store).map(\.kind) == ["checkpoint.checksum"])
         let again = try store.open(creating: false)
         #expect(again.recoveryReport.checkpoint == nil)
@@ -307,7 +308,7 @@ import Testing
             let found = try findings(store)
             #expect(found.count == 1)
             #expect(found.allSatisfy { table.hasSuffix($0.file) && $0.byte <= byte })
-            #expect(found.allSatisfy { StoreVerification.isOfIndex($0) })
+            #expect(found.allSatisfy { StoreVerification.canBeMadeAnew($0) })
             store.disk.flip(table, at: byte)
         }
         store.disk.setLength(table, length - 1)

@@ -105,7 +105,7 @@ import Testing
         record = note("b")
         try await database.save(record)
         let empty = try await database.usage().bytes - after.bytes
-        record["t"] = .string(String(repeating: "x", count: room - empty - 7))
+        record["t"] = .string(String(repeating: "x", count: room - empty - 9))
         try await database.deleteRecord(withID: record.recordID)
         try await database.save(record)
         let full = try await database.usage().bytes

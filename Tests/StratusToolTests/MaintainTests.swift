@@ -109,11 +109,8 @@ import Testing
             result.messages.contains(#"{"type":"progress","title":"reindexing","unit":"bytes""#))
         #expect(try await place.run("verify @/store").code == .ok)
 
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-        let manifest = try #require(names.first { $0.hasPrefix("manifest-") })
-        var bytes = try Data(contentsOf: URL(filePath: folder + manifest))
-        bytes[bytes.count - 1] ^= 1
-        try bytes.write(to: URL(filePath: folder + manifest))
+        // Between two copies of the manifest lies the checkpoint.
+        try damageManifest(in: folder) { $0 / 2 }
         let damaged = try await place.run("verify @/store")
         #expect(damaged.code == .differences)
         #expect(damaged.results.contains("checkpoint.checksum; 'stratus reindex STORE' heals it"))
@@ -123,5 +120,33 @@ import Testing
         #expect(try await place.run("reindex @/store").code == .ok)
         #expect(try await place.run("verify @/store").code == .ok)
         #expect(try await place.run("hash @/store --system").results == hash)
+    }
+
+    @Test(arguments: [("manifest.checksum", 60), ("manifest.copy", -60)])
+    func `a manifest of which one copy is damaged is read all the same, and healed`(
+        finding: String, byte: Int
+    ) async throws {
+        let place = try await makeStore()
+        let hash = try await place.run("hash @/store --system").results
+        try damageManifest(in: place.path + "/store/") { byte < 0 ? $0 + byte : byte }
+        let damaged = try await place.run("verify @/store")
+        #expect(damaged.code == .differences)
+        #expect(damaged.results.contains("\(finding); 'stratus reindex STORE' heals it"))
+        let info = try await place.run("info @/store", json: true)
+        #expect(info.code == .ok)
+        #expect(info.messages.contains(#""id":"manifest.copied""#) == (byte > 0))
+        #expect(try await place.run("hash @/store --system").results == hash)
+        #expect(try await place.run("reindex @/store").code == .ok)
+        #expect(try await place.run("verify @/store").code == .ok)
+        #expect(try await place.run("hash @/store --system").results == hash)
+    }
+
+    /// Changes a bit of the byte that `place` gives for the file's length.
+    private func damageManifest(in folder: String, at place: (Int) -> Int) throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        let manifest = try #require(names.first { $0.hasPrefix("manifest-") })
+        var bytes = try Data(contentsOf: URL(filePath: folder + manifest))
+        bytes[place(bytes.count)] ^= 1
+        try bytes.write(to: URL(filePath: folder + manifest))
     }
 }

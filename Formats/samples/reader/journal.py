@@ -13,6 +13,27 @@ IN_ZONE = (32, 33, 40, 41, 44, 47, 49, 50, 51, 56)
 
 class Manifest:
     def __init__(self, data, name):
+        # What is wrong with the beginning, where the copy is read in its place.
+        self.fault = None
+        try:
+            length = self.read(data, name)
+        except Damage as damage:
+            copy = u(data, len(data) - 8, 8) if len(data) >= 8 else len(data)
+            if damage.kind.startswith("format.newer") or not 128 <= copy <= len(data) - 8:
+                raise
+            try:
+                length = self.read(data[len(data) - 8 - copy:-8], name)
+            except Damage:
+                raise damage
+            self.fault = damage
+        place = 128 + 16 * len(self.ancestors) + 80 * len(self.segments)
+        rest = data[place:max(place, len(data) - 8 - place)]
+        self.checkpoint, self.checkpoint_fault = None, None
+        if rest or length:
+            self.checkpoint_fault = self.read_checkpoint(rest, length)
+
+    def read(self, data, name):
+        """All but the checkpoint, whose length it returns."""
         def need(condition, kind, byte=0):
             if not condition:
                 raise Damage("manifest." + kind, name, byte)
@@ -66,9 +87,7 @@ class Manifest:
             need(state not in (1, 4) or index == count - 1, "order", place)
             need(not self.segments or self.segments[-1]["limit"] <= base, "order", place)
             self.segments.append(segment)
-        self.checkpoint, self.checkpoint_fault = None, None
-        if len(data) > check + 8 or u(data, 64, 8):
-            self.checkpoint_fault = self.read_checkpoint(data[check + 8:], u(data, 64, 8))
+        return u(data, 64, 8)
 
     def version(self, offset):
         """That of what the journal has at an offset."""

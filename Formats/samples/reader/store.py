@@ -82,11 +82,16 @@ def record(c):
         c.extensions()
     # What follows may also be checked when the record is read; see Record.md, "Validity".
     count = c.varint()
-    need(count <= c.left() // 3)
-    table = [(c.varint(32), c.number(1), c.varint()) for _ in range(count)]
-    numbers = [number for number, _, _ in table]
+    need(count <= c.left() // 4)
+    width = c.number(1) if count else 1
+    need(width in (1, 2, 4))
+    columns = [(c.number(2), c.number(1)) for _ in range(count)]
+    numbers = [number for number, _ in columns]
     need(numbers == sorted(set(numbers)))
-    r["fields"] = [(number, kind, c.take(length)) for number, kind, length in table]
+    ends = [c.number(width) for _ in range(count)]
+    need(ends == sorted(ends) and width == (4 if c.left() >> 16 else 2 if c.left() >> 8 else 1))
+    starts = [0] + ends
+    r["fields"] = [(*column, c.take(end - start)) for column, start, end in zip(columns, starts, ends)]
     return ended(c, r)
 
 
@@ -527,7 +532,8 @@ def describe(files):
         print("  checkpoint", j.checkpoint_fault() or "whole")
         declared(j, *(store.before or store.parts()))
     store.shares.check(store.zones, store.entries)
-    return lines + ([j.fault.line()] if j.fault else []) + store.dump()
+    faults = [fault.line() for fault in (j.manifest.fault, j.fault) if fault]
+    return lines + faults + store.dump()
 
 
 def main():

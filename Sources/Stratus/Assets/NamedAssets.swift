@@ -73,7 +73,7 @@ extension StoreReading {
                 entry.bytes, at: cursor, end: entry.payloadRange.upperBound, schema: schema)
             var found: [StoredFields.Field] = []
             fields.forEach { field in
-                if field.kind.element == .asset { found.append(field) }
+                if field.kind.isAsset { found.append(field) }
                 return true
             }
             for field in found {

@@ -112,11 +112,11 @@ package struct StoreVerification: Sendable {
             ScratchStorage(over: storage, in: scratch), registry, memoryLimit: memoryLimit,
             threads: IOThreads(count: 1), rebuilds: true)
         // What the journal says can only be believed if it is whole itself.
-        if findings.allSatisfy({ $0.severity != .damage }) {
+        if findings.allSatisfy({ $0.severity != .damage || Self.isOfManifest($0.place) }) {
             try compareIndex(of: manifest, &foundation) { progress(length + $0, total) }
         }
         guard hasAssets,
-            findings.allSatisfy({ $0.severity != .damage || Self.isOfIndex($0.place) })
+            findings.allSatisfy({ $0.severity != .damage || Self.canBeMadeAnew($0.place) })
         else { return }
         let assets = try AssetVerification(foundation)
         findings += assets.findings.map { Finding(place: $0) }
@@ -184,9 +184,16 @@ package struct StoreVerification: Sendable {
         findings.append(Finding(place: StoreError.Place(damage)))
     }
 
-    /// Whether a finding is about what can be made anew from the journal.
-    package static func isOfIndex(_ place: StoreError.Place) -> Bool {
-        place.kind.hasPrefix("checkpoint.") || place.file.hasPrefix(Manifest.Checkpoint.filePrefix)
+    /// Whether a finding is about one of the two copies of the manifest.
+    private static func isOfManifest(_ place: StoreError.Place) -> Bool {
+        place.kind.hasPrefix("manifest.")
+    }
+
+    /// Whether a finding is about what can be made anew: the index from the journal, one copy of the
+    /// manifest from the other.
+    package static func canBeMadeAnew(_ place: StoreError.Place) -> Bool {
+        place.kind.hasPrefix("checkpoint.") || isOfManifest(place)
+            || place.file.hasPrefix(Manifest.Checkpoint.filePrefix)
     }
 }
 

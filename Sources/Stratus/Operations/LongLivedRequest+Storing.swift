@@ -231,7 +231,7 @@ extension RequestBody.Save {
         stored.forEach { field in
             guard let name = stored.schema.name(field.number), record.edits.edit(of: name) == nil
             else { return true }
-            if field.kind.element == .asset { hasAssets = true }
+            if field.kind.isAsset { hasAssets = true }
             fields.append(
                 RequestBody.Field(
                     name: name,
@@ -295,7 +295,7 @@ extension RequestBody.Save {
         var rows: [(number: UInt32, kind: FieldKind, bytes: [UInt8])] = []
         for field in fields where field.isStored {
             guard case .value(let kind, let bytes) = field.content,
-                let number = schema.number(field.name),
+                let number = schema.number(field.name), number < Schema.nameLimit,
                 let own = field.isEncrypted ? kind.encrypted : kind
             else { throw FormatError.value("field") }
             rows.append((number, own, bytes))
@@ -303,10 +303,9 @@ extension RequestBody.Save {
         if rows.isEmpty { return .none }
         rows.sort { $0.number < $1.number }
         var writer = ByteWriter()
-        writer.varint(rows.count)
-        for row in rows {
-            FieldTable.write(
-                number: row.number, kind: row.kind, length: row.bytes.count, to: &writer)
+        FieldTable.write(count: rows.count, to: &writer) { place in
+            let row = rows[place]
+            return FieldTable.Row(number: row.number, kind: row.kind, length: row.bytes.count)
         }
         for row in rows { writer.append(row.bytes) }
         return try StoredFields(

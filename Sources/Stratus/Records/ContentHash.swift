@@ -144,7 +144,7 @@ extension Record {
             writer.countedText(name)
             writer.uint8(field.kind.rawValue)
             let bytes = stored.bytes.span
-            if field.kind.element == .asset,
+            if field.kind.isAsset,
                 let value = try? AssetFields.canonical(bytes, in: field.range, field.kind)
             {
                 writer.varint(value.count)

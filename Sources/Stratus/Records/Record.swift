@@ -87,6 +87,7 @@ public struct Record: Sendable {
         }
 
         /// What was stored in a field.
+        @inline(__always)
         func value(of key: String) -> RecordValue? {
             guard let number = stored.schema.number(key), let field = stored.field(number) else {
                 return nil
@@ -94,9 +95,10 @@ public struct Record: Sendable {
             return value(of: field, key)
         }
 
+        @inline(__always)
         func value(of field: StoredFields.Field, _ key: String) -> RecordValue {
             let value = stored.value(field, in: recordID.zoneID, assets: assets)
-            return field.kind.element == .asset
+            return field.kind.isAsset
                 ? value.mappingAssets { $0.found(in: key, of: recordID, by: participant) } : value
         }
     }

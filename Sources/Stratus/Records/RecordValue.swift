@@ -2,6 +2,8 @@ public import FoundationEssentials
 internal import StratusEngine
 
 /// A value of a field.
+///
+/// No value takes more than four words, so that values are passed in registers.
 public enum RecordValue: Hashable, Sendable {
     /// Text of any length.
     case string(String)
@@ -14,7 +16,7 @@ public enum RecordValue: Hashable, Sendable {
     /// Bytes.
     case bytes(Data)
     /// A place.
-    case location(Location)
+    indirect case location(Location)
     /// A pointer to another record of the zone.
     case reference(Reference)
     /// Bytes that are too many for a record.

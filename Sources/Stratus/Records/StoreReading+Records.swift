@@ -35,22 +35,23 @@ extension StoreReading {
 }
 
 extension Record {
-    /// The record `recordID`, whose payload lies at `range` of `bytes`.
+    /// The record `recordID`, whose payload lies at `range` of `bytes`; `isOwn` says that this process
+    /// has just encoded it.
     init(
         _ bytes: [UInt8], _ range: Range<Int>, version: Version, as recordID: ID, schema: Schema,
-        assets: AssetStore?, damage: @autoclosure () -> EngineError,
+        assets: AssetStore?, isOwn: Bool = false, damage: @autoclosure () -> EngineError,
         user: (UInt32) throws(EngineError) -> UserID?
     ) throws(EngineError) {
         try self.init(
             bytes, range, version: version, expected: recordID, in: recordID.zoneID,
-            schema: schema, assets: assets, damage: damage(), user: user)
+            schema: schema, assets: assets, isOwn: isOwn, damage: damage(), user: user)
     }
 
     /// The record whose payload lies at `range` of `bytes`: the one that is `expected`, where one
     /// is, or whichever it is in the zone. Fails with `damage` where these bytes are no record.
     init(
         _ bytes: [UInt8], _ range: Range<Int>, version: Version, expected: ID?,
-        in zoneID: RecordZone.ID, schema: Schema, assets: AssetStore?,
+        in zoneID: RecordZone.ID, schema: Schema, assets: AssetStore?, isOwn: Bool = false,
         damage: @autoclosure () -> EngineError, user: (UInt32) throws(EngineError) -> UserID?
     ) throws(EngineError) {
         let head: RecordHead
@@ -70,7 +71,8 @@ extension Record {
             } else {
                 name = try head.name(in: span)
             }
-            fields = try StoredFields(bytes, at: cursor, end: range.upperBound, schema: schema)
+            fields = try StoredFields(
+                bytes, at: cursor, end: range.upperBound, schema: schema, checksValues: !isOwn)
         } catch {
             throw damage()
         }

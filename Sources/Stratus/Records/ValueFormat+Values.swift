@@ -85,6 +85,7 @@ extension ValueFormat {
     }
 
     /// Reads the value of `kind` that fills `range`.
+    @inline(__always)
     static func value(
         _ bytes: [UInt8], in range: Range<Int>, kind: FieldKind, zone: RecordZone.ID,
         assets: AssetStore? = nil
@@ -92,6 +93,13 @@ extension ValueFormat {
         if !kind.isList, let element = kind.element {
             return try value(bytes, in: range, kind: element, zone: zone, assets: assets)
         }
+        return try list(bytes, in: range, kind: kind, zone: zone, assets: assets)
+    }
+
+    private static func list(
+        _ bytes: [UInt8], in range: Range<Int>, kind: FieldKind, zone: RecordZone.ID,
+        assets: AssetStore?
+    ) throws(FormatError) -> RecordValue {
         var elements: [RecordValue] = []
         try forEachElement(bytes.span, in: range, kind) { place throws(FormatError) in
             guard let element = kind.element else { throw .value("field kind") }
@@ -107,35 +115,41 @@ extension ValueFormat {
     ) throws(FormatError) -> RecordValue {
         let part = bytes.span.extracting(0..<range.upperBound)
         var cursor = ByteCursor(at: range.lowerBound)
-        let result: RecordValue
         switch kind {
         case .string:
-            result = .string(try cursor.text(part, count: range.count))
+            return .string(try cursor.text(part, count: range.count))
         case .int64:
-            result = .int64(try cursor.signedVarint(part))
+            let number = try cursor.signedVarint(part)
+            try cursor.end(part)
+            return .int64(number)
         case .double:
-            result = .double(try cursor.double(part))
+            let number = try cursor.double(part)
+            try cursor.end(part)
+            return .double(number)
         case .date:
             let seconds = try cursor.double(part)
-            result = .date(Date(timeIntervalSinceReferenceDate: seconds))
+            try cursor.end(part)
+            return .date(Date(timeIntervalSinceReferenceDate: seconds))
         case .bytes:
-            result = .bytes(Data(bytes[try cursor.range(part, count: range.count)]))
+            return .bytes(Data(bytes[range]))
         case .location:
-            result = .location(try location(part, &cursor))
+            let location = try location(part, &cursor)
+            try cursor.end(part)
+            return .location(location)
         case .reference:
             let (code, target) = try ReferenceFields.read(part, in: range)
             guard let action = Reference.Action(rawValue: code.rawValue) else {
                 throw .value("action")
             }
-            cursor.position = target.lowerBound
-            let name = try cursor.text(part, count: target.count)
-            result = .reference(
+            guard let name = part.text(in: target) else { throw .text }
+            return .reference(
                 Reference(
                     recordID: Record.ID(recordName: name, zoneID: zone), action: action))
-        case .asset: result = .asset(Asset(try AssetContent(part, &cursor), in: assets))
+        case .asset:
+            let content = try AssetContent(part, &cursor)
+            try cursor.end(part)
+            return .asset(Asset(content, in: assets))
         }
-        try cursor.end(part)
-        return result
     }
 
     private static func location(
@@ -155,6 +169,7 @@ extension ValueFormat {
 
 extension StoredFields {
     /// Decodes a value, which was checked before.
+    @inline(__always)
     func value(_ field: Field, in zone: RecordZone.ID, assets: AssetStore?) -> RecordValue {
         do throws(FormatError) {
             return try ValueFormat.value(

@@ -19,7 +19,9 @@ struct FieldEdits: Sendable {
 
     private static let listLimit = 24
 
-    func edit(of key: String) -> Edit? { place(of: key).map { all[$0] } }
+    func edit(of key: String) -> Edit? {
+        all.isEmpty ? nil : place(of: key).map { all[$0] }
+    }
 
     /// Once flagged as encrypted, a field stays so.
     mutating func set(_ key: String, _ value: RecordValue?, isEncrypted: Bool = false) {

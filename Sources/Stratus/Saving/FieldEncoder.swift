@@ -30,6 +30,8 @@ struct FieldEncoder {
             case .stored(let range), .sent(let range): range.count
             }
         }
+
+        var row: FieldTable.Row { FieldTable.Row(number: number, kind: kind, length: length) }
     }
 
     /// A field as the last record had it at the same place, with what was found out about it.
@@ -87,7 +89,7 @@ struct FieldEncoder {
         if let stored, !rule.replaces { keep(stored) }
         sortByNumber()
         if let limit = batch.limits?.profile.bytesPerRecord,
-            fields.reduce(0, { $1.kind.element == .asset ? $0 : $0 + $1.length }) > limit
+            fields.reduce(0, { $1.kind.isAsset ? $0 : $0 + $1.length }) > limit
         {
             throw .refused(
                 .limitExceeded, "the record is larger than the maximum of \(limit) bytes")
@@ -121,11 +123,7 @@ struct FieldEncoder {
         fileprivate let stored: [UInt8]
 
         func write(to writer: inout ByteWriter) {
-            writer.varint(fields.count)
-            for field in fields {
-                FieldTable.write(
-                    number: field.number, kind: field.kind, length: field.length, to: &writer)
-            }
+            FieldTable.write(count: fields.count, to: &writer) { fields[$0].row }
             for field in fields {
                 switch field.source {
                 case .stored(let range): writer.append(stored.span.extracting(range))
@@ -193,7 +191,7 @@ struct FieldEncoder {
     /// those of the version that is replaced.
     func assetBytes(from bytes: [UInt8]) throws(EngineError) -> Int? {
         var total: Int?
-        for field in fields where field.kind.element == .asset {
+        for field in fields where field.kind.isAsset {
             let (bytes, range) =
                 switch field.source {
                 case .stored(let range): (bytes, range)

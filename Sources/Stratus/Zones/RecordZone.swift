@@ -6,15 +6,65 @@ internal import StratusEngine
 public struct RecordZone: Hashable, Sendable {
     /// The name of a zone and the user who owns it.
     public struct ID: Hashable, Sendable, Codable {
+        /// By reference: an identity stands in each record and each reference to one.
+        private final class Names: Sendable {
+            let zone: String
+            let owner: String
+
+            init(zone: String, owner: String) {
+                self.zone = zone
+                self.owner = owner
+            }
+        }
+
+        private enum CodingKeys: CodingKey {
+            case zoneName, ownerName
+        }
+
+        private var names: Names
+
         /// ASCII, 1 to 255 characters; names of the store's own begin with `_`.
-        public var zoneName: String
+        public var zoneName: String {
+            get { names.zone }
+            set { names = Names(zone: newValue, owner: names.owner) }
+        }
+
         /// The owner's user record name, or `__defaultOwner__` for the caller's own.
-        public var ownerName: String
+        public var ownerName: String {
+            get { names.owner }
+            set { names = Names(zone: names.zone, owner: newValue) }
+        }
 
         /// The zone `zoneName` of the current user.
         public init(zoneName: String, ownerName: String = ID.currentUser) {
-            self.zoneName = zoneName
-            self.ownerName = ownerName
+            names = Names(zone: zoneName, owner: ownerName)
+        }
+
+        /// From an object with `zoneName` and `ownerName`.
+        public init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            self.init(
+                zoneName: try values.decode(String.self, forKey: .zoneName),
+                ownerName: try values.decode(String.self, forKey: .ownerName))
+        }
+
+        /// As an object with `zoneName` and `ownerName`.
+        public func encode(to encoder: any Encoder) throws {
+            var values = encoder.container(keyedBy: CodingKeys.self)
+            try values.encode(zoneName, forKey: .zoneName)
+            try values.encode(ownerName, forKey: .ownerName)
+        }
+
+        /// Whether both names are equal.
+        public static func == (left: ID, right: ID) -> Bool {
+            left.names === right.names
+                || left.zoneName == right.zoneName && left.ownerName == right.ownerName
+        }
+
+        /// By both names.
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(zoneName)
+            hasher.combine(ownerName)
         }
 
         /// Stands for the user who asks.

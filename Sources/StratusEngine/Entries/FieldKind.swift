@@ -32,6 +32,9 @@
         self.rawValue = rawValue
     }
 
+    /// Of a value that was checked before.
+    @inlinable package init(checked rawValue: UInt8) { self.rawValue = rawValue }
+
     /// The same with the encryption flag; nil for references and assets, which the store must be able
     /// to see.
     @inlinable package var encrypted: FieldKind? {
@@ -51,6 +54,10 @@
 
     @inlinable package var isList: Bool { rawValue & Self.listBit != 0 }
     @inlinable package var isEncrypted: Bool { rawValue & Self.encryptedBit != 0 }
+    /// Whether it is an asset, or a list of assets.
+    @inlinable package var isAsset: Bool {
+        rawValue & ~(Self.listBit | Self.encryptedBit) == ValueKind.asset.rawValue
+    }
     /// Nil of a list without elements, which says nothing of them.
     @inlinable package var element: ValueKind? {
         ValueKind(rawValue: rawValue & ~(Self.listBit | Self.encryptedBit))

@@ -109,16 +109,12 @@ package enum ReferenceFields {
     package static func forEachCascadeLink(
         _ bytes: Span<UInt8>, at cursor: ByteCursor, _ body: (UInt32, Range<Int>) -> Void
     ) throws(FormatError) {
-        var table = cursor
-        let count = try table.count(bytes, upTo: table.remaining(bytes) / 3)
-        var values = table
-        for _ in 0..<count { _ = try FieldTable.next(bytes, &values) }
-        for _ in 0..<count {
-            let column = try FieldTable.next(bytes, &table)
-            let range = try values.range(bytes, count: column.length)
-            if column.kind.element != .reference { continue }
-            try forEach(bytes, in: range, column.kind) { action, place in
-                if action == .deleteSelf { body(column.number, place) }
+        let table = try FieldTable(bytes, at: cursor)
+        for place in 0..<table.count {
+            let kind = table.kind(place, bytes)
+            if kind.element != .reference { continue }
+            try forEach(bytes, in: table.range(place, bytes), kind) { action, target in
+                if action == .deleteSelf { body(table.number(place, bytes), target) }
             }
         }
     }

@@ -24,6 +24,7 @@ package enum ValueFormat {
     package static func check(
         _ bytes: Span<UInt8>, in range: Range<Int>, _ kind: FieldKind
     ) throws(FormatError) {
+        if !kind.isList, let element = kind.element { return try check(bytes, in: range, element) }
         try forEachElement(bytes, in: range, kind) { place throws(FormatError) in
             guard let element = kind.element else { throw .value("field kind") }
             try check(bytes, in: place, element)

@@ -30,8 +30,9 @@ final class DescriptorCache: Sendable {
     func opened(_ name: String) -> OpenFile? {
         state.withLock { state in
             state.useCount += 1
-            state.entries[name]?.lastUse = state.useCount
-            return state.entries[name]?.file
+            guard let place = state.entries.index(forKey: name) else { return nil }
+            state.entries.values[place].lastUse = state.useCount
+            return state.entries.values[place].file
         }
     }
 

@@ -1,7 +1,8 @@
-package import Synchronization
+public import Synchronization
 
 /// A reference that is set once and then stays. `AtomicLazyReference` is the same, but asks the
 /// runtime at each load what its type is, which takes longer than the load.
+@usableFromInline
 package struct LazyReference<Instance: AnyObject & Sendable>: ~Copyable, Sendable {
     /// The address of an instance that this holds; 0 while there is none.
     @usableFromInline let address = Atomic<UInt>(0)

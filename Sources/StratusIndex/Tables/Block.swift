@@ -130,8 +130,25 @@ struct BlockLayout: Sendable {
     func isOf(
         _ key: borrowing IndexKey, _ number: Int, _ bytes: Span<UInt8>
     ) throws(Fault) -> Bool {
-        guard try length(number, bytes) == key.count else { return false }
-        return try self.key(number, bytes) == key
+        let length = try length(number, bytes)
+        guard length == key.count, isEqual(key, from: 0, to: prefixLength, bytes, at: Self.headLength)
+        else { return false }
+        return isEqual(
+            key, from: prefixLength, to: length, bytes, at: keys + number * keyWidth)
+    }
+
+    /// Whether the bytes of the key between two places are those at a place of the block.
+    @inline(__always)
+    private func isEqual(
+        _ key: borrowing IndexKey, from start: Int, to end: Int, _ bytes: Span<UInt8>,
+        at place: Int
+    ) -> Bool {
+        for done in stride(from: start, to: end, by: 8) {
+            let width = min(8, end - done)
+            let own = Self.word(bytes, at: place + done - start, width)
+            if own != key.word(at: done, width) { return false }
+        }
+        return true
     }
 
     func entry(_ number: Int, _ bytes: Span<UInt8>) throws(Fault) -> IndexEntry {

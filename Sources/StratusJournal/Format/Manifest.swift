@@ -83,7 +83,8 @@ package struct Manifest: Equatable, Sendable {
         case production = 2
     }
 
-    package var generation: UInt64
+    /// Each is a file of its own.
+    package var generation: UInt64 { didSet { damage = nil } }
     package var storeID: StoreID
     /// Seeds the hashes of names, so that no caller can choose names that collide.
     package var secret: UInt64
@@ -109,6 +110,9 @@ package struct Manifest: Equatable, Sendable {
     package private(set) var checkpoint: Checkpoint?
     /// Why a checkpoint that the file holds is of no use.
     package private(set) var checkpointDamage: JournalDamage?
+    /// What is wrong with the bytes at the beginning of the file, in whose place the copy behind them
+    /// was read.
+    package private(set) var damage: JournalDamage?
 
     package init(
         generation: UInt64, storeID: StoreID, secret: UInt64, userSeed: Hash128,
@@ -171,6 +175,9 @@ package struct Manifest: Equatable, Sendable {
     /// Where the checkpoint begins in the file: behind the checksum of all that must be right.
     package var checkpointPlace: Int { Self.length(ancestors.count, segments.count) + 8 }
 
+    /// What follows the copy: how long it is.
+    private static let copyLengthSize = 8
+
     /// Of what comes before the checksum, in bytes.
     private static func length(_ ancestorCount: Int, _ segmentCount: Int) -> Int {
         fixedLength + ancestorCount * ancestorLength + segmentCount * segmentLength
@@ -179,7 +186,7 @@ package struct Manifest: Equatable, Sendable {
     package func encoded() -> [UInt8] {
         let checkpoint = checkpoint?.encoded(generation: generation) ?? []
         var writer = ByteWriter(
-            capacity: Self.length(ancestors.count, segments.count) + 8 + checkpoint.count)
+            capacity: 2 * checkpointPlace + checkpoint.count + Self.copyLengthSize)
         JournalVersion.begin(&writer, Self.magic)
         writer.uint32(UInt32(segments.count))
         writer.uint64(generation)
@@ -214,26 +221,77 @@ package struct Manifest: Equatable, Sendable {
             writer.int64(segment.greatestTime)
         }
         writer.uint64(Checksum.xxh3(writer.bytes.span, seed: generation))
+        let copy = writer.bytes
         writer.append(checkpoint)
+        writer.append(copy)
+        writer.uint64(UInt64(copy.count))
         return writer.bytes
     }
 }
 
 extension Manifest {
-    /// Decodes and verifies the file `name`.
+    /// Decodes and verifies the file `name`: what it begins with or, where that is damaged, the copy.
     package init(_ bytes: [UInt8], file name: String) throws(JournalDamage) {
-        let span = bytes.span
+        var checkpointLength: UInt64 = 0
+        do {
+            try self.init(bytes.span, file: name, &checkpointLength)
+        } catch {
+            guard !error.isNewer, let copy = Self.copy(in: bytes),
+                let manifest = try? Manifest(
+                    bytes.span.extracting(copy), file: name, &checkpointLength)
+            else { throw error }
+            self = manifest
+            damage = error
+        }
+        let end = bytes.count - Self.copyLengthSize - checkpointPlace
+        let rest = checkpointPlace..<max(checkpointPlace, end)
+        if checkpointLength == 0, rest.isEmpty { return }
+        do {
+            checkpoint = try Checkpoint(
+                bytes.span.extracting(rest), statedLength: checkpointLength, generation: generation)
+        } catch {
+            checkpointDamage = JournalDamage(error, file: name, byte: checkpointPlace)
+        }
+    }
+
+    /// Where the copy lies, if its length can be right.
+    private static func copy(in bytes: [UInt8]) -> Range<Int>? {
+        let end = bytes.count - copyLengthSize
+        guard end >= 0 else { return nil }
+        let length = bytes.span.uint64(at: end)
+        guard length <= UInt64(end) else { return nil }
+        return end - Int(length)..<end
+    }
+
+    /// What is wrong with the copy in the file that this was read from; nil where it is what it is a
+    /// copy of.
+    package func copyDamage(_ bytes: [UInt8]) -> JournalDamage? {
+        let end = bytes.count - Self.copyLengthSize
+        let place = end - checkpointPlace
+        guard place >= checkpointPlace, bytes[place..<end] == bytes[..<checkpointPlace],
+            bytes.span.uint64(at: end) == UInt64(checkpointPlace)
+        else {
+            return JournalDamage(
+                .manifest("copy"), file: fileName, byte: max(place, checkpointPlace))
+        }
+        return nil
+    }
+
+    /// Decodes and verifies what begins with a manifest, but for its checkpoint.
+    private init(
+        _ span: Span<UInt8>, file name: String, _ checkpointLength: inout UInt64
+    ) throws(JournalDamage) {
         func damage(_ field: StaticString, _ byte: Int = 0) -> JournalDamage {
             JournalDamage(.manifest(field), file: name, byte: byte)
         }
         guard let stated = Self.generation(ofFile: name) else { throw damage("name") }
-        guard bytes.count >= Self.fixedLength + 8 else { throw damage("length", bytes.count) }
-        guard Array(bytes[0..<8]) == Self.magic else { throw damage("magic") }
+        guard span.count >= Self.fixedLength + 8 else { throw damage("length", span.count) }
+        guard span.extracting(0..<8).equals(Self.magic) else { throw damage("magic") }
         // The checksum lies behind the segments, and behind it what is of no consequence.
         let count = Int(span.uint32(at: 12))
         let ancestorCount = Int(span.uint32(at: Self.fixedLength - 8))
         guard count <= Self.segmentLimit, ancestorCount < 1 << 12,
-            bytes.count >= Self.length(ancestorCount, count) + 8
+            span.count >= Self.length(ancestorCount, count) + 8
         else { throw damage("length", 12) }
         let end = Self.length(ancestorCount, count)
         guard Checksum.xxh3(span, in: 0..<end, seed: stated) == span.uint64(at: end) else {
@@ -286,14 +344,7 @@ extension Manifest {
             else { throw damage("order", place) }
             segments.append(segment)
         }
-        let rest = span.extracting(checkpointPlace..<bytes.count)
-        let statedLength = span.uint64(at: 64)
-        if statedLength == 0, rest.isEmpty { return }
-        do {
-            checkpoint = try Checkpoint(rest, statedLength: statedLength, generation: generation)
-        } catch {
-            checkpointDamage = JournalDamage(error, file: name, byte: checkpointPlace)
-        }
+        checkpointLength = span.uint64(at: 64)
     }
 }
 

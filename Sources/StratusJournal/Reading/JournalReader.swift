@@ -59,6 +59,7 @@ package struct JournalReader<Fold: JournalFold> {
         view = JournalView(files)
         scan = SegmentScan(fold)
         report.discardedCheckpoint = manifest.checkpointDamage
+        report.manifestDamage = manifest.damage
         guard let checkpoint = manifest.checkpoint else { return }
         let position = checkpoint.position
         if let segment = manifest.segment(holding: position.offset) {
@@ -92,7 +93,8 @@ package struct JournalReader<Fold: JournalFold> {
         scan.fold.replace(failed)
         view = JournalView(files)
         report = RecoveryReport(
-            row: .behindStatedEnd, end: .zero, discardedCheckpoint: report.discardedCheckpoint)
+            row: .behindStatedEnd, end: .zero, discardedCheckpoint: report.discardedCheckpoint,
+            manifestDamage: manifest.damage)
         (current, reader, decided, lastFrameKind, hasLeftOut) = (0, nil, nil, nil, false)
         try readOn(tail)
     }

@@ -45,6 +45,10 @@ package struct JournalVerifier {
 
     /// Checks everything.
     package mutating func run(_ check: Check) throws(StorageError) {
+        let file = try storage.open(manifest.fileName)
+        let copyDamage = manifest.copyDamage(try file.read(0..<file.length))
+        if let damage = manifest.damage ?? copyDamage { findings.append(JournalFinding(damage)) }
+        let count = findings.count
         if let damage = manifest.checkpointDamage { findings.append(JournalFinding(damage)) }
         var chain: UInt64?
         for segment in manifest.segments {
@@ -63,7 +67,7 @@ package struct JournalVerifier {
             }
         }
         if let checkpoint = manifest.checkpoint, !hasReachedCheckpoint,
-            findings.allSatisfy({ $0.severity != .damage })
+            findings[count...].allSatisfy({ $0.severity != .damage })
         {
             checkEnd(of: checkpoint)
         }

@@ -7,7 +7,7 @@ struct CrashDamage: CustomStringConvertible {
     enum Kind: String, CaseIterable {
         case closedSegment = "a byte before the stated end of a segment"
         case activeSegment = "a byte of the last segment"
-        case manifest = "a byte of the manifest"
+        case manifest = "a byte of the manifest, or one of each of its copies"
         case checkpoint = "a byte of the checkpoint or of its file"
         case readError = "a read that fails"
         case staleFrame = "a frame of another segment at the tail"
@@ -17,6 +17,8 @@ struct CrashDamage: CustomStringConvertible {
     private var file = ""
     private var byte = 0
     var mustBeRefused = false
+    /// The opening must say that it read the copy of the manifest.
+    var mustBeReported = false
     /// The checkpoint may not be used.
     var mustBeDiscarded = false
 
@@ -44,14 +46,19 @@ struct CrashDamage: CustomStringConvertible {
         case .manifest:
             file = manifest.fileName
             byte = generator.below(checkpointPlace)
-            mustBeRefused = true
+            mustBeRefused = generator.oneIn(2)
+            mustBeReported = !mustBeRefused
+            if mustBeRefused {
+                let other = length - 8 - 1 - generator.below(checkpointPlace)
+                disk.flip(store.path(file), at: other, mask: UInt8(1) << UInt8(generator.below(8)))
+            }
         case .checkpoint:
             guard let name = manifest.checkpoint?.files.first else { return nil }
             let isInManifest = generator.oneIn(2)
             file = isInManifest ? manifest.fileName : name
             byte =
                 isInManifest
-                ? checkpointPlace + generator.below(length - checkpointPlace)
+                ? checkpointPlace + generator.below(length - 8 - 2 * checkpointPlace)
                 : generator.below(disk.contents(store.path(name)).count)
             mustBeDiscarded = true
         case .closedSegment:

@@ -132,6 +132,8 @@ extension CrashTrial {
                 + "row \(session.report.row.rawValue), without a word"
         } else if damage.mustBeDiscarded, session.report.discardedCheckpoint == nil {
             problem = "\(damage) was let through"
+        } else if damage.mustBeReported, session.report.manifestDamage == nil {
+            problem = "\(damage) was let through without a word"
         } else if damage.mustBeRefused {
             problem = "\(damage) was let through, row \(session.report.row.rawValue)"
         } else if damage.kind == .staleFrame, session.report.row != .staleBytes {

@@ -84,10 +84,12 @@ struct ArchiveDirectoryTests {
         let container = try await opened()
         let base = try await container.backup(to: store.archivePath("a"))
         let path = store.archivePath("a")
-        // The manifest is the last part.
+        // The manifest is the last part: twice the same, and how long that is.
         var bytes = store.disk.contents(path)
         let table = Int(bytes.span.uint64(at: bytes.count - 16))
-        bytes[table - 1] ^= 1
+        let length = Int(bytes.span.uint64(at: table - 8))
+        bytes[table - 9] ^= 1
+        bytes[table - 9 - length] ^= 1
         store.disk.replaceContents(path, bytes)
         let (error, count) = await refusal(container, since: base)
         #expect(error?.needsFullBackup == true && count == 0)

@@ -448,14 +448,14 @@ struct BackupTests {
         let path = store.archivePath("a")
         let paths = Set(store.disk.paths)
         // The head and the table are whole, a part is not.
-        store.disk.flip(path, at: 2_000, mask: 1)
+        store.disk.flip(path, at: 1_000, mask: 1)
         let error = await #expect(throws: StoreError.self) {
             try await archive("a").restore(to: "restored")
         }
         #expect(error?.cause == .damaged)
         #expect(Set(store.disk.paths) == paths)
         // What is there is not touched.
-        store.disk.flip(path, at: 2_000, mask: 1)
+        store.disk.flip(path, at: 1_000, mask: 1)
         try await archive("a").restore(to: "restored")
         await #expect(throws: StoreError.self) { try await archive("a").restore(to: "restored") }
         await #expect(throws: StoreError.self) {

@@ -30,6 +30,12 @@ enum Show {
                 "the checkpoint is of no use (\(place.kind)): the whole journal was read; "
                     + "'stratus reindex STORE' makes another", file: place.file)
         }
+        if let place = report.manifestDamage {
+            output.warning(
+                "manifest.copied",
+                "one of the two copies of the manifest is damaged (\(place.kind)), the other was "
+                    + "read; 'stratus reindex STORE' writes both anew", file: place.file)
+        }
         let writer = try container.writer()
         var object = store.json(path: invocation.argument("STORE"))
         object.append("writer", writer.map(JSONValue.string))
