@@ -54,8 +54,8 @@ public final class Container: Sendable {
         public var checkpoint: UInt64?
         /// Why the checkpoint that the store had was of no use. Nothing is lost by that but time.
         public var discardedCheckpoint: StoreError.Place?
-        /// What is wrong with one of the two copies of the manifest. The other one was read, and an
-        /// opening for writing replaced both.
+        /// What was wrong with one of the two copies in the manifest when the container was opened. The
+        /// other one was read, and an opening for writing has replaced both.
         public var manifestDamage: StoreError.Place?
     }
 

@@ -7,6 +7,11 @@ internal import Synchronization
 /// It knows where it wrote a chunk and nothing else. The journal says which chunks there are, and
 /// which records need them; a chunk that the journal never named is unreferenced.
 package final class ChunkStore: Sendable {
+    /// Whether a file has a name of a segment of chunks.
+    package static func isSegment(_ name: String) -> Bool {
+        ChunkSegmentHeader.number(ofFile: name) != nil
+    }
+
     struct Segment {
         let file: any StorageFile
         let header: ChunkSegmentHeader

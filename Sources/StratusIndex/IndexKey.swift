@@ -30,8 +30,12 @@ internal import StratusBytes
     /// In bytes.
     @inlinable package var count: Int { Int(words[5] & 0xff) }
 
-    @inlinable package func appending(_ value: UInt8) -> IndexKey { appending(UInt64(value), bytes: 1) }
-    @inlinable package func appending(_ value: UInt32) -> IndexKey { appending(UInt64(value), bytes: 4) }
+    @inlinable package func appending(_ value: UInt8) -> IndexKey {
+        appending(UInt64(value), bytes: 1)
+    }
+    @inlinable package func appending(_ value: UInt32) -> IndexKey {
+        appending(UInt64(value), bytes: 4)
+    }
     @inlinable package func appending(_ value: UInt64) -> IndexKey { appending(value, bytes: 8) }
 
     /// The eight bytes from `place` on, as a number; they must be there.

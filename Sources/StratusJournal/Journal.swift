@@ -59,8 +59,8 @@ package enum Journal {
 
     /// The manifest of the highest generation, or nil where there is no store.
     ///
-    /// A name appears only once its content is durable, so a manifest that is not whole is damage,
-    /// and an older one would show an older store: it is not fallen back to.
+    /// A name appears only once its content is durable, so a manifest of which neither copy is whole
+    /// is damage, and an older one would show an older store: it is not fallen back to.
     package static func newestManifest(in storage: any Storage) throws -> Manifest? {
         let names = try storage.list()
         let generations = names.compactMap { Manifest.generation(ofFile: $0) }
@@ -76,12 +76,38 @@ package enum Journal {
     }
 
     /// Reads the manifest in the file `name`.
-    static func manifest(_ name: String, in storage: any Storage) throws -> Manifest {
+    package static func manifest(_ name: String, in storage: any Storage) throws -> Manifest {
         let file = try storage.open(name)
-        guard file.length <= 64 << 20 else {
+        guard file.length <= Manifest.lengthLimit else {
             throw JournalDamage(.manifest("length"), file: name, byte: 0)
         }
-        return try Manifest(file.read(0..<file.length), file: name)
+        let bytes: [UInt8]
+        do {
+            bytes = try file.read(0..<file.length)
+        } catch {
+            guard error.kind == .inputOutput else { throw error }
+            // What can be read of it may have one of the two copies. If not, the medium is at fault.
+            guard let manifest = try? Manifest(try readableBytes(of: file), file: name) else {
+                throw error
+            }
+            return manifest
+        }
+        return try Manifest(bytes, file: name)
+    }
+
+    /// The bytes of a file, with zeros for the blocks that cannot be read.
+    private static func readableBytes(of file: any StorageFile) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        for start in stride(from: 0, to: file.length, by: 4096) {
+            let range = start..<min(start + 4096, file.length)
+            do throws(StorageError) {
+                bytes += try file.read(range)
+            } catch {
+                guard error.kind == .inputOutput else { throw error }
+                bytes += [UInt8](repeating: 0, count: range.count)
+            }
+        }
+        return bytes
     }
 
     private static func create(
@@ -117,6 +143,7 @@ package enum Journal {
     ) throws -> JournalWriter {
         var manifest = reader.manifest
         if reader.report.checkpoint == nil { manifest.set(nil) }
+        manifest.damage = nil
         manifest.generation += 1
         manifest.epoch += 1
         try reader.settle()

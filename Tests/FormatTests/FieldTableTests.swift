@@ -54,4 +54,19 @@ import Testing
             try FieldTable(longer.span, at: ByteCursor(at: 1))
         }
     }
+
+    @Test func `an end of four bytes far behind the last byte is no end`() throws {
+        var writer = ByteWriter()
+        FieldTable.write(count: 1, to: &writer) { _ in
+            FieldTable.Row(number: 1, kind: FieldKind(.bytes), length: 70_000)
+        }
+        let place = writer.count - 4
+        writer.zeros(70_000)
+        _ = try FieldTable(writer.bytes.span, at: ByteCursor())
+        for end: UInt32 in [0, 69_999, 70_001, 0x7fff_ffff, .max] {
+            writer.set(end, at: place)
+            let bytes = writer.bytes
+            #expect(throws: FormatError.self) { try FieldTable(bytes.span, at: ByteCursor()) }
+        }
+    }
 }

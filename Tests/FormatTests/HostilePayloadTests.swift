@@ -46,7 +46,7 @@ import Testing
         _ name: String, _ body: (inout RawRecord) -> Void
     ) -> Malformation {
         Malformation(name) {
-            $0.fields = (0..<3).map { RawRecord.Field(number: $0, kind: 2, value: [2]) }
+            $0.fields = (0..<3).map { RawRecord.Field(number: $0, kind: 5, value: [2]) }
             body(&$0)
         }
     }
@@ -101,6 +101,18 @@ import Testing
         table("a last end behind the last byte") { $0.ends = [1, 2, 4] },
         table("fields that are not in order") { $0.fields.reverse() },
         Malformation("a count without a width") { $0.count = 1 },
+        Malformation("ends of four bytes where two are enough") {
+            $0.fields = [
+                RawRecord.Field(number: 1, kind: 5, value: .init(repeating: 0, count: 300))
+            ]
+            $0.width = 4
+        },
+        Malformation("an end that has no room in its byte") {
+            $0.fields = [
+                RawRecord.Field(number: 1, kind: 5, value: .init(repeating: 0, count: 300))
+            ]
+            $0.width = 1
+        },
         Malformation("an unknown user") { $0.modifier = 77 },
         Malformation("a parent that is not UTF-8") { $0.parent = [0xff] },
         Malformation("an unknown type") { $0.type = 9999 },
@@ -116,6 +128,11 @@ import Testing
         incarnated.version = 1 << 52
         var unzoned = Malformation("a record without a zone") { _ in }
         unzoned.zone = 0
+        let table = Malformation("a field table that is wrong where cascade links are told by it") {
+            $0.flags = 8
+            $0.fields = (0..<3).map { RawRecord.Field(number: $0, kind: 2, value: [2]) }
+            $0.ends = [3, 1, 3]
+        }
         var lost = Malformation("a record in an unknown zone") { _ in }
         lost.zone = 77
         var tombstone = Malformation("a tombstone in an unknown zone", entry: 33) {
@@ -191,7 +208,7 @@ import Testing
             policy(
                 "a policy of an age above all limits", start: 64, [1] + RawRecord.varint(1 << 61)),
             policy("no policy, with an amount", start: 64, [0, 1]),
-            unversioned, later, incarnated, unzoned, lost, tombstone,
+            unversioned, later, incarnated, unzoned, table, lost, tombstone,
             Malformation("a record name of 256 bytes") {
                 $0.name = [UInt8](repeating: 0x61, count: 256)
             },

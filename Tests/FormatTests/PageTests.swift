@@ -98,6 +98,10 @@ import StratusEngine
             ("Manifest.md", "| at most \(thousands(Manifest.segmentLimit)) |"),
             (
                 "Manifest.md",
+                "at most \(size(Manifest.lengthLimit)) (\(thousands(Manifest.lengthLimit)) bytes)"
+            ),
+            (
+                "Manifest.md",
                 "how many names follow | at most \(thousands(Manifest.Checkpoint.fileLimit)) |"
             ),
             ("Manifest.md", "a varint length, at most \(Manifest.Checkpoint.nameLimit), and"),

@@ -1,4 +1,5 @@
 import Stratus
+import StratusBytes
 import StratusFiles
 import StratusJournal
 import Support
@@ -48,12 +49,13 @@ extension SampleMaker {
             return maker.files
         }
         let manifest = try Manifest(bytes, file: name)
-        // Where it ends: behind it stands the copy of what comes before it.
-        let end = bytes.count - 8 - manifest.checkpointPlace
+        let end = manifest.checkpointPlace + Int(bytes.span.uint64(at: 64))
         var flipped = bytes
         flipped[end - 10] ^= 1
+        // Shorter than any checkpoint, and zeros up to the copy.
         var short = bytes
-        short.removeSubrange(end - 3..<end)
+        for place in manifest.checkpointPlace + 60..<end { short[place] = 0 }
+        short = SegmentImage.with([64: 60, 65: 0], short)
         return [
             ("truncated", with(short)), ("flipped", with(flipped)),
             ("before-its-group", try await changed { $0.offset.rawValue -= 1 }),

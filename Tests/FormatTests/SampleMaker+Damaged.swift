@@ -118,7 +118,8 @@ extension SampleMaker {
         twice[bytes.count - 20] ^= 1
         let order = SegmentImage.with([128: 4], two[newest(two)] ?? [])
         return [
-            ("truncated", with(Array(bytes.dropLast(8)))), ("flipped", with(flipped)), ("flipped-twice", with(twice)),
+            ("truncated", with(Array(bytes.dropLast(8)))), ("flipped", with(flipped)),
+            ("flipped-twice", with(twice)),
             ("empty", with([])), ("missing", with(nil)),
             ("renamed", with(bytes, named: Manifest.fileName(generation: 9))),
             ("closed-not-last", with(order, in: two)),

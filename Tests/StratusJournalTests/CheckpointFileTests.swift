@@ -1,3 +1,4 @@
+import StratusBytes
 import StratusFiles
 import StratusJournal
 import Support
@@ -105,7 +106,7 @@ struct CheckpointFileTests {
         #expect(manifest.checkpoint?.files == [file])
         let bytes = manifest.encoded()
         let place = manifest.checkpointPlace
-        let end = bytes.count - 8 - place
+        let end = place + Int(bytes.span.uint64(at: 64))
         #expect(try Manifest(bytes, file: manifest.fileName) == manifest)
         for byte in place..<end {
             var changed = bytes
@@ -115,7 +116,7 @@ struct CheckpointFileTests {
             #expect(read.checkpointDamage?.kind == .checkpoint("checksum"))
             #expect(read.segments == manifest.segments)
         }
-        for length in place..<bytes.count {
+        for length in place..<end {
             let read = try Manifest(Array(bytes[..<length]), file: manifest.fileName)
             #expect(read.checkpointDamage?.kind == .checkpoint("length"))
             #expect(read.checkpointDamage?.byte == place)

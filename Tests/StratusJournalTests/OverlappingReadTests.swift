@@ -53,7 +53,7 @@ struct OverlappingReadTests {
             session.commit([ModelCommit(next, [3_000])])
             session.idle()
         }
-        let manifest = try #require(try Journal.newestManifest(in: slow))
+        let manifest = try #require(try Journal.newestManifest(in: local))
         var reader = JournalReader(manifest, in: slow, fold: ModelFold())
         for _ in 0..<12 { try reader.read(.durable) }
         #expect(reader.fold.commits == session.outcomes.published)

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Stratus
+import StratusBytes
 import StratusFiles
 import StratusJournal
 import Support
@@ -279,8 +280,9 @@ import Testing
     @Test func `a checkpoint of no use is named, and costs only time`() async throws {
         let (store, before) = try await checkpointed()
         let manifest = try #require(store.disk.paths.last { $0.contains("manifest-") })
-        // It lies between two copies of the manifest.
-        store.disk.flip(manifest, at: store.disk.contents(manifest).count / 2)
+        let bytes = store.disk.contents(manifest)
+        let name = String(manifest.split(separator: "/").last ?? "")
+        store.disk.flip(manifest, at: try Manifest(bytes, file: name).checkpointPlace + 16)
         #expect(try findings(store).map(\.kind) == ["checkpoint.checksum"])
         let again = try store.open(creating: false)
         #expect(again.recoveryReport.checkpoint == nil)

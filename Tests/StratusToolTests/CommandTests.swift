@@ -322,7 +322,8 @@ import Testing
 
     @Test(arguments: [
         ("manifest-newer-format", 12), ("segment-newer-format", 12),
-        ("manifest-flipped", 0), ("manifest-flipped-twice", 13), ("row-a-sealed-segment", 13), ("row-f-torn-tail", 0),
+        ("manifest-flipped", 0), ("manifest-flipped-twice", 13), ("row-a-sealed-segment", 13),
+        ("row-f-torn-tail", 0),
     ])
     func `a damaged sample gives its code`(sample: String, code: UInt8) async throws {
         let place = try Place()

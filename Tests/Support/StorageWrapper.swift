@@ -21,6 +21,9 @@ extension StorageWrapper {
     package func pin(_ name: String) throws(StorageError) -> any StoragePin {
         try under.pin(name)
     }
+    package func readers(
+        of name: String
+    ) throws(StorageError) -> (made: FileTime?, processes: [Int]) { try under.readers(of: name) }
     package func hasWriter() throws(StorageError) -> Bool { try under.hasWriter() }
     package func fence(
         holding names: [String], without absent: String

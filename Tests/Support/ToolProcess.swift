@@ -111,6 +111,8 @@ package final class ToolProcess: Sendable {
 
     package func send(_ signal: Int32) { _ = kill(process, signal) }
 
+    package var processID: Int { Int(process) }
+
     package func closeInput() {
         state.withLock { state in
             if state.input >= 0 { _ = close(state.input) }

@@ -13,24 +13,32 @@ IN_ZONE = (32, 33, 40, 41, 44, 47, 49, 50, 51, 56)
 
 class Manifest:
     def __init__(self, data, name):
-        # What is wrong with the beginning, where the copy is read in its place.
+        # What is wrong with one of the two copies.
         self.fault = None
+        if len(data) > 256 << 20:
+            raise Damage("manifest.length", name)
         try:
             length = self.read(data, name)
+            place = 128 + 16 * len(self.ancestors) + 80 * len(self.segments)
+            copy = -(-(place + length) // 4096) * 4096
+            whole = data[place + length:] == (
+                bytes(copy - place - length) + data[:place] + struct.pack("<Q", place))
+            if not whole:
+                self.fault = Damage("manifest.copy", name, copy)
         except Damage as damage:
             copy = u(data, len(data) - 8, 8) if len(data) >= 8 else len(data)
-            if damage.kind.startswith("format.newer") or not 128 <= copy <= len(data) - 8:
+            start = len(data) - 8 - copy
+            if damage.kind.startswith("format.newer") or start < 0 or start % 4096:
                 raise
             try:
-                length = self.read(data[len(data) - 8 - copy:-8], name)
-            except Damage:
-                raise damage
+                length = self.read(data[start:-8], name)
+            except Damage as own:
+                raise own if own.kind.startswith("format.newer") else damage
             self.fault = damage
         place = 128 + 16 * len(self.ancestors) + 80 * len(self.segments)
-        rest = data[place:max(place, len(data) - 8 - place)]
         self.checkpoint, self.checkpoint_fault = None, None
-        if rest or length:
-            self.checkpoint_fault = self.read_checkpoint(rest, length)
+        if length:
+            self.checkpoint_fault = self.read_checkpoint(data[place:place + length], length)
 
     def read(self, data, name):
         """All but the checkpoint, whose length it returns."""
@@ -39,7 +47,6 @@ class Manifest:
                 raise Damage("manifest." + kind, name, byte)
 
         need(128 <= len(data), "length", len(data))
-        need(len(data) <= 64 << 20, "length")
         need(data[:8] == bytes.fromhex("8953544d0d0a1a0a"), "magic")
         stated = int(name[9:], 16)
         count = u(data, 12, 4)

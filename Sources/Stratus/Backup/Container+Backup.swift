@@ -206,7 +206,9 @@ private struct StoreBackup {
 
     private static func manifest(of base: Archive) throws(EngineError) -> Manifest? {
         do {
-            return try Journal.newestManifest(in: base.storage)
+            let manifest = try Journal.newestManifest(in: base.storage)
+            if let damage = manifest?.damage { throw damage }
+            return manifest
         } catch {
             let error = EngineError(translating: error)
             guard error.isDamage else { throw error }

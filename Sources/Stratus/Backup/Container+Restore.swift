@@ -44,6 +44,10 @@ extension Archive {
     ) async throws(StoreError) -> RestoreReport {
         let table = last.table
         let source = try await container()
+        guard source.recoveryReport.manifestDamage == nil else {
+            // It names a file in the archive, as if that were one of the store.
+            throw StoreError(ArchiveDamage(.archive(.part), file: last.name, byte: 0))
+        }
         let snapshot = try await source.snapshot(orAt: point)
         return try await answering { () async throws(EngineError) -> RestoreReport in
             let restoration = StoreRestoration(

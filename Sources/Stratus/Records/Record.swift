@@ -86,7 +86,8 @@ public struct Record: Sendable {
                 assets: assets, participant: participant ?? self.participant)
         }
 
-        /// What was stored in a field.
+        /// What was stored in a field. In one piece with what it calls, so that the value is made
+        /// where it is wanted.
         @inline(__always)
         func value(of key: String) -> RecordValue? {
             guard let number = stored.schema.number(key), let field = stored.field(number) else {

@@ -1,9 +1,8 @@
 public import FoundationEssentials
 internal import StratusEngine
 
+// No value takes more than four words, so that values are passed in registers.
 /// A value of a field.
-///
-/// No value takes more than four words, so that values are passed in registers.
 public enum RecordValue: Hashable, Sendable {
     /// Text of any length.
     case string(String)

@@ -122,6 +122,10 @@ struct FieldEncoder {
         fileprivate let sent: [UInt8]
         fileprivate let stored: [UInt8]
 
+        /// Of all values, in bytes.
+        var length: Int { fields.reduce(0) { $0 + $1.length } }
+
+        /// The values must fit an entry.
         func write(to writer: inout ByteWriter) {
             FieldTable.write(count: fields.count, to: &writer) { fields[$0].row }
             for field in fields {

@@ -260,6 +260,10 @@ struct RecordEncoder {
         // What the closure captures: all of the encoder would be copied for it.
         let shareRecord = sharing?.statements[index]?.shareRecord
         let table = fields.table(over: bytes)
+        // Before anything of it is copied.
+        guard table.length <= context.payloadLimit else {
+            throw EngineError(JournalError.entryTooLong)
+        }
         let length = try append(.record, upTo: allowed, to: &draft) { writer in
             head.write(
                 name: record.recordID.recordName, parent: parent, links: change,

@@ -2,12 +2,12 @@ package import StratusBytes
 
 /// Where the fields of a record stand in its entry: `Formats/Record.md`, "Record".
 ///
-/// Number and kind of each field lie in columns of one width, and so does where its value ends: a
+/// Its rows, number and kind of each field, are equally long, and so are the places where values end: a
 /// field is found without reading those before it.
 package struct FieldTable: Sendable {
     package let count: Int
     /// Where number and kind of the first field lie.
-    private let columns: Int
+    private let rows: Int
     /// Where the end of the first value lies, which takes 1, 2 or 4 bytes.
     private let ends: Int
     private let width: Int
@@ -19,12 +19,12 @@ package struct FieldTable: Sendable {
     package let hasAssets: Bool
 
     /// Of number and kind.
-    private static let columnLength = 3
+    private static let rowLength = 3
 
     package static let empty = FieldTable()
 
     private init() {
-        (count, columns, ends, width, values) = (0, 0, 0, 1, 0)
+        (count, rows, ends, width, values) = (0, 0, 0, 1, 0)
         (hasEncrypted, hasAssets) = (false, false)
     }
 
@@ -34,8 +34,8 @@ package struct FieldTable: Sendable {
         var cursor = cursor
         count = try cursor.count(bytes, upTo: cursor.remaining(bytes) / 4)
         width = count == 0 ? 1 : Int(try cursor.uint8(bytes))
-        columns = cursor.position
-        ends = columns + count * Self.columnLength
+        rows = cursor.position
+        ends = rows + count * Self.rowLength
         values = ends + count * width
         guard [1, 2, 4].contains(width) else { throw .value("width") }
         let length = bytes.count - values
@@ -47,11 +47,11 @@ package struct FieldTable: Sendable {
         var last = -1
         var end = 0
         for place in 0..<count {
-            // Behind the last column lies an end at least.
-            let column = bytes.uint32(at: columns &+ place &* Self.columnLength)
-            let code = UInt8(truncatingIfNeeded: column >> 16)
+            // Behind the last row lies an end at least.
+            let row = bytes.uint32(at: rows &+ place &* Self.rowLength)
+            let code = UInt8(truncatingIfNeeded: row >> 16)
             guard let kind = FieldKind(rawValue: code) else { throw .value("field kind") }
-            let number = Int(column & 0xffff)
+            let number = Int(row & 0xffff)
             guard last < number else { throw .value("field order") }
             last = number
             if kind.isEncrypted { hasEncrypted = true }
@@ -67,13 +67,13 @@ package struct FieldTable: Sendable {
 
     @inline(__always)
     package func number(_ place: Int, _ bytes: Span<UInt8>) -> UInt32 {
-        UInt32(bytes.uint16(at: columns &+ place &* Self.columnLength))
+        UInt32(bytes.uint16(at: rows &+ place &* Self.rowLength))
     }
 
     /// Of a table that was checked.
     @inline(__always)
     package func kind(_ place: Int, _ bytes: Span<UInt8>) -> FieldKind {
-        FieldKind(checked: bytes.uint8(at: columns &+ place &* Self.columnLength &+ 2))
+        FieldKind(checked: bytes.uint8(at: rows &+ place &* Self.rowLength &+ 2))
     }
 
     /// Where the value lies.
@@ -133,14 +133,14 @@ package struct FieldTable: Sendable {
     }
 
     /// Writes the table of `count` fields in order of number, of which `row` gives each; the values
-    /// follow.
+    /// follow. Numbers are below ``Schema/nameLimit``, and the values together fit an entry.
     package static func write(
         count: Int, to writer: inout ByteWriter, _ row: (Int) -> Row
     ) {
         writer.varint(count)
         if count == 0 { return }
         var length = 0
-        writer.append(upTo: 1 + count * columnLength) { output in
+        writer.append(upTo: 1 + count * rowLength) { output in
             output.append(0)
             for place in 0..<count {
                 let row = row(place)
@@ -150,7 +150,7 @@ package struct FieldTable: Sendable {
             }
         }
         let width = length < 1 << 8 ? 1 : length < 1 << 16 ? 2 : 4
-        writer.set(UInt8(width), at: writer.count - 1 - count * columnLength)
+        writer.set(UInt8(width), at: writer.count - 1 - count * rowLength)
         writer.append(upTo: count * width) { output in
             var end = 0
             for place in 0..<count {

@@ -22,14 +22,16 @@ package struct StoredFields: Sendable {
     /// schema the numbers of the fields are not checked; values are checked unless this process has
     /// just encoded them.
     package init(
-        _ bytes: [UInt8], at cursor: ByteCursor, end: Int, schema: Schema?, checksValues: Bool = true
+        _ bytes: [UInt8], at cursor: ByteCursor, end: Int, schema: Schema?,
+        checksValues: Bool = true
     ) throws(FormatError) {
         let span = bytes.span.extracting(0..<end)
         table = try FieldTable(span, at: cursor)
         self.bytes = bytes
         self.schema = schema ?? .empty
         if let schema { try checkNumbers(schema) }
-        for place in 0..<(checksValues ? table.count : 0) {
+        guard checksValues else { return }
+        for place in 0..<table.count {
             try ValueFormat.check(span, in: table.range(place, span), table.kind(place, span))
         }
     }

@@ -125,6 +125,14 @@ package final class LocalStorage: Storage {
         return LocalPin(file)
     }
 
+    package func readers(
+        of name: String
+    ) throws(StorageError) -> (made: FileTime?, processes: [Int]) {
+        // Files of a store are pinned once they are whole, and are not changed any more.
+        let status = try OpenFile(name, in: directory, .reading).status()
+        return (status.modified, FileLocks.readers(of: status, on: fileSystem))
+    }
+
     package func hasWriter() throws(StorageError) -> Bool {
         if lock != nil { return true }
         return try StoreLock.isHeld(on: directory)

@@ -30,6 +30,9 @@ package protocol Storage: AnyObject, Sendable {
     /// Keeps the writer, in this process or another, from deleting a file until the pin ends.
     func pin(_ name: String) throws(StorageError) -> any StoragePin
 
+    /// When a file was made, and the processes that have pinned it, as far as the system tells.
+    func readers(of name: String) throws(StorageError) -> (made: FileTime?, processes: [Int])
+
     /// Whether a writer holds the store, in this process or another.
     func hasWriter() throws(StorageError) -> Bool
 
@@ -61,6 +64,9 @@ extension Storage {
     package var fileSystem: any FileSystem { LinuxFileSystem() }
     package func isDirectory(_ status: FileStatus) -> Bool { false }
     package func hasFile(_ status: FileStatus) throws(StorageError) -> Bool { false }
+    package func readers(
+        of name: String
+    ) throws(StorageError) -> (made: FileTime?, processes: [Int]) { (nil, []) }
 }
 
 /// Whether written bytes stay in the page cache.

@@ -1,7 +1,8 @@
 public import Synchronization
 
 /// A reference that is set once and then stays. `AtomicLazyReference` is the same, but asks the
-/// runtime at each load what its type is, which takes longer than the load.
+/// runtime at each load what its type is, which takes longer than the load. For the same reason its
+/// code must be seen by other modules.
 @usableFromInline
 package struct LazyReference<Instance: AnyObject & Sendable>: ~Copyable, Sendable {
     /// The address of an instance that this holds; 0 while there is none.

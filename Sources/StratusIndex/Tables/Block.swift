@@ -131,7 +131,8 @@ struct BlockLayout: Sendable {
         _ key: borrowing IndexKey, _ number: Int, _ bytes: Span<UInt8>
     ) throws(Fault) -> Bool {
         let length = try length(number, bytes)
-        guard length == key.count, isEqual(key, from: 0, to: prefixLength, bytes, at: Self.headLength)
+        guard length == key.count,
+            isEqual(key, from: 0, to: prefixLength, bytes, at: Self.headLength)
         else { return false }
         return isEqual(
             key, from: prefixLength, to: length, bytes, at: keys + number * keyWidth)

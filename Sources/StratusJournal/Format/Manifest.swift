@@ -83,8 +83,7 @@ package struct Manifest: Equatable, Sendable {
         case production = 2
     }
 
-    /// Each is a file of its own.
-    package var generation: UInt64 { didSet { damage = nil } }
+    package var generation: UInt64
     package var storeID: StoreID
     /// Seeds the hashes of names, so that no caller can choose names that collide.
     package var secret: UInt64
@@ -110,9 +109,9 @@ package struct Manifest: Equatable, Sendable {
     package private(set) var checkpoint: Checkpoint?
     /// Why a checkpoint that the file holds is of no use.
     package private(set) var checkpointDamage: JournalDamage?
-    /// What is wrong with the bytes at the beginning of the file, in whose place the copy behind them
-    /// was read.
-    package private(set) var damage: JournalDamage?
+    /// What is wrong with one of the two copies of all else in the file that this was read from; the
+    /// other one was read.
+    package var damage: JournalDamage?
 
     package init(
         generation: UInt64, storeID: StoreID, secret: UInt64, userSeed: Hash128,
@@ -140,12 +139,14 @@ package struct Manifest: Equatable, Sendable {
 
     package static let filePrefix = "manifest-"
     static let magic: [UInt8] = [0x89, 0x53, 0x54, 0x4d, 0x0d, 0x0a, 0x1a, 0x0a]
-    private static let segmentLength = 80
+    static let segmentLength = 80
     private static let featuresPlace = 72
     private static let fixedLength = featuresPlace + FeatureSet.length + 32
-    private static let ancestorLength = 16
+    static let ancestorLength = 16
     /// A million segments: more than 64 TiB.
     package static let segmentLimit = 1 << 20
+    /// Of its file, in bytes: so many segments, twice, and the longest checkpoint.
+    package static let lengthLimit = 256 << 20
 
     package static func fileName(generation: UInt64) -> String {
         filePrefix + Hex.encode(generation)
@@ -177,6 +178,14 @@ package struct Manifest: Equatable, Sendable {
 
     /// What follows the copy: how long it is.
     private static let copyLengthSize = 8
+    /// The copy begins at a multiple of it, so that no block of a disk has bytes of both.
+    private static let blockLength = 4096
+
+    /// Where the copy begins, behind a checkpoint of so many bytes.
+    private func copyPlace(behind checkpointLength: Int) -> Int {
+        let end = checkpointPlace + checkpointLength
+        return (end + Self.blockLength - 1) / Self.blockLength * Self.blockLength
+    }
 
     /// Of what comes before the checksum, in bytes.
     private static func length(_ ancestorCount: Int, _ segmentCount: Int) -> Int {
@@ -185,8 +194,8 @@ package struct Manifest: Equatable, Sendable {
 
     package func encoded() -> [UInt8] {
         let checkpoint = checkpoint?.encoded(generation: generation) ?? []
-        var writer = ByteWriter(
-            capacity: 2 * checkpointPlace + checkpoint.count + Self.copyLengthSize)
+        let copyPlace = copyPlace(behind: checkpoint.count)
+        var writer = ByteWriter(capacity: copyPlace + checkpointPlace + Self.copyLengthSize)
         JournalVersion.begin(&writer, Self.magic)
         writer.uint32(UInt32(segments.count))
         writer.uint64(generation)
@@ -223,6 +232,7 @@ package struct Manifest: Equatable, Sendable {
         writer.uint64(Checksum.xxh3(writer.bytes.span, seed: generation))
         let copy = writer.bytes
         writer.append(checkpoint)
+        writer.zeros(copyPlace - writer.count)
         writer.append(copy)
         writer.uint64(UInt64(copy.count))
         return writer.bytes
@@ -235,20 +245,23 @@ extension Manifest {
         var checkpointLength: UInt64 = 0
         do {
             try self.init(bytes.span, file: name, &checkpointLength)
+            damage = copyDamage(bytes, behind: checkpointLength)
         } catch {
-            guard !error.isNewer, let copy = Self.copy(in: bytes),
-                let manifest = try? Manifest(
-                    bytes.span.extracting(copy), file: name, &checkpointLength)
-            else { throw error }
-            self = manifest
+            guard !error.isNewer, let copy = Self.copy(in: bytes) else { throw error }
+            do {
+                try self.init(bytes.span.extracting(copy), file: name, &checkpointLength)
+            } catch let own {
+                throw own.isNewer ? own : error
+            }
             damage = error
         }
-        let end = bytes.count - Self.copyLengthSize - checkpointPlace
-        let rest = checkpointPlace..<max(checkpointPlace, end)
-        if checkpointLength == 0, rest.isEmpty { return }
+        if checkpointLength == 0 { return }
+        let end = bytes.count - checkpointPlace
+        let length = min(Int(clamping: checkpointLength), max(0, end))
+        let rest = bytes.span.extracting(checkpointPlace..<checkpointPlace + length)
         do {
             checkpoint = try Checkpoint(
-                bytes.span.extracting(rest), statedLength: checkpointLength, generation: generation)
+                rest, statedLength: checkpointLength, generation: generation)
         } catch {
             checkpointDamage = JournalDamage(error, file: name, byte: checkpointPlace)
         }
@@ -259,21 +272,23 @@ extension Manifest {
         let end = bytes.count - copyLengthSize
         guard end >= 0 else { return nil }
         let length = bytes.span.uint64(at: end)
-        guard length <= UInt64(end) else { return nil }
+        guard length <= UInt64(end), (end - Int(length)) % blockLength == 0 else { return nil }
         return end - Int(length)..<end
     }
 
-    /// What is wrong with the copy in the file that this was read from; nil where it is what it is a
-    /// copy of.
-    package func copyDamage(_ bytes: [UInt8]) -> JournalDamage? {
-        let end = bytes.count - Self.copyLengthSize
-        let place = end - checkpointPlace
-        guard place >= checkpointPlace, bytes[place..<end] == bytes[..<checkpointPlace],
+    /// What is wrong with the copy, or with the zeros before it; nil where it is what it is a copy of.
+    private func copyDamage(
+        _ bytes: [UInt8], behind checkpointLength: UInt64
+    ) -> JournalDamage? {
+        // A file has less than that many bytes.
+        let length = Int(clamping: min(checkpointLength, 1 << 40))
+        let place = copyPlace(behind: length)
+        let end = place + checkpointPlace
+        guard bytes.count == end + Self.copyLengthSize,
+            bytes.span.isZero(in: checkpointPlace + length..<place),
+            bytes[place..<end] == bytes[..<checkpointPlace],
             bytes.span.uint64(at: end) == UInt64(checkpointPlace)
-        else {
-            return JournalDamage(
-                .manifest("copy"), file: fileName, byte: max(place, checkpointPlace))
-        }
+        else { return JournalDamage(.manifest("copy"), file: fileName, byte: place) }
         return nil
     }
 

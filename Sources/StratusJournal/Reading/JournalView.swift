@@ -275,6 +275,14 @@ extension JournalView {
     }
 }
 
+extension JournalView {
+    /// Where the blocks of a compacted segment lie in its file, behind its header and before its
+    /// directory.
+    package func blocks(of segment: Segment) throws(JournalError) -> Range<Int> {
+        CompactedHeader.length..<(try files.compacted(segment.listed, .blocking)).directoryPlace
+    }
+}
+
 extension JournalView.Segment {
     /// Of its file, in bytes.
     package var lengthInBytes: Int { listed.lengthInBytes }

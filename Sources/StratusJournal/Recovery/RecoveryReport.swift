@@ -51,7 +51,7 @@ package struct RecoveryReport: Equatable, Sendable {
     package var checkpoint: JournalOffset?
     /// Why the checkpoint of the manifest was thrown away.
     package var discardedCheckpoint: JournalDamage?
-    /// What is wrong with the beginning of the manifest, in whose place its copy was read.
+    /// What is wrong with one of the two copies in the manifest; the other one was read.
     package var manifestDamage: JournalDamage?
     /// Files that nothing referred to, left by a crash and thrown away.
     package var discardedFiles: [String] = []

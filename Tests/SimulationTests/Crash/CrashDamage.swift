@@ -1,3 +1,4 @@
+import StratusBytes
 import StratusFiles
 import StratusJournal
 import Support
@@ -17,7 +18,7 @@ struct CrashDamage: CustomStringConvertible {
     private var file = ""
     private var byte = 0
     var mustBeRefused = false
-    /// The opening must say that it read the copy of the manifest.
+    /// The opening must say that one copy in the manifest is damaged.
     var mustBeReported = false
     /// The checkpoint may not be used.
     var mustBeDiscarded = false
@@ -40,17 +41,19 @@ struct CrashDamage: CustomStringConvertible {
         guard let manifest = try Journal.newestManifest(in: storage),
             let active = manifest.segments.last
         else { return nil }
-        let length = disk.contents(store.path(manifest.fileName)).count
+        let bytes = disk.contents(store.path(manifest.fileName))
         let checkpointPlace = manifest.checkpointPlace
         switch kind {
         case .manifest:
             file = manifest.fileName
             byte = generator.below(checkpointPlace)
+            let inCopy = bytes.count - 8 - 1 - generator.below(checkpointPlace)
             mustBeRefused = generator.oneIn(2)
             mustBeReported = !mustBeRefused
             if mustBeRefused {
-                let other = length - 8 - 1 - generator.below(checkpointPlace)
-                disk.flip(store.path(file), at: other, mask: UInt8(1) << UInt8(generator.below(8)))
+                disk.flip(store.path(file), at: inCopy, mask: UInt8(1) << UInt8(generator.below(8)))
+            } else if generator.oneIn(2) {
+                byte = inCopy
             }
         case .checkpoint:
             guard let name = manifest.checkpoint?.files.first else { return nil }
@@ -58,7 +61,7 @@ struct CrashDamage: CustomStringConvertible {
             file = isInManifest ? manifest.fileName : name
             byte =
                 isInManifest
-                ? checkpointPlace + generator.below(length - 8 - 2 * checkpointPlace)
+                ? checkpointPlace + generator.below(Int(bytes.span.uint64(at: 64)))
                 : generator.below(disk.contents(store.path(name)).count)
             mustBeDiscarded = true
         case .closedSegment:

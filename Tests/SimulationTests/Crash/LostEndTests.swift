@@ -34,9 +34,8 @@ struct LostEndTests {
             manifest = try LostEndTests.manifest(on: disk)
             let segments = manifest.segments.filter { !$0.isEmpty }
                 .map { (name: $0.fileName, live: $0.end.bytes(since: $0.base)) }
-            // Of the manifest without its copy.
             let length = disk.contents(run.store.path(manifest.fileName)).count
-            files = segments + [(manifest.fileName, length - 8 - manifest.checkpointPlace)]
+            files = segments + [(manifest.fileName, length)]
         }
     }
 

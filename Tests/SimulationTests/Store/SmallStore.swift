@@ -104,8 +104,7 @@ struct SmallStore {
         let manifest = try manifest
         guard manifest.checkpoint != nil else { return }
         let path = path(manifest.fileName)
-        // It lies between two copies of the manifest.
-        disk.flip(path, at: disk.contents(path).count / 2, mask: 1)
+        disk.flip(path, at: manifest.checkpointPlace + 16, mask: 1)
     }
 
     func deleteIndexFiles() { for name in indexFiles { disk.delete(path(name)) } }

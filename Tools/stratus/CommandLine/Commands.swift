@@ -8,10 +8,10 @@ extension CommandTable {
             .info, .users, .zones, .types, .records, .show, .query, .tree,
             .shares, .why, .whoCan, .whatCan, .subscriptions, .notifications,
             .devices,
-            .log, .changes, .token, .history, .blame, .mark, .retention,
+            .log, .explain, .changes, .token, .history, .blame, .mark, .retention,
             .backup, .backups, .restore, .revert, .copy,
             .verify,
-            .hash, .asset, .stats, .gc, .compact, .checkpoint, .reindex, .schema, .help,
+            .hash, .asset, .stats, .pins, .gc, .compact, .checkpoint, .reindex, .schema, .help,
             .completion,
             .version,
         ],
@@ -324,13 +324,14 @@ extension Command {
             names each finding with its file, byte and kind, and of an asset with record and \
             field. An index that is whole is compared with one made anew of the journal; what of \
             that does not fit into memory lies in a temporary file in TMPDIR (default: /var/tmp). \
-            Damage of the index loses nothing: reindex heals it. Where the last write \
+            Damage of the index, or of one of the two copies of the manifest, loses nothing: reindex \
+            heals it. Where the last write \
             before a crash is not whole, the severity of the finding is possibleLoss if the write \
             may have been acknowledged, and else tornTail, which is no damage. Beside a running \
             writer only what is durable is checked.
 
             The exit code is 0 where nothing is damaged, 1 where something is or may be lost, 13 \
-            where the manifest is damaged and nothing could be checked.
+            where both copies of the manifest are damaged and nothing could be checked.
             """,
         arguments: [.store],
         examples: [

@@ -43,7 +43,8 @@ extension Command {
         details: """
             Reads the whole journal and writes the index once more, as small as it can be. \
             Whatever lies there of the old one is not looked at, so that this heals any damage of \
-            it; the journal is not changed. Stopped on its way it leaves a whole store.
+            it; the journal is not changed. The manifest is written anew, too, both copies of it. Stopped \
+            on its way it leaves a whole store.
             """,
         arguments: [.store],
         examples: [
