@@ -99,6 +99,30 @@ import Testing
         #expect(run.code == .usage && run.messages.contains("several databases"))
     }
 
+    @Test func `a zone that was deleted and made anew differs in all that it had`() async throws {
+        let place = try Place()
+        let zone = RecordZone.ID(zoneName: "notes")
+        let container = try await Container.open(at: place.path + "/store", creating: true)
+        let database = container.privateDatabase(for: "alice")
+        func save(_ names: [String]) async throws {
+            try await database.save(RecordZone(zoneID: zone))
+            for name in names {
+                try await database.save(
+                    Record(
+                        recordType: "Note", recordID: Record.ID(recordName: name, zoneID: zone)))
+            }
+        }
+        try await save(["a", "b"])
+        _ = try await container.mark("before")
+        try await database.deleteRecordZone(withID: zone)
+        try await save(["c"])
+        try await container.close()
+        let found = try await Self.results(
+            "diff @/store --at mark:before", in: place, code: .differences)
+        let changed = found.split(separator: "\n").map { String($0.prefix(4)) }.sorted()
+        #expect(changed == ["+  c", "-  a", "-  b", "reco"], "\(found)")
+    }
+
     @Test func `a difference names zones, records and fields`() async throws {
         let place = try Place()
         try await place.importTree()

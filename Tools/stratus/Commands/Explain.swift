@@ -62,7 +62,7 @@ enum Explain {
         guard entry.kind.isEntry else { return }
         object.append("ordinal", .integer(Int(entry.header.ordinal)))
         object.append("last", .boolean(entry.header.isLast))
-        var commit = "entry \(entry.header.ordinal + 1)"
+        var commit = "entry \(entry.header.ordinal + 1) of its commit"
         if let time = entry.commitTime {
             let date = Date(timeIntervalSince1970: Double(time) / 1_000_000)
             object.append("commitTime", .date(date))

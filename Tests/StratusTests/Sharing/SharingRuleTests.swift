@@ -1,0 +1,205 @@
+import Stratus
+import Testing
+
+/// Rules of shares one by one: what is seen, refused and told, each beside what it would be without
+/// the rule.
+@Suite struct SharingRuleTests {
+    private func link(_ share: Share) throws -> String { try #require(share.shortGUID) }
+
+    /// The share as a user sees it.
+    private func share(
+        _ share: Share, seenBy user: String, _ fixture: SharingFixture
+    ) async throws -> Share {
+        let database = fixture.container.sharedDatabase(for: user)
+        return try #require(Share(try await database.record(for: fixture.id(of: share))))
+    }
+
+    // Accepting.
+
+    @Test func `the owner who accepts the own share is no participant of it`() async throws {
+        let fixture = try await SharingFixture.family()
+        let share = try await fixture.share("root", publicPermission: .readWrite)
+        try await fixture.accept(share, ["alice", "alice"])
+        #expect(try await fixture.stored(share).participants.map(\.role) == [.owner])
+        #expect(try await fixture.container.sharedDatabase(for: "alice").allRecordZones() == [])
+    }
+
+    @Test func `who joins by the link counts in the limit of participants`() async throws {
+        let fixture = try await SharingFixture.family(profile: Profile(participantsPerShare: 3))
+        let share = try await fixture.share("root", publicPermission: .readOnly)
+        // With the owner there are three.
+        try await fixture.accept(share, ["bob", "carol"])
+        let error = await failure {
+            try await fixture.container.acceptShare(try link(share), as: "dave")
+        }
+        #expect(error.code == .tooManyParticipants)
+        try await fixture.accept(share, ["bob"])
+        #expect(try await fixture.stored(share).participants.count == 3)
+    }
+
+    @Test func `accepting changes the record of the share, and once more it does not`()
+        async throws
+    {
+        let fixture = try await SharingFixture.family()
+        let share = try await fixture.share("root", with: ["bob"])
+        let before = try await fixture.stored(share).record.recordChangeTag
+        try await fixture.accept(share, ["bob"])
+        let after = try await fixture.stored(share).record.recordChangeTag
+        #expect(before != after)
+        let token = try await fixture.token(of: "bob")
+        try await fixture.accept(share, ["bob"])
+        #expect(try await fixture.stored(share).record.recordChangeTag == after)
+        let changes = try await FollowedChanges(of: fixture.bob, in: fixture.zone, since: token)
+        #expect(changes.modified.isEmpty && changes.deleted.isEmpty)
+    }
+
+    // What is seen of participants.
+
+    @Test func `who joined by the link sees the owner and itself`() async throws {
+        let fixture = try await SharingFixture.family()
+        let share = try await fixture.share("root", publicPermission: .readOnly)
+        try await fixture.accept(share, ["bob", "carol"])
+        for user in ["bob", "carol"] {
+            let seen = try await self.share(share, seenBy: user, fixture).participants
+            #expect(seen.count == 2 && seen[0].role == .owner)
+            #expect(
+                seen[1].userIdentity.userRecordID == fixture.container.userRecordID(for: user))
+        }
+        #expect(try await fixture.stored(share).participants.count == 3)
+    }
+
+    @Test func `whom an address was invited by its owner and administrators see, and no others`()
+        async throws
+    {
+        let fixture = try await SharingFixture.family()
+        try await setProfile(
+            of: "dave", in: fixture.container, emailAddresses: ["dave@example.org"])
+        var share = try await fixture.share("root", with: ["bob"])
+        let dave = Share.Participant(
+            UserIdentity.LookupInfo(emailAddress: "dave@example.org"), permission: .readOnly)
+        share = try await fixture.edit(share) { try $0.addParticipant(dave) }
+        try await fixture.accept(share, ["bob"])
+        func addresses(_ share: Share) -> [String] {
+            share.participants.compactMap { $0.userIdentity.lookupInfo?.emailAddress }
+        }
+        #expect(addresses(try await fixture.stored(share)) == ["dave@example.org"])
+        #expect(addresses(try await self.share(share, seenBy: "bob", fixture)) == [])
+        try await fixture.edit(share) {
+            try $0.addParticipant(fixture.participant("bob", role: .administrator))
+        }
+        #expect(
+            addresses(try await self.share(share, seenBy: "bob", fixture)) == ["dave@example.org"])
+    }
+
+    @Test func `whom an address stands for is told once the invitation is accepted`()
+        async throws
+    {
+        let fixture = try await SharingFixture.family()
+        try await setProfile(
+            of: "dave", in: fixture.container, emailAddresses: ["dave@example.org"])
+        var share = try await fixture.share("root", with: ["bob"])
+        let dave = Share.Participant(
+            UserIdentity.LookupInfo(emailAddress: "dave@example.org"), permission: .readOnly)
+        share = try await fixture.edit(share) { try $0.addParticipant(dave) }
+        let id = fixture.container.userRecordID(for: "dave")
+        #expect(try await fixture.stored(share).participant(id) == nil)
+        try await fixture.accept(share, ["dave"])
+        #expect(try await fixture.stored(share).participant(id)?.acceptanceStatus == .accepted)
+    }
+
+    // What is refused.
+
+    @Test func `nobody is invited to a share that all may join, and no owner to the own share`()
+        async throws
+    {
+        let fixture = try await SharingFixture.family()
+        let root = try await fixture.alice.record(for: noteID("root"))
+        var share = Share(rootRecord: root)
+        try share.addParticipant(fixture.participant("bob"))
+        share.publicPermission = .readOnly
+        var own = Share(rootRecord: root)
+        try own.addParticipant(fixture.participant("alice"))
+        for record in [share.record, own.record] {
+            let result = try await fixture.alice.modifyRecords(saving: [root, record])
+            let error = await failure { try result.saveResults[record.recordID]?.get() }
+            #expect(error.code == .invalidArguments, "\(error)")
+        }
+        #expect(try await fixture.alice.record(for: noteID("root")).share == nil)
+    }
+
+    @Test func `a share has no parent and goes with no other record`() async throws {
+        let fixture = try await SharingFixture.family()
+        let root = try await fixture.alice.record(for: noteID("root"))
+        let share = Share(rootRecord: root)
+        var below = share.record
+        below.parent = Reference(recordID: noteID("out"))
+        var bound = share.record
+        bound["with"] = .reference(Reference(recordID: noteID("out"), action: .deleteSelf))
+        for record in [below, bound] {
+            let result = try await fixture.alice.modifyRecords(saving: [root, record])
+            #expect(result.partialFailure != nil)
+            let error = await failure { try result.saveResults[record.recordID]?.get() }
+            #expect(error.code == .invalidArguments, "\(error)")
+        }
+    }
+
+    @Test func `what a participant says of a root's parent changes nothing`() async throws {
+        let (fixture, _) = try await SharingFixture.shared()
+        var root = try await fixture.bob.record(for: fixture.id("root"))
+        #expect(root.parent == nil)
+        root["n"] = 10
+        try await fixture.bob.save(root)
+        let stored = try await fixture.alice.record(for: noteID("root"))
+        #expect(stored.parent?.recordID.recordName == "above" && stored["n"] == 10)
+        var other = try await fixture.bob.record(for: fixture.id("root"))
+        other.parent = Reference(recordID: fixture.id("b"))
+        _ = try? await fixture.bob.save(other, savePolicy: .allKeys)
+        let after = try await fixture.alice.record(for: noteID("root"))
+        #expect(after.parent?.recordID.recordName == "above")
+    }
+
+    // What is told.
+
+    @Test func `a zone that was made anew and is shared again is changed, and not gone`()
+        async throws
+    {
+        let (fixture, _) = try await SharingFixture.shared()
+        let token = try await fixture.bob.databaseChanges().changeToken
+        try await fixture.alice.deleteRecordZone(withID: notes)
+        try await fixture.alice.save(RecordZone(zoneID: notes))
+        try await fixture.alice.saveAll([note("root")])
+        let share = try await fixture.share("root", with: ["bob"])
+        try await fixture.accept(share, ["bob"])
+        let changes = try await fixture.bob.databaseChanges(since: token)
+        #expect(changes.modifications == [fixture.zone])
+        #expect(changes.deletions.isEmpty)
+    }
+
+    @Test func `a part that ends while its zone is read in pages is told of once`() async throws {
+        let (fixture, _) = try await SharingFixture.shared()
+        let other = try await fixture.share("out", with: ["bob"])
+        try await fixture.accept(other, ["bob"])
+        let whole = try await fixture.token(of: "bob")
+        for name in ["a", "a1", "b"] {
+            var record = try await fixture.alice.record(for: noteID(name))
+            record["n"] = 100
+            try await fixture.alice.save(record)
+        }
+        let first = try await fixture.bob.recordZoneChanges(
+            inZoneWith: fixture.zone, since: whole, resultsLimit: 1)
+        #expect(first.moreComing)
+        try await fixture.remove("bob", from: other)
+        var token: ChangeToken? = first.changeToken
+        var told = first.modifications.map(\.recordID.recordName)
+        for _ in 0..<12 {
+            let page = try await fixture.bob.recordZoneChanges(
+                inZoneWith: fixture.zone, since: token, resultsLimit: 1)
+            told += page.modifications.map(\.recordID.recordName)
+            told += page.deletions.map(\.recordID.recordName)
+            token = page.changeToken
+        }
+        // What had changed before comes first.
+        #expect(told.prefix(3) == ["a", "a1", "b"])
+        #expect(told.filter { $0 == "out" }.count == 1 && told.filter { $0 == "out1" }.count == 1)
+    }
+}
