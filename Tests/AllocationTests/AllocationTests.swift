@@ -8,7 +8,7 @@ import Testing
 /// A path, and its allocations for a record.
 private let expected: [(path: String, count: Double)] = [
     ("array", 1),
-    ("save", 31.1),
+    ("save", 34.0),
     ("insert", 3.39),
     ("read", 8.06),
     ("update", 5.37),
