@@ -30,7 +30,8 @@
     /// An unsigned integer in groups of seven bits, the lowest first (LEB128).
     @inlinable package mutating func varint(_ value: UInt64) {
         if value < 0x80 { return bytes.append(UInt8(truncatingIfNeeded: value)) }
-        bytes.append(addingCapacity: 10) { output in
+        // No more than it takes: what has room for all of its bytes must not grow.
+        bytes.append(addingCapacity: Self.varintLength(value)) { output in
             var rest = value
             while rest >= 0x80 {
                 output.append(UInt8(truncatingIfNeeded: rest) | 0x80)

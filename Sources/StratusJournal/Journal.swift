@@ -98,8 +98,8 @@ package enum Journal {
     /// The bytes of a file, with zeros for the blocks that cannot be read.
     private static func readableBytes(of file: any StorageFile) throws -> [UInt8] {
         var bytes: [UInt8] = []
-        for start in stride(from: 0, to: file.length, by: 4096) {
-            let range = start..<min(start + 4096, file.length)
+        for start in stride(from: 0, to: file.length, by: Manifest.blockLength) {
+            let range = start..<min(start + Manifest.blockLength, file.length)
             do throws(StorageError) {
                 bytes += try file.read(range)
             } catch {

@@ -147,7 +147,7 @@ import Testing
         reader.send(19)
         try await container.checkpoint()
         try await container.close()
-        // Opened for writing: what nobody reads goes.
+        // An opening for writing deletes the generations that no process reads.
         try await (try await Container.open(at: place.path + "/store")).close()
         let listed = try await place.run("pins @/store", json: true).results
         #expect(listed.contains("\"processes\":[\(reader.processID)]"), "\(listed)")

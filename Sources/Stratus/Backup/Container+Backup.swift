@@ -212,9 +212,7 @@ private struct StoreBackup {
         } catch {
             let error = EngineError(translating: error)
             guard error.isDamage else { throw error }
-            // It names a file in the archive, as if that were one of the store.
-            throw .refused(
-                StoreError(ArchiveDamage(.archive(.part), file: base.last.name, byte: 0)))
+            throw .refused(base.manifestDamage)
         }
     }
 

@@ -44,10 +44,7 @@ extension Archive {
     ) async throws(StoreError) -> RestoreReport {
         let table = last.table
         let source = try await container()
-        guard source.recoveryReport.manifestDamage == nil else {
-            // It names a file in the archive, as if that were one of the store.
-            throw StoreError(ArchiveDamage(.archive(.part), file: last.name, byte: 0))
-        }
+        guard source.recoveryReport.manifestDamage == nil else { throw manifestDamage }
         let snapshot = try await source.snapshot(orAt: point)
         return try await answering { () async throws(EngineError) -> RestoreReport in
             let restoration = StoreRestoration(
@@ -55,6 +52,14 @@ extension Archive {
                 expected: point == nil ? table.zones : nil, progress: progress)
             return try await restoration.run(path, on: storage.fileSystem)
         }
+    }
+}
+
+extension Archive {
+    /// That the manifest in the archive is damaged, whose own damage names a file as if that were one of
+    /// the store.
+    var manifestDamage: StoreError {
+        StoreError(ArchiveDamage(.archive(.part), file: last.name, byte: 0))
     }
 }
 

@@ -37,9 +37,7 @@ extension Container {
             }
         }
     }
-}
 
-extension Container {
     /// Where the journal ended at a moment, as an offset, also where that state is not kept.
     ///
     /// - Throws: ``StoreError`` as ``snapshot(at:)`` does for a token or a date that is none.

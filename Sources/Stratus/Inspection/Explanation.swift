@@ -39,7 +39,7 @@ extension Container {
     /// What lies at a place of the store.
     ///
     /// - Throws: ``StoreError`` with the code `invalidArguments` where the store has no such file, or the
-    ///   file no such byte; with the cause `damaged` where the journal before the place is damaged.
+    ///   file no such byte; with the cause `damaged` where the place lies in damage.
     package func explain(_ place: StorePlace) throws(StoreError) -> Explanation {
         do {
             switch place {
@@ -99,10 +99,8 @@ extension Container {
             throw JournalError(damage)
         }
         guard let last else { return }
-        let length = (last.entry.header.frameLength + 7) & ~7
-        let isInside =
-            segment.listed.isCompacted
-            ? last.entry.offset == offset : last.entry.offset.advanced(byBytes: length) > offset
+        let end = last.entry.offset.advanced(byBytes: last.entry.header.frameLength)
+        let isInside = segment.listed.isCompacted ? last.entry.offset == offset : offset < end
         if isInside { try take(last, &found) }
     }
 
@@ -113,7 +111,7 @@ extension Container {
         if line.group == nil, entry.kind.isEntry {
             found.part = "an entry, in a block of a compacted segment"
         } else {
-            found.bytes = line.byte..<line.byte + (entry.header.frameLength + 7) & ~7
+            found.bytes = line.byte..<line.byte + entry.header.frameLength
         }
         guard entry.kind == .record || entry.kind == .tombstone,
             let name = describe(entry).recordName
@@ -174,17 +172,18 @@ extension Container {
         }
         // The entries of a block have no bytes of their own: it may be compressed.
         var log = log(from: segment.base.rawValue, to: segment.end.rawValue)
-        var block: [JournalLog.Line] = []
+        var first: JournalLog.Line?
+        var last: JournalLog.Line?
         var end = blocks.upperBound
         while let line = try log.nextLine() {
             if line.byte > byte {
                 end = line.byte
                 break
             }
-            if line.byte != block.first?.byte { block = [] }
-            block.append(line)
+            if line.byte != first?.byte { first = line }
+            last = line
         }
-        guard let first = block.first, let last = block.last else { return found }
+        guard let first, let last else { return found }
         found.part =
             "a block of a compacted segment, with the entries from offset \(first.entry.offset) to "
             + "\(last.entry.offset)"

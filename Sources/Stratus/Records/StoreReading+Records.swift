@@ -35,23 +35,24 @@ extension StoreReading {
 }
 
 extension Record {
-    /// The record `recordID`, whose payload lies at `range` of `bytes`; `isOwn` says that this process
-    /// has just encoded it.
+    /// The record `recordID`, whose payload lies at `range` of `bytes`. Its values are checked unless this
+    /// process has just encoded them.
     init(
         _ bytes: [UInt8], _ range: Range<Int>, version: Version, as recordID: ID, schema: Schema,
-        assets: AssetStore?, isOwn: Bool = false, damage: @autoclosure () -> EngineError,
+        assets: AssetStore?, checksValues: Bool = true, damage: @autoclosure () -> EngineError,
         user: (UInt32) throws(EngineError) -> UserID?
     ) throws(EngineError) {
         try self.init(
             bytes, range, version: version, expected: recordID, in: recordID.zoneID,
-            schema: schema, assets: assets, isOwn: isOwn, damage: damage(), user: user)
+            schema: schema, assets: assets, checksValues: checksValues, damage: damage(), user: user
+        )
     }
 
     /// The record whose payload lies at `range` of `bytes`: the one that is `expected`, where one
     /// is, or whichever it is in the zone. Fails with `damage` where these bytes are no record.
     init(
         _ bytes: [UInt8], _ range: Range<Int>, version: Version, expected: ID?,
-        in zoneID: RecordZone.ID, schema: Schema, assets: AssetStore?, isOwn: Bool = false,
+        in zoneID: RecordZone.ID, schema: Schema, assets: AssetStore?, checksValues: Bool = true,
         damage: @autoclosure () -> EngineError, user: (UInt32) throws(EngineError) -> UserID?
     ) throws(EngineError) {
         let head: RecordHead
@@ -72,7 +73,8 @@ extension Record {
                 name = try head.name(in: span)
             }
             fields = try StoredFields(
-                bytes, at: cursor, end: range.upperBound, schema: schema, checksValues: !isOwn)
+                bytes, at: cursor, end: range.upperBound, schema: schema, checksValues: checksValues
+            )
         } catch {
             throw damage()
         }

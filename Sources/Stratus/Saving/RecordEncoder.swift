@@ -439,7 +439,7 @@ extension Draft {
         let version = reading.identity.version(at: offset)
         return try Record(
             payload, 0..<payload.count, version: version, as: id, schema: schema,
-            assets: reading.assets, isOwn: true, damage: reading.damaged(at: offset)
+            assets: reading.assets, checksValues: false, damage: reading.damaged(at: offset)
         ) { number throws(EngineError) in
             number == user ? caller : try reading.user(number)
         }

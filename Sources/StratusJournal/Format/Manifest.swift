@@ -179,7 +179,7 @@ package struct Manifest: Equatable, Sendable {
     /// What follows the copy: how long it is.
     private static let copyLengthSize = 8
     /// The copy begins at a multiple of it, so that no block of a disk has bytes of both.
-    private static let blockLength = 4096
+    static let blockLength = 4096
 
     /// Where the copy begins, behind a checkpoint of so many bytes.
     private func copyPlace(behind checkpointLength: Int) -> Int {
@@ -230,11 +230,10 @@ package struct Manifest: Equatable, Sendable {
             writer.int64(segment.greatestTime)
         }
         writer.uint64(Checksum.xxh3(writer.bytes.span, seed: generation))
-        let copy = writer.bytes
         writer.append(checkpoint)
         writer.zeros(copyPlace - writer.count)
-        writer.append(copy)
-        writer.uint64(UInt64(copy.count))
+        writer.append(writer.bytes.span.array(in: 0..<checkpointPlace))
+        writer.uint64(UInt64(checkpointPlace))
         return writer.bytes
     }
 }

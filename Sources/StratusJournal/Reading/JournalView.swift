@@ -273,9 +273,7 @@ extension JournalView {
         let file = try files.compacted(segment.listed, .blocking)
         return (file.frameBytes, file.namedCount)
     }
-}
 
-extension JournalView {
     /// Where the blocks of a compacted segment lie in its file, behind its header and before its
     /// directory.
     package func blocks(of segment: Segment) throws(JournalError) -> Range<Int> {

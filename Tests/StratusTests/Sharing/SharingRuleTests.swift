@@ -14,6 +14,16 @@ import Testing
         return try #require(Share(try await database.record(for: fixture.id(of: share))))
     }
 
+    /// Shares `root` with bob, and with dave by an address that the host has told of.
+    private func shareWithAnAddress(_ fixture: SharingFixture) async throws -> Share {
+        try await setProfile(
+            of: "dave", in: fixture.container, emailAddresses: ["dave@example.org"])
+        let share = try await fixture.share("root", with: ["bob"])
+        let dave = Share.Participant(
+            UserIdentity.LookupInfo(emailAddress: "dave@example.org"), permission: .readOnly)
+        return try await fixture.edit(share) { try $0.addParticipant(dave) }
+    }
+
     // Accepting.
 
     @Test func `the owner who accepts the own share is no participant of it`() async throws {
@@ -72,12 +82,7 @@ import Testing
         async throws
     {
         let fixture = try await SharingFixture.family()
-        try await setProfile(
-            of: "dave", in: fixture.container, emailAddresses: ["dave@example.org"])
-        var share = try await fixture.share("root", with: ["bob"])
-        let dave = Share.Participant(
-            UserIdentity.LookupInfo(emailAddress: "dave@example.org"), permission: .readOnly)
-        share = try await fixture.edit(share) { try $0.addParticipant(dave) }
+        let share = try await shareWithAnAddress(fixture)
         try await fixture.accept(share, ["bob"])
         func addresses(_ share: Share) -> [String] {
             share.participants.compactMap { $0.userIdentity.lookupInfo?.emailAddress }
@@ -95,12 +100,7 @@ import Testing
         async throws
     {
         let fixture = try await SharingFixture.family()
-        try await setProfile(
-            of: "dave", in: fixture.container, emailAddresses: ["dave@example.org"])
-        var share = try await fixture.share("root", with: ["bob"])
-        let dave = Share.Participant(
-            UserIdentity.LookupInfo(emailAddress: "dave@example.org"), permission: .readOnly)
-        share = try await fixture.edit(share) { try $0.addParticipant(dave) }
+        let share = try await shareWithAnAddress(fixture)
         let id = fixture.container.userRecordID(for: "dave")
         #expect(try await fixture.stored(share).participant(id) == nil)
         try await fixture.accept(share, ["dave"])
@@ -109,7 +109,7 @@ import Testing
 
     // What is refused.
 
-    @Test func `nobody is invited to a share that all may join, and no owner to the own share`()
+    @Test func `users are not invited to a share that all may join, nor the owner to any`()
         async throws
     {
         let fixture = try await SharingFixture.family()

@@ -4,8 +4,8 @@ extension Command {
         details: """
             Tells what a store has at an offset of its journal, or at a byte of one of its files, as \
             messages about damage name them: which part of which file it is and, of an entry, what it \
-            holds, when it was committed, and whether it is the newest version of its record. Damage \
-            before the place, in the same segment, ends it.
+            holds, when it was committed, and whether it is the newest version of its record. Of a place \
+            in damage it tells that damage.
             """,
         arguments: [
             .store,

@@ -24,6 +24,21 @@ extension Command {
                 "stratus stats ./store --json", "Writes the same, one JSON object a line."),
         ])
 
+    static let pins = Command(
+        "pins", "list who reads a store, and what is kept for it",
+        details: """
+            Lists the generations of the files of STORE that other processes of this machine read, by \
+            their numbers: when each was made, how much it keeps that the store does not need any \
+            more, and the processes. What compaction and collection have replaced is deleted once \
+            no process reads it. A generation that no process reads is deleted when the store is opened \
+            for writing.
+            """,
+        arguments: [.store],
+        examples: [
+            Example("stratus pins ./store", "Lists what is read now, or nothing."),
+            Example("stratus pins ./store --json", "Writes the same as JSON objects."),
+        ])
+
     static let checkpoint = Command(
         "checkpoint", "write the index to disk, so that the next opening is quick",
         details: """

@@ -53,9 +53,7 @@ enum Explain {
             lines.append((name, text))
         }
         add("kind", "kind", description.kind)
-        if entry.zone != 0 {
-            add("zone", "zone", container.zoneName(entry.zone) ?? "zone \(entry.zone)")
-        }
+        add("zone", "zone", container.zoneText(of: entry))
         add("recordName", "record", description.recordName)
         add("recordType", "type", description.recordType)
         add("detail", "detail", description.detail)
@@ -63,8 +61,7 @@ enum Explain {
         object.append("ordinal", .integer(Int(entry.header.ordinal)))
         object.append("last", .boolean(entry.header.isLast))
         var commit = "entry \(entry.header.ordinal + 1) of its commit"
-        if let time = entry.commitTime {
-            let date = Date(timeIntervalSince1970: Double(time) / 1_000_000)
+        if let date = entry.commitDate {
             object.append("commitTime", .date(date))
             commit += ", the last, \(Timestamp.text(date))"
         }

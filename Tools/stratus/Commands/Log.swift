@@ -51,7 +51,7 @@ enum Log {
         _ output: Output
     ) throws -> Bool {
         let entry = line.entry
-        let zone = entry.zone == 0 ? nil : container.zoneName(entry.zone) ?? "zone \(entry.zone)"
+        let zone = container.zoneText(of: entry)
         if let asked = invocation.value("zone"), asked != zone { return false }
         let description = container.describe(entry)
         if invocation.has("record") {
@@ -75,9 +75,7 @@ enum Log {
             object.append("ordinal", .integer(Int(entry.header.ordinal)))
             object.append("last", .boolean(entry.header.isLast))
         }
-        let time = entry.commitTime.map {
-            Date(timeIntervalSince1970: Double($0) / 1_000_000)
-        }
+        let time = entry.commitDate
         object.append("commitTime", time.map(JSONValue.date))
         try output.object("entry", object)
         var parts = ["\(entry.offset)", "\(line.file):\(line.byte)", description.kind]
@@ -88,6 +86,20 @@ enum Log {
         if let time { parts.append("commit \(Timestamp.text(time))") }
         try output.line(parts.joined(separator: "  "))
         return true
+    }
+}
+
+extension Container {
+    /// The zone of an entry by its name, or by its number where nothing names it; nil where it has none.
+    func zoneText(of entry: JournalEntry) -> String? {
+        entry.zone == 0 ? nil : zoneName(entry.zone) ?? "zone \(entry.zone)"
+    }
+}
+
+extension JournalEntry {
+    /// When the commit was made that ends with it; nil where none does.
+    var commitDate: Date? {
+        commitTime.map { Date(timeIntervalSince1970: Double($0) / 1_000_000) }
     }
 }
 
