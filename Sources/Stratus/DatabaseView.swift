@@ -82,7 +82,7 @@ struct DatabaseView: Sendable {
         else { return try unsaved(id, reading) }
         let record = try reading.record(place, as: id)
         try PublicReader(self, reading)?.check(record)
-        return try reading.shown(record, to: user, in: scope)
+        return try reading.shown(record, to: principal, in: scope)
     }
 
     /// The living zone `id` of this database. The default zone is there before anything was saved

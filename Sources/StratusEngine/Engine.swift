@@ -93,7 +93,8 @@ package final class Engine: Sendable {
         maintainer = IndexMaintainer(
             committer, published, checkpoint, foundation.registry, in: foundation.storage,
             foundation.budget, foundation.released, due,
-            threads: driver == .thread ? IOThreads(count: 3) : nil, queue.wakeUp)
+            threads: driver == .thread ? IOThreads(count: 3, isBackground: true) : nil,
+            queue.wakeUp)
         guard driver == .thread else { return }
         do {
             try Thread.start { [self] in run() }

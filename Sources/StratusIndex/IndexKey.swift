@@ -152,6 +152,20 @@ extension IndexKey {
     }
 
     var isHorizon: Bool { count == 5 && keyspace == 0 }
+
+    /// The keys of some keyspaces form groups: those that have their first 21 bytes in common, a
+    /// partition, a keyspace and a hash. Nil where the key is of no group.
+    func group(in keyspaces: [UInt8]) -> IndexKey? {
+        guard count > Self.groupLength, keyspaces.contains(keyspace) else { return nil }
+        var group = IndexKey()
+        group.words[0] = words[0]
+        group.words[1] = words[1]
+        group.words[2] = words[2] & (~0 << 24)
+        group.words[5] = UInt64(Self.groupLength)
+        return group
+    }
+
+    static var groupLength: Int { 21 }
 }
 
 // The bytes of a key as they stand in a file.

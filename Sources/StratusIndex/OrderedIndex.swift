@@ -153,21 +153,18 @@ extension OrderedIndex {
             }
     }
 
-    /// Whether any key of a range may be there, at whatever point. That none is takes less to find out
-    /// than with a cursor.
-    package func mayHaveAny(
-        of range: Range<IndexKey>, _ mode: ReadMode
+    /// Whether a range is a group of keys and none of them is there, at whatever point: filters tell,
+    /// so that it takes much less than a cursor that finds none.
+    package func isEmptyGroup(
+        _ range: Range<IndexKey>, _ mode: ReadMode
     ) throws(IndexError) -> Bool {
-        if active.hasEntry(in: range, since: 0) { return true }
-        if frozen.contains(where: { $0.memtable.hasEntry(in: range, since: 0) }) { return true }
-        let reading = reading(mode)
-        for run in runs {
-            var cursor = RunCursor(run, from: IndexPosition(range.lowerBound), .forward)
-            if let first = try cursor.next(reading).first, first.key < range.upperBound {
-                return true
-            }
-        }
-        return false
+        let group = range.lowerBound
+        guard store?.isGroup(range) == true, !active.hasEntry(in: range, since: 0),
+            !frozen.contains(where: { $0.memtable.hasEntry(in: range, since: 0) })
+        else { return false }
+        let (reading, hash) = (reading(mode), group.filterHash)
+        for run in runs where try run.mayHold(range, hash: hash, reading) { return false }
+        return true
     }
 
     /// Goes through the keys of a range as they are at a point. With `hidesLapsed`, without those

@@ -32,6 +32,14 @@ struct IOThreadsTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `threads in the background give way to others`(isBackground: Bool) async throws {
+        let own = Thread.nice
+        let nice = await IOThreads(count: 1, isBackground: isBackground).outcome { Thread.nice }
+        #expect(try nice.get() == min(own + (isBackground ? Thread.backgroundNice : 0), 19))
+        #expect(Thread.nice == own)
+    }
+
     @Test func `everything submitted is run, on no more threads than allowed`() throws {
         let threads = IOThreads(count: 3)
         let gauge = Gauge(wanted: 200)

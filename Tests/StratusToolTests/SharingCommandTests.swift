@@ -144,7 +144,8 @@ import Testing
             let tree = try await results("tree @/store --as bob --database shared" + zone)
             #expect(tree == shared, "\(zone)")
         }
-        #expect(try await results("tree @/store --as carol") == "_defaultZone  carol\n")
+        // An account that is restricted sees nothing.
+        #expect(try await place.run("tree @/store --as carol").code == .permission)
         let all = try await results("tree @/store")
         #expect(
             all == "_defaultZone  public\n" + own + "_defaultZone  bob\n_defaultZone  carol\n")
@@ -256,9 +257,14 @@ import Testing
         #expect(
             try await results("what-can @/store bob")
                 == general + "shared  \(alice)/notes  n1  read  privateUser, accepted\n")
+        // Her account is restricted, and she has not accepted.
         #expect(
-            try await results("what-can @/store carol")
-                == general + "shared  \(alice)/notes  n1  nothing  privateUser, pending\n")
+            try await results("what-can @/store carol") == """
+                private  *  *  nothing  owner
+                public  *  *  read by role  _world
+                shared  \(alice)/notes  n1  nothing  privateUser, pending
+
+                """)
         let json = try await results("what-can @/store bob", json: true).split(separator: "\n")
         #expect(
             json.last.map { String($0) }

@@ -217,7 +217,9 @@ class Table:
             self.need(end == len(e) or len(encoded(e[start:end + 1])) + 8 > 4096, "entry", place)
             start = end
         self.need(len(blocks) <= 1024, "entry", 32)
-        self.filter(cells, {x["key"] for x in e})
+        keys = {x["key"] for x in e}
+        grouped = {k[:21] for k in keys if len(k) > 21 and k[4] in (4, 5)}
+        self.filter(cells, keys | grouped)
         firsts = [dict(block[0], first=place, second=size, removed=0, fresh=0, lapsing=0)
                   for place, size, block in blocks]
         self.need(self.data[t["directory"]:t["footer"] - 8] == encoded(firsts), "place",

@@ -84,10 +84,10 @@ public struct Asset: Sendable {
 
     /// The same, with the place where it was found.
     func found(
-        in field: String, of record: Record.ID, by participant: UserID? = nil
+        in field: String, of record: Record.ID, by reader: AssetAccess? = nil
     ) -> Asset {
         guard case .stored(var asset) = source else { return self }
-        asset.participant = participant
+        asset.reader = reader
         asset.field = field
         asset.record = record
         return Asset(.stored(asset))
@@ -102,8 +102,8 @@ struct StoredAsset: Sendable {
     /// Where it was found.
     var record: Record.ID?
     var field: String?
-    /// Who was given it where the record is another user's, and reads it as long as that is visible.
-    var participant: UserID?
+    /// Who was given it, and reads it as long as the record may be read; nil: the program itself.
+    var reader: AssetAccess?
 }
 
 /// Bytes that come once.

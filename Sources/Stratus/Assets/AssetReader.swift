@@ -51,7 +51,7 @@ struct AssetReader: Sendable {
     mutating func next(
         _ mode: ReadMode = .blocking
     ) throws(EngineError) -> ArraySlice<UInt8>? {
-        if ready.isEmpty { try asset.checkParticipant(mode) }
+        if ready.isEmpty { try asset.checkReader(mode) }
         while ready.isEmpty {
             if let failure { throw failure }
             try readAhead(mode)

@@ -267,7 +267,7 @@ extension AssetUpload {
             case .file(let place): return .read(try add(file: place, progress: progress))
             case .data(let data): return .read(try add(data: data, progress: progress))
             case .stored(let stored) where stored.store === store:
-                try stored.checkParticipant(.blocking)
+                try stored.checkReader(.blocking)
                 try retain(stored)
                 progress(stored.content.length)
                 return .done(asset)

@@ -88,6 +88,7 @@ extension DatabaseView {
         else { return [:] }
         let (zone, shared) = (used.place, used.shared)
         guard try shared?.mayRead(name, self, reading) ?? true else { return [:] }
+        let reader = try PublicReader(self, reading)
         var assets: [String: Asset] = [:]
         var users = UserNames(reading)
         var next: JournalEntry? = try reading.entry(EntryLocation(value))
@@ -102,6 +103,7 @@ extension DatabaseView {
                 try entry.recordHead().head.assetBytes != nil
             else { continue }
             let record = try reading.record(entry, in: id.zoneID, &users)
+            guard reader?.refusal(of: record) == nil else { continue }
             for asset in record.allKeys.flatMap({ record[$0]?.assets ?? [] }) {
                 guard let checksum = asset.fileChecksum, checksums.contains(checksum),
                     assets[checksum] == nil

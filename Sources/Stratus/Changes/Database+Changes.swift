@@ -195,7 +195,7 @@ extension DatabaseView {
             if entry.kind == .record, try reading.isOne(of: types, entry) {
                 let record = try reading.record(entry, in: id, &users)
                 changes.modifications.append(
-                    try reading.shown(record, to: user, in: scope).showing(desiredKeys))
+                    try reading.shown(record, to: principal, in: scope).showing(desiredKeys))
             } else if let deletion = try reading.deletion(
                 entry, after: floor, of: types, in: id, asOf: end)
             {

@@ -160,7 +160,8 @@ package struct StoreVerification: Sendable {
         _ checkpoint: Manifest.Checkpoint, of manifest: Manifest, in storage: any Storage
     ) throws(JournalError) {
         let tables = TableStore(
-            storage, cache: BlockCache(limit: 0), storeID: StoreIdentity(manifest).idBits)
+            storage, cache: BlockCache(limit: 0), storeID: StoreIdentity(manifest).idBits,
+            groupedKeyspaces: ProjectionRegistry.store.groupedKeyspaces)
         guard let index = FoldState(checkpoint, tables, ReleasedFiles())?.index else {
             find(
                 JournalDamage(

@@ -137,7 +137,7 @@ struct QueryScan: Sendable {
             place, entry throws(EngineError) -> Candidate? in
             var record = try reading.record(entry, in: id, &users)
             if reader?.refusal(of: record) != nil { return nil }
-            record = try reading.shown(record, to: view.user, in: view.scope)
+            record = try reading.shown(record, to: view.principal, in: view.scope)
             return Candidate(
                 record: record, zone: zone.number,
                 name: reading.hash(record.recordID.recordName), length: place.frameLength)

@@ -98,7 +98,7 @@ extension DatabaseView {
         for record in try reading.records(places, in: id, &skipped)
         where reader?.refusal(of: record) == nil {
             page.records.append(
-                try reading.shown(record, to: user, in: scope).showing(desiredKeys))
+                try reading.shown(record, to: principal, in: scope).showing(desiredKeys))
         }
         page.skipped = skipped.errors
         return page

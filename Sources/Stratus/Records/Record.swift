@@ -54,16 +54,15 @@ public struct Record: Sendable {
         let stored: StoredFields
         /// Where the bytes of its assets are read.
         let assets: AssetStore?
-        /// The participant to whom it was given: others' assets are read as long as their record is
-        /// visible.
-        let participant: UserID?
+        /// To whom it was given, where it has assets: these are read as long as the record may be.
+        let reader: AssetAccess?
 
         init(
             recordID: ID, recordType: String, system: System?, version: UInt64? = nil,
             parent: Reference?, share: Reference? = nil, shareContent: ShareContent? = nil,
-            stored: StoredFields, assets: AssetStore?, participant: UserID? = nil
+            stored: StoredFields, assets: AssetStore?, reader: AssetAccess? = nil
         ) {
-            self.participant = participant
+            self.reader = reader
             self.share = share
             self.shareContent = shareContent
             self.recordID = recordID
@@ -78,12 +77,12 @@ public struct Record: Sendable {
         /// The same with another parent, share or fields.
         func with(
             parent: Reference?, _ shareContent: ShareContent?, _ stored: StoredFields,
-            participant: UserID? = nil
+            reader: AssetAccess? = nil
         ) -> Origin {
             Origin(
                 recordID: recordID, recordType: recordType, system: system, version: version,
                 parent: parent, share: share, shareContent: shareContent, stored: stored,
-                assets: assets, participant: participant ?? self.participant)
+                assets: assets, reader: reader ?? self.reader)
         }
 
         /// What was stored in a field. In one piece with what it calls, so that the value is made
@@ -100,7 +99,7 @@ public struct Record: Sendable {
         func value(of field: StoredFields.Field, _ key: String) -> RecordValue {
             let value = stored.value(field, in: recordID.zoneID, assets: assets)
             return field.kind.isAsset
-                ? value.mappingAssets { $0.found(in: key, of: recordID, by: participant) } : value
+                ? value.mappingAssets { $0.found(in: key, of: recordID, by: reader) } : value
         }
     }
 
@@ -168,13 +167,17 @@ public struct Record: Sendable {
         return record
     }
 
-    /// The same as a participant gets it: a root without its parent, which lies outside.
-    consuming func shared(with user: UserID) -> Record {
-        if share == nil, assets == nil { return self }
+    /// The same as a caller gets it: for a participant a root without its parent, which lies outside.
+    consuming func shown(to principal: Principal, in scope: DatabaseScope) -> Record {
+        let isOthers = if case .shared = scope { true } else { false }
+        let reader =
+            assets == nil
+            ? nil : AssetAccess(principal, scope, type: recordType, creator: system?.creator)
+        let hidesParent = isOthers && share != nil
+        guard hidesParent || reader != nil else { return self }
         return Record(
             origin.with(
-                parent: share == nil ? storedParent : nil, shareContent, stored,
-                participant: user))
+                parent: hidesParent ? nil : storedParent, shareContent, stored, reader: reader))
     }
 
     /// The record's identity, which never changes.

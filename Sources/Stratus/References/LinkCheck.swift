@@ -8,12 +8,11 @@ internal import StratusEngine
 struct LinkCheck {
     /// So many records may go along, or there is a ``LongCascade``.
     let cascadeLimit: Int
-    /// So many deleteSelf references may point to the same record.
-    let referenceLimit: Int?
-    /// Whether references are left as they are: as of ``RecordBatch/isRestore``.
-    private let isRestore: Bool
+    private let batch: RecordBatch
     /// What the caller sees of another user's zone; nil: all.
     private let access: SharedZone?
+    /// What the caller may read of the public database; nil: all.
+    private let reader: PublicReader?
     private let reading: StoreReading
     private let zone: UInt32
     /// What the batch saves, whatever its links; needed only where something is to be validated.
@@ -35,16 +34,16 @@ struct LinkCheck {
     private(set) var goneNames: Set<Hash128> = []
 
     init(
-        _ links: BatchLinks, _ reading: StoreReading, zone: UInt32, cascadeLimit: Int,
-        referenceLimit: Int?, isRestore: Bool, access: SharedZone?
-    ) {
+        _ links: BatchLinks, of batch: RecordBatch, _ reading: StoreReading, zone: UInt32,
+        _ access: SharedZone?, cascadeLimit: Int
+    ) throws(EngineError) {
+        self.batch = batch
         self.access = access
-        self.isRestore = isRestore
+        reader = try batch.publicReader(reading)
         self.links = links
         self.reading = reading
         self.zone = zone
         self.cascadeLimit = cascadeLimit
-        self.referenceLimit = referenceLimit
         saves.reserveCapacity(links.saves.count)
         for place in links.saves.indices { saves[links.saves[place].name] = place }
     }
@@ -54,7 +53,7 @@ struct LinkCheck {
         try followDeletes()
         if !isLong {
             try checkChildren()
-            if !isRestore { try checkValidated() }
+            if !batch.isRestore { try checkValidated() }
         }
         try checkReferenceLimit()
     }
@@ -154,17 +153,15 @@ extension LinkCheck {
             gone.append((delete.name, delete.item))
             goneNames.insert(delete.name)
         }
-        if isRestore { return }
+        if batch.isRestore { return }
         var next = 0
         while next < gone.count {
             let (target, item) = gone[next]
             next += 1
             for save in savesByTarget[target] ?? [] { fail(save, .targetGoes) }
             for source in try sources(of: target) {
-                guard saves[source] == nil, let place = try place(of: source),
-                    try isInSight(source)
-                else { continue }
-                if try isProtected(place) { fail(item, .mayNotWrite) }
+                guard saves[source] == nil, let place = try place(of: source) else { continue }
+                if let refusal = try refusal(toTakeAlong: source, place) { fail(item, refusal) }
                 guard goneNames.insert(source).inserted else { continue }
                 gone.append((source, item))
                 cascade.append(place)
@@ -176,19 +173,21 @@ extension LinkCheck {
         }
     }
 
-    /// The records that have deleteSelf references to `target`; no more than there may be.
+    /// The records with deleteSelf references to `target` that the caller sees; no more than there may
+    /// be.
     private mutating func sources(of target: Hash128) throws(EngineError) -> [Hash128] {
-        let range = IndexKey.references(zone, to: target).asPrefix
-        readRanges.append(range)
-        var sources: [Hash128] = []
+        readRanges.append(IndexKey.references(zone, to: target).asPrefix)
         // Those that stay are of the batch.
-        let limit = cascadeLimit + saves.count + gone.count
-        try reading.scan(range) { key, _ in
-            let source = key.linkedRecord
-            if sources.last != source { sources.append(source) }
-            return sources.count <= limit
+        let limit = cascadeLimit + saves.count + gone.count + 1
+        let (seen, hidden) = try reading.sources(of: target, in: zone, access, atMost: limit)
+        if access == nil { return seen }
+        // Which of them the caller sees changes with the members of shares.
+        if hidden.count < limit {
+            readSet += (seen + hidden).map { .member(zone, $0) }
+        } else {
+            readRanges.append(KeySpace.members.range(zone: zone))
         }
-        return sources
+        return seen
     }
 
     /// What is to be validated is there at the end.
@@ -206,27 +205,26 @@ extension LinkCheck {
 
     /// A target that the caller does not see is missing.
     private mutating func isVisible(_ name: Hash128) throws(EngineError) -> Bool {
-        guard try place(of: name) != nil else { return false }
-        return try isInSight(name)
-    }
-
-    /// What a participant does not see is not touched and not counted.
-    private mutating func isInSight(_ name: Hash128) throws(EngineError) -> Bool {
+        guard let place = try place(of: name), try reader?.mayRead(place, reading) ?? true else {
+            return false
+        }
         guard let access else { return true }
         readSet.append(.member(zone, name))
         return try access.grant(of: name, reading) != nil
     }
 
-    /// Whether a participant may not delete the record: a root, or that of a share.
-    private func isProtected(_ place: EntryLocation) throws(EngineError) -> Bool {
-        guard access != nil else { return false }
-        let entry = try reading.entry(place)
-        if try entry.recordHead().head.shareRecord != nil { return true }
-        return try reading.isShareRecord(entry)
+    /// Why a record may not go along with one that a participant deletes.
+    private func refusal(
+        toTakeAlong name: Hash128, _ place: EntryLocation
+    ) throws(EngineError) -> StoreError? {
+        guard let access else { return nil }
+        let object = try access.object(reading.entry(place), named: name, reading)
+        return Permission.refusal(
+            of: .cascade, on: .sharedRecord(object), by: batch.principal, in: batch.scope)
     }
 
     private mutating func checkReferenceLimit() throws(EngineError) {
-        guard let referenceLimit else { return }
+        guard let referenceLimit = batch.limits?.profile.referencesPerTarget else { return }
         var counts: [Hash128: Int] = [:]
         for save in links.saves {
             for (target, count) in save.cascadeTargets
@@ -263,5 +261,29 @@ extension LinkCheck {
                 counts[target] = known + added
             }
         }
+    }
+}
+
+extension StoreReading {
+    /// The records with deleteSelf references to `target` that a caller sees, and those that a participant
+    /// does not, which do not count: at most so many of each.
+    func sources(
+        of target: Hash128, in zone: UInt32, _ access: SharedZone?, atMost limit: Int
+    ) throws(EngineError) -> (seen: [Hash128], hidden: [Hash128]) {
+        var (seen, hidden): ([Hash128], [Hash128]) = ([], [])
+        var last: Hash128?
+        try scan(IndexKey.references(zone, to: target).asPrefix) { key, _ throws(EngineError) in
+            let source = key.linkedRecord
+            // One has a key for each of its fields.
+            if source == last { return true }
+            last = source
+            if let access, try access.grant(of: source, self) == nil {
+                if hidden.count < limit { hidden.append(source) }
+            } else {
+                seen.append(source)
+            }
+            return seen.count < limit
+        }
+        return (seen, hidden)
     }
 }

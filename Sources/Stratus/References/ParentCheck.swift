@@ -9,6 +9,8 @@ struct ParentCheck {
     private let zone: UInt32
     /// What the caller sees of another user's zone; nil: all.
     private let access: SharedZone?
+    /// What the caller may read of the public database; nil: all.
+    private var reader: PublicReader?
     /// The saves of records that others of the batch name as parent.
     private var saves: [String: Int] = [:]
     /// The parent that was found last: many records of a batch often have the same.
@@ -16,7 +18,9 @@ struct ParentCheck {
     /// The saves whose parent is there only if it is saved, too, by the save of the parent.
     private var dependents: [Int: [Int]] = [:]
 
-    init(_ batch: RecordBatch, _ reading: StoreReading, zone: UInt32, _ access: SharedZone?) {
+    init(
+        _ batch: RecordBatch, _ reading: StoreReading, zone: UInt32, _ access: SharedZone?
+    ) throws(EngineError) {
         self.access = access
         self.batch = batch
         self.reading = reading
@@ -27,6 +31,7 @@ struct ParentCheck {
             if let parent = batch.items[index].parentName { names.insert(parent) }
         }
         if names.isEmpty { return }
+        reader = try batch.publicReader(reading)
         for index in batch.items.indices where !batch.items[index].isDeletion {
             let name = batch.items[index].recordID.recordName
             if names.contains(name) { saves[name] = index }
@@ -45,12 +50,11 @@ struct ParentCheck {
         let name = reading.hash(parent.recordName)
         let key = IndexKey.record(zone, name)
         draft.readSet.append(key)
+        if access != nil { draft.readSet.append(.member(zone, name)) }
         // One that the caller does not see is missing.
-        if let value = try reading.value(key), !EntryLocation(value).isDeleted,
-            try access.map({ access throws(EngineError) in
-                draft.readSet.append(.member(zone, name))
-                return try access.grant(of: name, reading) != nil
-            }) ?? true
+        if let place = try reading.value(key).map({ EntryLocation($0) }), !place.isDeleted,
+            try access?.grant(of: name, reading) != nil || access == nil,
+            try reader?.mayRead(place, reading) ?? true
         {
             lastFound = parent.recordName
         } else if let index = saves[parent.recordName] {

@@ -44,11 +44,9 @@ extension RecordBatch {
     ) throws(EngineError) -> [Int: StoreError] {
         let context = encoder.context
         let (links, reading) = (encoder.links, encoder.reading)
-        var check = LinkCheck(
-            links, reading, zone: encoder.zone.number,
-            cascadeLimit: context.partLimit / (context.isSerial ? 128 : 1024),
-            referenceLimit: limits?.profile.referencesPerTarget, isRestore: isRestore,
-            access: encoder.sharing?.access)
+        var check = try LinkCheck(
+            links, of: self, reading, zone: encoder.zone.number, encoder.sharing?.access,
+            cascadeLimit: context.partLimit / (context.isSerial ? 128 : 1024))
         if links.saves.contains(where: { !$0.validated.isEmpty }) {
             for (item, result) in zip(items, draft.results) {
                 guard case .save(let record, _) = item, isAtomic || !result.hasFailed else {

@@ -72,7 +72,6 @@ struct RuleCascade {
         for source in try sources(of: reading.hash(deletion.name), reading) {
             let location = try reading.value(.record(zone, source)).map { EntryLocation($0) }
             guard let location, !location.isDeleted else { continue }
-            if let access, try access.grant(of: source, reading) == nil { continue }
             let entry = try reading.entry(location)
             guard let name = entry.recordName,
                 let type = try reading.schema.name(entry.recordHead().head.type)
@@ -90,18 +89,13 @@ struct RuleCascade {
         return found
     }
 
-    /// The records that have deleteSelf references to `target`.
+    /// The records with deleteSelf references to `target` that the caller sees.
     private func sources(
         of target: Hash128, _ reading: StoreReading
     ) throws(EngineError) -> [Hash128] {
-        var sources: [Hash128] = []
         // Those that stay, or are known to go, are of the commit.
         let most = limit + itemCount + deletions.count
-        try reading.scan(IndexKey.references(zone, to: target).asPrefix) { key, _ in
-            let source = key.linkedRecord
-            if sources.last != source { sources.append(source) }
-            return sources.count <= most
-        }
+        let sources = try reading.sources(of: target, in: zone, access, atMost: most + 1).seen
         guard sources.count <= most else { throw .refused(.cascadeTooLongForRules(limit)) }
         return sources
     }

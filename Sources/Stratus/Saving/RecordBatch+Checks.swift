@@ -195,19 +195,23 @@ extension RecordBatch {
         guard let place else { return error }
         let record = try reading.record(place, as: id)
         // Of the public database a caller may write what it may not read.
-        if let reader = try PublicReader(DatabaseView(reading, scope, principal), reading),
-            reader.refusal(of: record) != nil
-        {
-            return error
-        }
-        error.serverRecord = try reading.shown(record, to: caller, in: scope)
+        let reader = try publicReader(reading)
+        if reader?.refusal(of: record) != nil { return error }
+        error.serverRecord = try reading.shown(record, to: principal, in: scope)
         guard let base, error.ancestorRecord == nil,
             try mayRead(id.recordName, at: base, reading)
         else { return error }
-        error.ancestorRecord = try reading.record(at: base, of: place, as: id)
-            .map { record throws(EngineError) in
-                try reading.shown(record, to: caller, in: scope)
-            }
+        // Under the same name there may have been another's.
+        if let ancestor = try reading.record(at: base, of: place, as: id),
+            reader?.refusal(of: ancestor) == nil
+        {
+            error.ancestorRecord = try reading.shown(ancestor, to: principal, in: scope)
+        }
         return error
+    }
+
+    /// What the caller may read of the public database; nil: everything, or it is not of that.
+    func publicReader(_ reading: StoreReading) throws(EngineError) -> PublicReader? {
+        try PublicReader(DatabaseView(reading, scope, principal), reading)
     }
 }

@@ -104,7 +104,7 @@ struct RecordBatch: RecordedTransaction {
         }
         let access = try access(to: zone, without: failed, reading, &draft)
 
-        var parents = ParentCheck(self, reading, zone: zone.number, access)
+        var parents = try ParentCheck(self, reading, zone: zone.number, access)
         var failures = try plan(
             zone, access, reading, context, without: failed, &parents, &numbers, &draft)
         var ruled = ruled
@@ -249,20 +249,28 @@ struct RecordBatch: RecordedTransaction {
     ) throws(EngineError) -> [Result<Record?, StoreError>] {
         var outcomes: [Result<Record?, StoreError>] = []
         outcomes.reserveCapacity(items.count)
-        func shown(_ record: Record) throws(EngineError) -> Record {
-            try reading.shown(record, to: caller, in: scope)
+        let reader = try publicReader(reading)
+        func shown(_ record: Record?, _ index: Int) throws(EngineError) -> Record? {
+            guard let record else { return nil }
+            // Who may write but not read is told no fields but those that it sent.
+            if reader?.refusal(of: record) != nil, case .save(let sent, _) = items[index],
+                let system = record.system
+            {
+                return sent.saved(as: record.recordID, system)
+            }
+            return try reading.shown(record, to: principal, in: scope)
         }
         for index in items.indices {
             switch committed.draft.results[index] {
             case .done(let record):
-                outcomes.append(.success(try (record as? Record).map(shown)))
+                outcomes.append(.success(try shown(record as? Record, index)))
             case .refused(let error): outcomes.append(.failure(StoreError(translating: error)))
             case .unchanged, .planned: outcomes.append(.success(nil))
             case .staged(let place):
                 let start = committed.start ?? .zero
                 let record = try committed.draft.record(
                     index, at: place, of: self, in: committed.draft.buffer, from: start, reading)
-                outcomes.append(.success(try record.map(shown)))
+                outcomes.append(.success(try shown(record, index)))
             }
         }
         return outcomes

@@ -116,6 +116,7 @@ private struct AccessCheck {
     }
 
     func decision() throws(EngineError) -> AccessDecision {
+        if let decision = userRecordDecision() { return decision }
         guard let owner else { return try publicDecision() }
         let scope = DatabaseScope.private(owner: owner)
         let (zone, entry) = try place(in: scope)
@@ -128,16 +129,21 @@ private struct AccessCheck {
         return try sharedDecision(user, zone, entry)
     }
 
+    /// Where the record is a user's, which has rules of its own; nil where these allow the action, or it
+    /// is none.
+    private func userRecordDecision() -> AccessDecision? {
+        let scope: DatabaseScope = owner.map { .private(owner: $0) } ?? .public
+        guard let user = UserID(recordName: id.recordName),
+            scope.hasRecord(of: user, in: RecordZone.ID(zoneName: id.zoneID.zoneName)),
+            let refusal = Permission.refusal(
+                of: asked, on: .userRecord, by: principal, in: scope)
+        else { return nil }
+        return decision("the records of users", refusal)
+    }
+
     private var call: Permission.Action { action == .read ? .read : .write }
 
-    private var asked: Permission.Action {
-        switch action {
-        case .read: .read
-        case .create: .create
-        case .write: .write
-        case .delete: .delete
-        }
-    }
+    private var asked: Permission.Action { action.asked }
 
     private func accountRefusal(_ scope: DatabaseScope) throws(EngineError) -> StoreError? {
         try reading.accountRefusal(of: principal, in: scope, isWrite: action != .read)
@@ -195,13 +201,9 @@ private struct AccessCheck {
             return decision("nothing of the zone is shared with the user", .mayNotRead)
         }
         let name = reading.hash(id.recordName)
-        let head = try entry.recordHead().head
-        var object = Permission.SharedRecord(grant: try shared.grant(of: name, reading))
-        if reading.schema.name(head.type) == Record.shareType {
-            object.position = .share
-        } else if head.shareRecord != nil, action != .create {
-            object.position = .root
-        }
+        var object = try shared.object(entry, named: name, reading)
+        // Something below the root.
+        if action == .create, object.position == .root { object.position = .member }
         let refusal = Permission.refusal(
             of: asked, on: .sharedRecord(object), by: principal, in: scope)
         let member = try reading.member(name, in: zone.number)

@@ -92,15 +92,15 @@ extension StoreReading {
         var own: Share.Participant?
         if let entry = invitation.participant { own = try participant(entry, for: caller) }
         if content.currentUser == nil { content.currentUser = own }
+        let scope: DatabaseScope = isOwner ? .private(owner: caller) : .shared(user: caller)
         guard let record = try record(named: entry.recordName, in: zone, as: zoneID),
-            let share = Share(
-                isOwner ? record.holding(content) : record.holding(content).shared(with: caller))
+            let share = Share(record.holding(content).shown(to: .user(caller), in: scope))
         else { throw damaged(at: place.offset) }
         let shown = isOwner ? content.owner : own
         var root: Record?
         if includingRootRecord, let id = content.root {
-            root = try self.record(named: id.recordName, in: zone, as: zoneID)
-            if !isOwner { root = root?.shared(with: caller) }
+            root = try self.record(named: id.recordName, in: zone, as: zoneID)?
+                .shown(to: .user(caller), in: scope)
         }
         return Share.Metadata(
             shortGUID: content.shortGUID, share: share, zoneID: zoneID,

@@ -52,7 +52,7 @@ extension DatabaseView {
         }
         for record in records where types?.contains(record.recordType) ?? true {
             changes.modifications.append(
-                try reading.shown(record, to: user, in: scope).showing(desiredKeys))
+                try reading.shown(record, to: principal, in: scope).showing(desiredKeys))
         }
         changes.skipped = skipped.errors
         return changes

@@ -36,7 +36,7 @@ struct GrowingShare: Sendable {
     /// So many records are looked at in one commit, which holds others up: few while they commit, too,
     /// and more from step to step when they do no longer.
     private var stepLimit = Self.greatestStep
-    static let greatestStep = 96
+    static let greatestStep = 192
     private static let leastStep = 24
 
     fileprivate init(_ number: UInt32, of root: Hash128, in zone: UInt32) {
@@ -65,7 +65,7 @@ struct GrowingShare: Sendable {
         // What comes below one of them from now on is a member at once.
         for member in latest {
             let children = IndexKey.children(zone, of: member).asPrefix
-            if try reading.mayHaveAny(of: children) { parents.append((member, children)) }
+            if try !reading.isEmptyGroup(children) { parents.append((member, children)) }
         }
         latest = []
         let growingRoots = try growingRoots(reading, &draft)
@@ -84,13 +84,11 @@ struct GrowingShare: Sendable {
                 draft.readRanges.append(range.lowerBound..<(rest?.lowerBound ?? range.upperBound))
             }
             if let rest { parents.append((parent, rest)) }
-            for child in children where seen.insert(child).inserted {
-                guard let new = try take(child, growingRoots, reading, context, &draft) else {
-                    continue
-                }
-                latest.append(child)
-                length += new.item.name.utf8.count + 32
-                moved.append(new)
+            let found = children.filter { seen.insert($0).inserted }
+            for new in try take(found, growingRoots, reading, context, &draft) {
+                latest.append(new.name)
+                length += new.record.item.name.utf8.count + 32
+                moved.append(new.record)
             }
             count += max(1, children.count)
         }
@@ -116,8 +114,8 @@ struct GrowingShare: Sendable {
         draft.readRanges.append(growing)
         var roots: Set<Hash128> = []
         try reading.scan(growing) { key, value throws(EngineError) in
-            if UInt32(truncatingIfNeeded: value.first) == zone, key.growingShare != number,
-                let place = try reading.share(key.growingShare)
+            if UInt32(truncatingIfNeeded: value.first) == zone, key.shareNumber != number,
+                let place = try reading.share(key.shareNumber)
             {
                 roots.insert(reading.hash(try reading.shareEntry(place).rootName))
             }
@@ -126,25 +124,35 @@ struct GrowingShare: Sendable {
         return roots
     }
 
-    /// Takes a child of a member in; nil where it is one already.
+    /// Takes children of a member in, but for those that are members already. They are read together:
+    /// children of one record often lie side by side.
     private func take(
-        _ child: Hash128, _ growingRoots: Set<Hash128>, _ reading: StoreReading,
+        _ children: [Hash128], _ growingRoots: Set<Hash128>, _ reading: StoreReading,
         _ context: PreparationContext, _ draft: inout Draft
-    ) throws(EngineError) -> SharingPlan.Moved? {
-        if !context.isSerial { draft.readSet += [.member(zone, child), .record(zone, child)] }
-        let old = try reading.member(child, in: zone)
-        guard old?.share != number,
-            let place = try reading.value(.record(zone, child)).map({ EntryLocation($0) }),
-            !place.isDeleted
-        else { return nil }
-        let entry = try reading.entry(place)
-        let head = try entry.recordHead().head
-        if head.shareRecord != nil || growingRoots.contains(child),
-            try reading.share(ofRoot: child, in: zone)?.hasMembers == true
-        {
-            throw .refused(.alreadyShared)
+    ) throws(EngineError) -> [(name: Hash128, record: SharingPlan.Moved)] {
+        var taken: [(name: Hash128, old: ShareMembership?, place: EntryLocation)] = []
+        for child in children {
+            if !context.isSerial { draft.readSet += [.member(zone, child), .record(zone, child)] }
+            let old = try reading.member(child, in: zone)
+            guard old?.share != number,
+                let place = try reading.value(.record(zone, child)).map({ EntryLocation($0) }),
+                !place.isDeleted
+            else { continue }
+            taken.append((child, old, place))
         }
-        return try SharingPlan.Moved(entry, head, place, from: old, to: number)
+        var moved: [(name: Hash128, record: SharingPlan.Moved)] = []
+        try reading.forEachEntry(at: taken.map(\.place)) { number, entry throws(EngineError) in
+            let (child, old, place) = taken[number]
+            let head = try entry.recordHead().head
+            if head.shareRecord != nil || growingRoots.contains(child),
+                try reading.share(ofRoot: child, in: zone)?.hasMembers == true
+            {
+                throw .refused(.alreadyShared)
+            }
+            moved.append(
+                (child, try SharingPlan.Moved(entry, head, place, from: old, to: self.number)))
+        }
+        return moved
     }
 }
 
@@ -391,7 +399,7 @@ extension Container {
         guard state.fold.index.mayHaveRows(of: KeySpace.growingShares.rawValue) else { return }
         var numbers: [UInt32] = []
         try reading.waiting.scan(KeySpace.growingShares.range()) { key, _ in
-            numbers.append(key.growingShare)
+            numbers.append(key.shareNumber)
             return true
         }
         for number in numbers {

@@ -90,23 +90,15 @@ extension RecordBatch {
         _ reading: StoreReading, _ draft: inout Draft
     ) throws(EngineError) -> Bool {
         draft.readSet.append(.member(access.zone.number, name))
-        let head = try entry.recordHead().head
-        var object = Permission.SharedRecord(grant: try access.grant(of: name, reading))
-        if case .save(let record, _) = item, head.shareRecord != nil, record.changesParent,
-            record.parent != nil, object.grant != nil
-        {
-            throw .refused(.mayNotWrite)
-        }
-        if reading.schema.name(head.type) == Record.shareType {
-            object.position = .share
-        } else if head.shareRecord != nil {
-            object.position = .root
-        }
+        let object = try access.object(entry, named: name, reading)
         // Only a save tells that the name is taken.
         if object.grant == nil, item.isDeletion { return false }
-        try Permission.check(
-            item.isDeletion ? .delete : .write, on: .sharedRecord(object), by: principal,
-            in: scope)
+        let action: Permission.Action =
+            switch item {
+            case .delete: .delete
+            case .save(let record, _): record.changesParent && record.parent != nil ? .move : .write
+            }
+        try Permission.check(action, on: .sharedRecord(object), by: principal, in: scope)
         return true
     }
 

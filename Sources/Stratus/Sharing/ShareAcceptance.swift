@@ -115,13 +115,16 @@ struct ShareInvitation {
 
     /// Fails where the user was not invited, and the share is not public.
     func check() throws(EngineError) {
-        guard participant == nil, place.permission == UInt8(Share.Permission.none.rawValue) else {
-            return
-        }
+        let isPublic = place.permission != UInt8(Share.Permission.none.rawValue)
+        let refusal = Permission.refusal(
+            of: .join, on: .share(isInvited: participant != nil, isPublic: isPublic),
+            by: .user(caller), in: .shared(user: caller))
+        guard let refusal else { return }
+        // One of those who were invited by an address may be this user.
         let isUnlinked = participants.contains {
             $0.user == 0 && $0.status == .pending && $0.lookupKind != 0
         }
-        throw .refused(isUnlinked ? .needsVerification : .notInvited)
+        throw .refused(isUnlinked ? .needsVerification : refusal)
     }
 }
 

@@ -9,17 +9,13 @@ extension StoreReading {
     /// The record as a caller sees it: that of a share with its participants and, in another user's
     /// zone, a root without its parent.
     func shown(
-        _ record: consuming Record, to caller: UserID?, in scope: DatabaseScope
+        _ record: consuming Record, to principal: Principal, in scope: DatabaseScope
     ) throws(EngineError) -> Record {
-        if record.isShare {
-            guard let share = try share(of: record.recordID, in: scope) else { return record }
-            let record = record.holding(
-                try content(of: share, in: record.recordID.zoneID, for: caller))
-            if case .shared(let user) = scope { return record.shared(with: user) }
-            return record
+        if record.isShare, let share = try share(of: record.recordID, in: scope) {
+            record = record.holding(
+                try content(of: share, in: record.recordID.zoneID, for: principal.user))
         }
-        guard case .shared(let user) = scope else { return record }
-        return record.shared(with: user)
+        return record.shown(to: principal, in: scope)
     }
 
     /// The share of which a record is the record; nil where it has ended.

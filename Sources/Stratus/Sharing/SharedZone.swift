@@ -90,6 +90,20 @@ struct SharedZone: Sendable {
         return grant(of: try reading.member(name, in: zone.number)?.share)
     }
 
+    /// The record of an entry, as the user meets it.
+    func object(
+        _ entry: JournalEntry, named name: Hash128, _ reading: StoreReading
+    ) throws(EngineError) -> Permission.SharedRecord {
+        var object = Permission.SharedRecord(grant: try grant(of: name, reading))
+        let head = try entry.recordHead().head
+        if reading.schema.name(head.type) == Record.shareType {
+            object.position = .share
+        } else if head.shareRecord != nil {
+            object.position = .root
+        }
+        return object
+    }
+
     /// Whether the user saw the record already when `version` was current: since then both have been
     /// in the share without a break.
     func sawAlready(

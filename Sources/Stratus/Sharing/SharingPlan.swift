@@ -473,11 +473,10 @@ extension SharingPlan {
                 range = IndexKey.children(zone.number, of: queue[next]).asPrefix
                 next += 1
                 rely(on: range)
-                // Most records have no children.
-                guard try reading.mayHaveAny(of: range) else { continue }
             }
             let children: [Hash128]
             (children, rest) = try reading.children(in: range, atMost: LongTree.limit)
+            var leaving: [(old: ShareMembership?, place: EntryLocation)] = []
             for child in children {
                 // What the batch writes is judged by itself.
                 guard places[child] == nil, !deleted.contains(child),
@@ -487,8 +486,15 @@ extension SharingPlan {
                     if new != nil { fail(record.item, .alreadyShared) }
                     continue
                 }
-                guard try move(child, to: new) else { continue }
+                guard let found = try leave(child, for: new) else { continue }
                 queue.append(child)
+                leaving.append(found)
+            }
+            // Together, since children of one record often lie side by side.
+            try reading.forEachEntry(at: leaving.map(\.place)) {
+                number, entry throws(EngineError) in
+                let (old, place) = leaving[number]
+                moved.append(try Moved(entry, entry.recordHead().head, place, from: old, to: new))
             }
             if moved.count > LongTree.limit, let tree = tree(of: new) {
                 throw .other(tree)
@@ -514,21 +520,19 @@ extension SharingPlan {
             recordName: change.entry.recordName)
     }
 
-    /// Whether the record, and so what is below it, changes its share.
-    private mutating func move(
-        _ name: Hash128, to new: UInt32?
-    ) throws(EngineError) -> Bool {
+    /// Where a record stands, and the share that it leaves; nil where it, and so what is below it, does
+    /// not change its share.
+    private mutating func leave(
+        _ name: Hash128, for new: UInt32?
+    ) throws(EngineError) -> (old: ShareMembership?, place: EntryLocation)? {
         let key = IndexKey.record(zone.number, name)
         rely(on: key)
         guard let place = try reading.value(key).map({ EntryLocation($0) }), !place.isDeleted else {
-            return false
+            return nil
         }
         let old = try member(name).flatMap { $0.share == 0 ? nil : $0 }
         shares[name] = .some(new)
-        guard old?.share != new else { return false }
-        let entry = try reading.entry(place)
-        moved.append(try Moved(entry, entry.recordHead().head, place, from: old, to: new))
-        return true
+        return old?.share == new ? nil : (old, place)
     }
 
     /// The share that a record is in at the end; nil: in none. `place` is where the record stands in

@@ -26,7 +26,13 @@ enum Permission {
         case create
         /// Changing what is there.
         case write
+        /// Changing what is there, and its parent.
+        case move
         case delete
+        /// Deleting it along with a record that it refers to.
+        case cascade
+        /// Becoming a participant of a share.
+        case join
     }
 
     enum Object: Sendable {
@@ -37,6 +43,10 @@ enum Permission {
         case publicRecord(Grants, type: String, roles: Set<String>, creator: UserID?)
         /// A record of another user's zone.
         case sharedRecord(SharedRecord)
+        /// The record of a user.
+        case userRecord
+        /// A share, as one meets it who has its link.
+        case share(isInvited: Bool, isPublic: Bool)
     }
 
     /// A record of another user's zone, as a participant meets it.
@@ -71,6 +81,9 @@ enum Permission {
                 return action == .read ? .mayNotRead : .mayNotWrite
             }
             return grant.allows(action, record.position) ? nil : .mayNotWrite
+        case .userRecord: return action == .delete ? .userRecordStays : nil
+        case .share(let isInvited, let isPublic):
+            return isInvited || isPublic ? nil : .notInvited
         }
     }
 
@@ -96,10 +109,11 @@ struct SharedGrant: Hashable, Sendable {
         _ action: Permission.Action, _ position: Permission.SharedRecord.Position
     ) -> Bool {
         switch (action, position) {
-        case (.read, _), (.delete, .share): true
-        case (.write, .share): isAdministrator
-        case (.create, .share), (.create, .root), (.delete, .root): false
-        case (.create, .member), (.write, .member), (.write, .root), (.delete, .member): mayWrite
+        case (.read, _), (.delete, .share), (.cascade, .member): true
+        case (.write, .share), (.move, .share): isAdministrator
+        case (.write, _), (.create, .member), (.move, .member), (.delete, .member): mayWrite
+        // A root's parent lies outside of the share.
+        case (.move, .root), (.create, _), (.delete, .root), (.cascade, _), (.join, _): false
         }
     }
 }
@@ -110,12 +124,14 @@ extension Permission.Action {
         switch self {
         case .read: .read
         case .create: .create
-        case .write, .delete: .write
+        case .write, .move, .delete, .cascade, .join: .write
         }
     }
 }
 
 extension StoreError {
+    static let userRecordStays = StoreError(
+        .permissionFailure, "a user's record cannot be deleted")
     static let emptyUserName = StoreError(
         .invalidArguments, "expected the name of a user, found an empty one")
     static let noUser = StoreError(

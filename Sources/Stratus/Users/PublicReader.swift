@@ -46,6 +46,16 @@ struct PublicReader {
         if let refusal = refusal(of: record) { throw .refused(refusal.with(record.recordID)) }
     }
 
+    /// Whether the caller may read the record at a place.
+    func mayRead(_ place: EntryLocation, _ reading: StoreReading) throws(EngineError) -> Bool {
+        let entry = try reading.entry(place)
+        let head = try entry.recordHead().head
+        guard let type = reading.schema.name(head.type),
+            let creator = try reading.user(head.creator)
+        else { throw .damaged(entry) }
+        return refusal(ofType: type, creator: creator) == nil
+    }
+
     /// Fails where the caller may read no record of a type but perhaps its own.
     func check(type: String) throws(EngineError) {
         if let refusal = refusal(ofType: type, creator: principal.user) {

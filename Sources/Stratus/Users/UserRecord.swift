@@ -109,7 +109,7 @@ extension RecordBatch {
     func checkDeletion(of id: Record.ID) throws(EngineError) {
         guard let user = UserID(recordName: id.recordName), scope.hasRecord(of: user, in: zoneID)
         else { return }
-        throw .refused(.permissionFailure, "a user's record cannot be deleted")
+        try Permission.check(.delete, on: .userRecord, by: principal, in: scope)
     }
 }
 

@@ -102,6 +102,8 @@ package struct StoreFoundation: Sendable {
     }
 
     package func tables(of manifest: Manifest) -> TableStore {
-        TableStore(storage, cache: cache, storeID: StoreIdentity(manifest).idBits)
+        TableStore(
+            storage, cache: cache, storeID: StoreIdentity(manifest).idBits,
+            groupedKeyspaces: registry.groupedKeyspaces)
     }
 }

@@ -14,6 +14,9 @@ package struct KeySpace: Sendable {
     /// Whether rows that were taken away for their number or age may come back where the index is made
     /// anew of a journal that has lost what they were counted with.
     package let mayComeBack: Bool
+    /// Whether its keys form groups, by the first hash in them: that there is none of a group is found
+    /// out in little time.
+    package let isGrouped: Bool
 
     /// What the stamp of a row says: the entry that the row came with. Is that needed as long as the
     /// row is?
@@ -42,12 +45,14 @@ package struct KeySpace: Sendable {
     static let partLength = 64
 
     package init(
-        _ number: UInt8, _ name: String, names: Naming = .entries, mayComeBack: Bool = false
+        _ number: UInt8, _ name: String, names: Naming = .entries, mayComeBack: Bool = false,
+        isGrouped: Bool = false
     ) {
         rawValue = number
         self.name = name
         self.names = names
         self.mayComeBack = mayComeBack
+        self.isGrouped = isGrouped
     }
 
     package func key(zone: UInt32 = 0) -> IndexKey {

@@ -3,8 +3,12 @@ package import StratusIndex
 internal import StratusJournal
 
 extension KeySpace {
-    package static var children: KeySpace { KeySpace(4, "children", names: .nothing) }
-    package static var references: KeySpace { KeySpace(5, "references", names: .nothing) }
+    package static var children: KeySpace {
+        KeySpace(4, "children", names: .nothing, isGrouped: true)
+    }
+    package static var references: KeySpace {
+        KeySpace(5, "references", names: .nothing, isGrouped: true)
+    }
 }
 
 extension IndexKey {

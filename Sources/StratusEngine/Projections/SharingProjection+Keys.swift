@@ -102,8 +102,8 @@ extension IndexKey {
         KeySpace.participations.key().appending(user).appending(zone).asPrefix
     }
 
-    /// Of a key of ``KeySpace/growingShares`` the number of the share.
-    package var growingShare: UInt32 { uint32(at: 5) }
+    /// Of a key of ``KeySpace/shares`` or ``KeySpace/growingShares`` the number of the share.
+    package var shareNumber: UInt32 { uint32(at: 5) }
 
     /// Whether its partition is that of a share, by the keyspace.
     var isOfShare: Bool {

@@ -110,11 +110,11 @@ package struct StoreReading: Sendable {
         }
     }
 
-    /// Whether ``scan(_:_:_:)`` may find anything in `range`. That it finds nothing takes less to find
-    /// out than with it.
-    package func mayHaveAny(of range: Range<IndexKey>) throws(EngineError) -> Bool {
+    /// Whether all keys of a grouped keyspace are asked for that have their hash in common, and there
+    /// are none: ``scan(_:_:_:)`` asks, too.
+    package func isEmptyGroup(_ range: Range<IndexKey>) throws(EngineError) -> Bool {
         do throws(IndexError) {
-            return try store.fold.index.mayHaveAny(of: range, mode)
+            return try store.fold.index.isEmptyGroup(range, mode)
         } catch {
             throw EngineError(JournalError(error))
         }
@@ -125,6 +125,7 @@ package struct StoreReading: Sendable {
         _ range: Range<IndexKey>, _ direction: IndexDirection = .forward,
         _ body: (IndexKey, IndexValue) throws(EngineError) -> Bool
     ) throws(EngineError) {
+        if try isEmptyGroup(range) { return }
         var cursor = store.fold.index.cursor(range, at: lookingFrom, mode, direction)
         while true {
             let next: (key: IndexKey, value: IndexValue)?
@@ -211,6 +212,26 @@ package struct StoreReading: Sendable {
         var given = entries
         for (index, place) in order.enumerated() { given[place] = entries[index] }
         return given
+    }
+
+    /// Gives `body` the entries at `places`, each with its number there. Of those that are read together
+    /// no more are held than are 64 KiB long, or one.
+    package func forEachEntry(
+        at places: [EntryLocation], _ body: (Int, JournalEntry) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        var first = 0
+        while first < places.count {
+            var next = first
+            var length = 0
+            repeat {
+                length += places[next].frameLength
+                next += 1
+            } while next < places.count && length + places[next].frameLength <= 64 << 10
+            for (number, entry) in zip(first..<next, try entries(Array(places[first..<next]))) {
+                try body(number, entry)
+            }
+            first = next
+        }
     }
 
     /// What the entry of a user says; nil where there is no user of that number.

@@ -6,10 +6,13 @@ internal import Synchronization
 package final class IOThreads: Sendable {
     private let workers: Workers
 
-    /// At most `count` threads run at once; none does before there is work.
-    package init(count: Int, starter: @escaping Thread.Starter = Thread.start) {
+    /// At most `count` threads run at once; none does before there is work. What is in the background
+    /// leaves the processors to others where all of them are busy.
+    package init(
+        count: Int, isBackground: Bool = false, starter: @escaping Thread.Starter = Thread.start
+    ) {
         precondition(count > 0)
-        workers = Workers(limit: count, starter)
+        workers = Workers(limit: count, isBackground: isBackground, starter)
     }
 
     deinit { workers.stop() }
@@ -48,11 +51,13 @@ private final class Workers: Sendable {
     }
 
     private let limit: Int
+    private let isBackground: Bool
     private let start: Thread.Starter
     private let state = Mutex(State())
 
-    init(limit: Int, _ start: @escaping Thread.Starter) {
+    init(limit: Int, isBackground: Bool, _ start: @escaping Thread.Starter) {
         self.limit = limit
+        self.isBackground = isBackground
         self.start = start
     }
 
@@ -83,6 +88,7 @@ private final class Workers: Sendable {
     }
 
     private func run() {
+        if isBackground { Thread.moveToBackground() }
         let wakeUp = WakeUp()
         while true {
             let (body, isOver) = state.withLock { state in

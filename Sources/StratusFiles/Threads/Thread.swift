@@ -10,6 +10,21 @@ package enum Thread {
     /// Blocks the calling thread for about so long.
     package static func pause(microseconds: UInt32) { usleep(microseconds) }
 
+    /// Gives the calling thread a third of what other threads get of a processor that all want. That it
+    /// cannot be had changes nothing but that.
+    package static func moveToBackground() {
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, nice + backgroundNice)
+    }
+
+    /// What is added to the nice value of a thread in the background: five steps are a third of the weight
+    /// that the kernel gives it.
+    package static let backgroundNice: Int32 = 5
+
+    /// The nice value of the calling thread.
+    package static var nice: Int32 {
+        getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0)
+    }
+
     /// Runs `body` on a new thread; fails where the system gives none.
     package static func start(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
         var thread = pthread_t()

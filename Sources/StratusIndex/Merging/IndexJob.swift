@@ -100,7 +100,7 @@ private struct RunWriter {
         guard let number = numbers.popFirst() else {
             preconditionFailure("a job has numbers for all its tables")
         }
-        var next = TableBuilder(number: number)
+        var next = TableBuilder(number: number, in: store)
         let isFirst = next.append(entry)
         precondition(isFirst, "the first entry fits")
         builder = next

@@ -40,4 +40,17 @@ final class Run: Sendable {
         guard !(position.key < table.info.first.key) else { return nil }
         return try table.entry(at: position, hash: hash, reading)
     }
+
+    /// Whether any key of a group may be there; `hash` is that of what they have in common.
+    func mayHold(
+        _ group: Range<IndexKey>, hash: UInt64, _ reading: Reading
+    ) throws(IndexError) -> Bool {
+        var place = table(endingFrom: IndexPosition(group.lowerBound))
+        while place < tables.count, tables[place].info.first.key < group.upperBound {
+            let table = tables[place]
+            if try table.mayHold(hash, in: try table.open(reading.mode), reading) { return true }
+            place += 1
+        }
+        return false
+    }
 }

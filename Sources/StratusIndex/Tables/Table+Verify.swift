@@ -12,7 +12,7 @@ extension Table {
         let directory = try block(try checkedBlock(directoryRange, of: file), at: directoryRange)
         let ranges = try dataBlocks(directory)
         var blocks: [Block] = []
-        var builder = TableBuilder(number: info.number)
+        var builder = TableBuilder(number: info.number, in: store)
         var last: IndexPosition?
         var place = dataPart.lowerBound
         for range in ranges {

@@ -3,19 +3,21 @@ internal import StratusBytes
 /// A table under construction, in memory. Layout: `Formats/Index.md`, "Layout".
 struct TableBuilder {
     private let number: UInt64
+    private let groupedKeyspaces: [UInt8]
     private var file = ByteWriter(
         capacity: TableFormat.blocksPerTable * TableFormat.blockLimit / 8 * 9)
     private var footer = TableFooter()
     private var data = BlockBuilder(limit: TableFormat.blockLimit)
     /// The first entries of the data blocks; where they begin and how long they are.
     private var directory = BlockBuilder(limit: TableFormat.directoryLimit)
-    /// Of different keys.
+    /// Of different keys, and of groups of keys.
     private var hashes: [UInt64] = []
     private var first: IndexPosition?
     private var last: IndexPosition?
 
-    init(number: UInt64) {
+    init(number: UInt64, in store: TableStore) {
         self.number = number
+        groupedKeyspaces = store.groupedKeyspaces
         file.uint64(TableFormat.magic)
         file.uint16(TableFormat.version)
         file.uint16(TableFormat.version)
@@ -34,7 +36,14 @@ struct TableBuilder {
             let isFirst = data.append(entry)
             precondition(isFirst, "the first entry fits")
         }
-        if last?.key != entry.key { hashes.append(entry.key.filterHash) }
+        if last?.key != entry.key {
+            hashes.append(entry.key.filterHash)
+            if let group = entry.key.group(in: groupedKeyspaces),
+                last?.key.group(in: groupedKeyspaces) != group
+            {
+                hashes.append(group.filterHash)
+            }
+        }
         if first == nil { first = entry.position }
         last = entry.position
         return true

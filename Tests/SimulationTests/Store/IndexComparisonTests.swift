@@ -211,7 +211,9 @@ struct IndexComparisonTests {
             let identity = Hash128(high: manifest.storeID.high, low: manifest.storeID.low)
             index = try OrderedIndex(
                 description: state.extracting(cursor.position..<state.count), file: "manifest",
-                in: TableStore(storage, cache: BlockCache(limit: 1 << 20), storeID: identity))
+                in: TableStore(
+                    storage, cache: BlockCache(limit: 1 << 20), storeID: identity,
+                    groupedKeyspaces: ProjectionRegistry.store.groupedKeyspaces))
             stamp = checkpoint.position.offset.rawValue - 1
         }
 

@@ -78,7 +78,7 @@ import Testing
 
     @Test
     func
-        `a long tree is taken in by commits of 96 records, parents first, and seen with the last`()
+        `a long tree is taken in by commits of 192 records, parents first, and seen with the last`()
         async throws
     {
         let container = try Container.inMemory()
@@ -90,8 +90,8 @@ import Testing
         #expect(commits.map(\.states).first == [.growing])
         #expect(commits.map(\.states).last == [.alive])
         #expect(commits.dropFirst().dropLast().allSatisfy { $0.states.isEmpty })
-        #expect(commits.allSatisfy { $0.members.count <= 96 })
-        #expect(commits.count >= 2 + parents.count / 96)
+        #expect(commits.allSatisfy { $0.members.count <= 192 })
+        #expect(commits.count >= 2 + parents.count / 192)
         var entered: Set<String> = ["root"]
         for item in commits.flatMap(\.members) {
             #expect(entered.contains(try #require(parents[item.name])))
@@ -148,7 +148,7 @@ import Testing
         #expect(try await sharing.value.partialFailure == nil)
         let steps = try Self.commits(of: container, from: start).map(\.members.count)
             .filter { $0 > 0 }
-        #expect(steps == [96, 96, 24, 48] + Array(repeating: 96, count: 11) + [80])
+        #expect(steps == [192, 192, 24, 48, 96] + Array(repeating: 192, count: 4) + [80])
         try await container.close()
     }
 

@@ -12,15 +12,17 @@ struct SharingFixture {
     /// The owner's database.
     let alice: Database
 
-    init(profile: Profile = .unlimited) async throws {
-        container = try Container.inMemory(profile: profile)
+    init(profile: Profile = .unlimited, rules: RecordRules = .none) async throws {
+        container = try Container.inMemory(profile: profile, rules: rules)
         alice = container.privateDatabase(for: "alice")
         try await alice.save(RecordZone(zoneID: notes))
     }
 
     /// With the records, none of them shared.
-    static func family(profile: Profile = .unlimited) async throws -> SharingFixture {
-        let fixture = try await SharingFixture(profile: profile)
+    static func family(
+        profile: Profile = .unlimited, rules: RecordRules = .none
+    ) async throws -> SharingFixture {
+        let fixture = try await SharingFixture(profile: profile, rules: rules)
         try await fixture.alice.saveAll([
             note("above", ["n": 0]), child("root", of: "above", ["n": 1]),
             child("a", of: "root", ["n": 2]), child("a1", of: "a", ["n": 3]),

@@ -143,6 +143,38 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `what a participant deletes takes along all that is seen, however much is hidden`(
+        withRules: Bool
+    ) async throws {
+        var rules = RecordRules()
+        if withRules { rules.validate("Note", named: "none") { _, _ in } }
+        let fixture = try await SharingFixture.family(rules: rules)
+        let share = try await fixture.share("root", with: ["bob"])
+        try await fixture.accept(share, ["bob"])
+        let target: RecordValue = .reference(Reference(recordID: noteID("b"), action: .deleteSelf))
+        func sources(_ kind: String, _ count: Int, below parent: String) -> [Record] {
+            (0..<count).map { number in
+                var record = child("\(kind)-\(number)", of: parent)
+                record["to"] = target
+                return record
+            }
+        }
+        // More than a cascade may take along.
+        try await fixture.alice.saveAll(sources("hidden", 9000, below: "out"))
+        try await fixture.alice.saveAll(sources("seen", 8, below: "a"))
+        try await fixture.bob.deleteRecord(withID: fixture.id("b"))
+        for number in 0..<8 {
+            let error = await failure {
+                try await fixture.alice.record(for: noteID("seen-\(number)"))
+            }
+            #expect(error.code == .unknownItem)
+        }
+        let left = try await fixture.alice.records(
+            for: (0..<9000).map { noteID("hidden-\($0)") })
+        #expect(left.values.allSatisfy { (try? $0.get()) != nil })
+    }
+
     @Test func `what a participant says of a root's parent changes nothing`() async throws {
         let (fixture, _) = try await SharingFixture.shared()
         var root = try await fixture.bob.record(for: fixture.id("root"))

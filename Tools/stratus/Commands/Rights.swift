@@ -124,20 +124,27 @@ enum Rights {
         let container = try await invocation.openStore()
         let user = try container.demandUser(invocation.argument("USER"))
         try output.header(schema: "stratus.what-can/1", columns: "database  zone  root  rights  as")
-        try write(Grant("private", "*", "*", "read, write", ["owner"]), to: output)
-        let roles = try await container.roles(of: user.recordName).sorted()
-        try write(
-            Grant("public", "*", "*", "by role", ["_world", "_icloud", "_creator"] + roles),
-            to: output)
-        for owner in try container.allUsers() where owner.recordName != user.recordName {
-            for share in try await container.sortedShares(ownedBy: owner.recordName) {
-                guard let participant = share.participant(user.recordName) else { continue }
-                let zone = "\(owner.recordName)/\(share.recordID.zoneID.zoneName)"
-                let grant = Grant(
-                    "shared", zone, share.rootText, participant.rights(in: share),
-                    ["\(participant.role)", "\(participant.acceptanceStatus)"],
-                    share: share.recordID.recordName)
-                try write(grant, to: output)
+        let roles =
+            ["_world", "_icloud", "_creator"]
+            + (try await container.roles(of: user.recordName).sorted())
+        for grant in try await container.grants(of: user.recordName) {
+            switch (grant.database, grant.share, grant.participant) {
+            case (.private(let owner), let share?, let participant?):
+                let zone = "\(owner)/\(share.recordID.zoneID.zoneName)"
+                try write(
+                    Grant(
+                        "shared", zone, share.rootText, grant.actions.text,
+                        ["\(participant.role)", "\(participant.acceptanceStatus)"],
+                        share: share.recordID.recordName), to: output)
+            case (.private, _, _):
+                try write(Grant("private", "*", "*", grant.actions.text, ["owner"]), to: output)
+            case (.public, _, _):
+                // Without an account that can be used one reads as anybody does.
+                let mayWrite = grant.actions.contains(.write)
+                try write(
+                    Grant(
+                        "public", "*", "*", mayWrite ? "by role" : "read by role",
+                        mayWrite ? roles : ["_world"]), to: output)
             }
         }
         return .ok
@@ -181,22 +188,9 @@ enum Rights {
     }
 }
 
-extension Share {
-    /// The participant that is the user of that record name.
-    func participant(_ recordName: String) -> Participant? {
-        others.first { participant in
-            let identity = participant.userIdentity
-            let id = identity.userRecordID ?? identity.lookupInfo?.userRecordID
-            return id?.recordName == recordName
-        }
-    }
-}
-
-extension Share.Participant {
-    /// What the participant may do in that share.
-    fileprivate func rights(in share: Share) -> String {
-        guard acceptanceStatus == .accepted else { return "nothing" }
-        let mayWrite = permission == .readWrite || share.publicPermission == .readWrite
-        return mayWrite ? "read, write" : "read"
+extension Set<AccessAction> {
+    /// Whoever may change records may make and delete them.
+    fileprivate var text: String {
+        contains(.write) ? "read, write" : contains(.read) ? "read" : "nothing"
     }
 }

@@ -31,10 +31,10 @@ enum Tree {
         let snapshot = container.snapshot()
         return [
             ListedDatabase(
-                database: snapshot.privateDatabase(asHost: user.recordName), number: 0,
+                database: snapshot.privateDatabase(for: user.recordName), number: 0,
                 recordName: user.recordName, userName: user.userName),
             ListedDatabase(
-                database: snapshot.sharedDatabase(asHost: user.recordName), number: 0,
+                database: snapshot.sharedDatabase(for: user.recordName), number: 0,
                 recordName: user.recordName, userName: user.userName, isShared: true),
         ]
     }
