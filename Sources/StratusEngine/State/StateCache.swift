@@ -12,7 +12,14 @@ package final class StateCache: Sendable {
         var offset: JournalOffset
     }
 
-    private let derived = Mutex<[Key: any Sendable]>([:])
+    /// An object, of which it takes less to find out what it is than of any value.
+    private protocol AnyKept: AnyObject, Sendable {}
+    private final class Kept<Value: Sendable>: AnyKept {
+        let value: Value
+        init(_ value: Value) { self.value = value }
+    }
+
+    private let derived = Mutex<[Key: any AnyKept]>([:])
     /// What is no longer asked for goes with all else once there is so much.
     private static let limit = 1024
 
@@ -44,7 +51,7 @@ package final class StateCache: Sendable {
     ) -> Value? {
         let key = Key(
             type: ObjectIdentifier(type), subject: subject, number: number, offset: offset)
-        return derived.withLock { $0[key] } as? Value
+        return (derived.withLock { $0[key] } as? Kept<Value>)?.value
     }
 
     func keep<Value: Sendable>(
@@ -54,7 +61,7 @@ package final class StateCache: Sendable {
             type: ObjectIdentifier(Value.self), subject: subject, number: number, offset: offset)
         derived.withLock { derived in
             if derived.count >= Self.limit { derived.removeAll() }
-            derived[key] = value
+            derived[key] = Kept(value)
         }
     }
 

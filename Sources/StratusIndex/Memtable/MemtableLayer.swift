@@ -49,9 +49,15 @@ final class MemtableLayer: Sendable {
 
 extension IndexKey {
     /// A hash for tables in memory. The names in keys are hashes themselves, under a secret.
+    ///
+    /// Only its low half depends on the keyspace, and a table takes its slot from the high one: what
+    /// is asked of one record in several keyspaces waits for memory once.
     var layerHash: UInt64 {
-        var hash: UInt64 = 0
-        for place in 0..<6 { hash = (hash ^ words[place]) &* 0x9e37_79b9_7f4a_7c15 }
-        return hash ^ hash >> 32
+        var hash = (words[0] & ~(0xff << 24)) &* Self.multiplier
+        for place in 1..<6 { hash = (hash ^ words[place]) &* Self.multiplier }
+        hash ^= hash >> 32
+        return hash ^ (UInt64(keyspace) &* Self.multiplier & 0xffff_ffff)
     }
+
+    private static var multiplier: UInt64 { 0x9e37_79b9_7f4a_7c15 }
 }
