@@ -69,10 +69,14 @@ extension SharingModel.Zone {
 
     /// The names of a record and all below it.
     func tree(of name: String) -> Set<String> {
+        var children: [String: [String]] = [:]
+        for (child, node) in nodes {
+            if let parent = node.parent { children[parent, default: []].append(child) }
+        }
         var found: Set<String> = [name]
         var queue = [name]
         while let next = queue.popLast() {
-            for (child, node) in nodes where node.parent == next && found.insert(child).inserted {
+            for child in children[next] ?? [] where found.insert(child).inserted {
                 queue.append(child)
             }
         }
@@ -85,11 +89,27 @@ extension SharingModel.Zone {
     func visible(to user: String) -> Set<String> {
         let own = Set(shares.indices.filter { shares[$0].accepted[user] != nil })
         if own.isEmpty { return [] }
-        var names = Set(own.map { shares[$0].recordName })
-        for name in nodes.keys {
-            if let share = share(of: name), own.contains(share) { names.insert(name) }
+        let records = own.map { shares[$0].recordName }
+        // All of a zone that is shared as a whole is in one share.
+        if own.contains(where: { shares[$0].root == nil }) {
+            return Set(nodes.keys).union(records)
         }
-        return names
+        // What was found of a record holds for all on the way up from it, too.
+        var isSeen: [String: Bool] = [:]
+        for share in shares.indices {
+            if let root = shares[share].root { isSeen[root] = own.contains(share) }
+        }
+        for name in nodes.keys {
+            var way: [String] = []
+            var next: String? = name
+            while let name = next, isSeen[name] == nil, way.count <= nodes.count {
+                way.append(name)
+                next = nodes[name]?.parent
+            }
+            let found = next.flatMap { isSeen[$0] } ?? false
+            for name in way { isSeen[name] = found }
+        }
+        return Set(nodes.keys.filter { isSeen[$0] == true }).union(records)
     }
 
     func isVisible(to user: String) -> Bool { shares.contains { $0.accepted[user] != nil } }

@@ -4,18 +4,21 @@ import Support
 
 // What alice does with records and shares, each call one commit.
 extension SharingRun {
-    private static let names = (0..<16).map { "n\($0)" }
+    static let names = (0..<16).map { "n\($0)" }
 
     /// Saves, deletes, shares and unshares in one call, which may contradict itself; then it fails
     /// as a whole.
     mutating func changeAsOwner() async throws {
-        let zone = Self.zones[generator.below(Self.zones.count)]
+        let zone = anyZone()
         guard let before = model.zones[zone] else { return }
         var batch = SharingModel.Batch()
+        let isCrowded = shape == .crowded
         let count = generator.oneIn(3) ? 1 + generator.below(7) : 1
         for _ in 0..<count { addItem(to: &batch, before) }
-        if generator.oneIn(5), before.shares.count < 8 { addShare(to: &batch, before, zone) }
-        if generator.oneIn(12) { endShare(in: &batch, before) }
+        if generator.oneIn(isCrowded ? 2 : 5), before.shares.count < (isCrowded ? 12 : 8) {
+            addShare(to: &batch, before, zone)
+        }
+        if generator.oneIn(isCrowded ? 30 : 12) { endShare(in: &batch, before) }
         let after: SharingModel.Zone
         do throws(SharingModel.Refusal) {
             after = try before.after(batch)
@@ -33,11 +36,11 @@ extension SharingRun {
     private mutating func addItem(
         to batch: inout SharingModel.Batch, _ zone: SharingModel.Zone
     ) {
-        let name = Self.names[generator.below(Self.names.count)]
+        let name = anyName(in: zone)
         guard batch.saved[name] == nil, !batch.deleted.contains(name) else { return }
         let parents = zone.nodes.keys.sorted() + batch.saved.keys.sorted()
         func anyParent() -> String? {
-            if parents.isEmpty || generator.oneIn(5) { return nil }
+            if parents.isEmpty || generator.oneIn(shape == .crowded ? 2 : 5) { return nil }
             let parent = parents[generator.below(parents.count)]
             return parent == name ? nil : parent
         }
@@ -72,9 +75,7 @@ extension SharingRun {
         let names = Set(zone.nodes.keys).union(batch.saved.keys).subtracting(batch.deleted)
         guard let root = names.sorted().randomElement(using: &generator) else { return }
         // Mostly where nothing contradicts it.
-        let isTaken =
-            zone.share(of: root) != nil || zone.tree(of: root).contains { zone.isRoot($0) }
-        if isTaken, !generator.oneIn(6) { return }
+        if !zone.isFree(root), !generator.oneIn(6) { return }
         if batch.saved[root] == nil, var node = zone.nodes[root] {
             node.value = next()
             batch.saved[root] = node
@@ -146,7 +147,7 @@ extension SharingRun {
         }
     }
 
-    private mutating func apply(
+    mutating func apply(
         _ batch: SharingModel.Batch, _ after: SharingModel.Zone, in zone: String
     ) async throws {
         let (records, deleted) = try items(of: batch, in: zone)
@@ -191,7 +192,7 @@ extension SharingRun {
         }
     }
 
-    private mutating func expectRefusal(
+    mutating func expectRefusal(
         of batch: SharingModel.Batch, in zone: String, _ codes: Set<StoreError.Code>
     ) async throws {
         let (records, deleted) = try items(of: batch, in: zone)
@@ -211,7 +212,8 @@ extension SharingRun {
     mutating func deleteAndMakeAnew() async throws {
         let zone = Self.zones[generator.below(Self.zones.count)]
         guard let before = model.zones[zone] else { return }
-        let leaves = before.nodes.keys.filter { !before.hasChildren($0) }.sorted()
+        let parents = Set(before.nodes.values.compactMap { $0.parent })
+        let leaves = before.nodes.keys.filter { !parents.contains($0) }.sorted()
         guard let name = leaves.randomElement(using: &generator) else { return }
         var deletion = SharingModel.Batch()
         deletion.deleted = [name]
@@ -237,6 +239,8 @@ extension SharingRun {
     mutating func deleteZone() async throws {
         guard generator.oneIn(3) else { return }
         let zone = Self.zones[generator.below(Self.zones.count)]
+        // What grew there goes with it.
+        if shape != .usual, zone == Self.grownZone, !generator.oneIn(4) { return }
         tally.sharesEnded += model.zones[zone]?.shares.count ?? 0
         try await ownersDatabase.deleteRecordZone(withID: zoneID(zone))
         for user in Self.users { noteEnding(of: user, in: zone) }

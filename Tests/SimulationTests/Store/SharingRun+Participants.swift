@@ -17,10 +17,23 @@ extension SharingRun {
 
     /// Accepts a share, for the first time, again, or without being invited.
     mutating func accept() async throws {
-        guard let (zone, place) = anyShare(), var share = model.zones[zone]?.shares[place] else {
-            return
-        }
+        guard let (zone, place) = anyShare() else { return }
+        try await acceptShare(at: place, in: zone, as: anyUser())
+    }
+
+    /// Accepts all shares of the zone that grows of which a user may be a participant.
+    mutating func acceptAll() async throws {
         let user = anyUser()
+        for (place, share) in (model.zones[Self.grownZone]?.shares ?? []).enumerated()
+        where share.invited[user] != nil || share.publicPermission != .none {
+            try await acceptShare(at: place, in: Self.grownZone, as: user)
+        }
+    }
+
+    private mutating func acceptShare(
+        at place: Int, in zone: String, as user: String
+    ) async throws {
+        guard var share = model.zones[zone]?.shares[place] else { return }
         var isAllowed = true
         if share.accepted[user] != nil {
             // Again.
@@ -136,7 +149,7 @@ extension SharingRun {
 extension SharingRun {
     /// One record, which the user may see or not, and write or not.
     mutating func changeAsParticipant() async throws {
-        let zone = Self.zones[generator.below(Self.zones.count)]
+        let zone = anyZone()
         let user = anyUser()
         guard let before = model.zones[zone], before.isVisible(to: user) else { return }
         let seen = before.visible(to: user).filter { before.nodes[$0] != nil }.sorted()

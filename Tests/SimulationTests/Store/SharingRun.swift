@@ -26,6 +26,13 @@ struct SharingRun {
         var openings = 0
         var compactions = 0
         var verifications = 0
+        /// Histories in which one zone was crowded, steps that left one so, and rounds that users
+        /// with many parts completed there.
+        var crowded = 0
+        var crowdedSteps = 0
+        var crowdedRounds = 0
+        /// Trees longer than a commit that were shared: their shares grew.
+        var longTrees = 0
 
         static func + (left: Tally, right: Tally) -> Tally {
             var sum = left
@@ -37,7 +44,8 @@ struct SharingRun {
             [
                 \.calls, \.refused, \.sharesMade, \.sharesEnded, \.accepted, \.left, \.removed,
                 \.nested, \.moved, \.written, \.pages, \.rounds, \.deletions, \.expired, \.reads,
-                \.openings, \.compactions, \.verifications,
+                \.openings, \.compactions, \.verifications, \.crowded, \.crowdedSteps,
+                \.crowdedRounds, \.longTrees,
             ]
         }
     }
@@ -47,12 +55,15 @@ struct SharingRun {
     static let zones = ["z0", "z1"]
     static let types = ["T0", "T1"]
     /// Page sizes, from the least to all at once.
-    private static let limits = [1, 1, 2, 3, 7, 50, 1000]
+    private var limits: [Int] {
+        shape == .long ? [1, 7, 50, 1000, 1000, 1000] : [1, 1, 2, 3, 7, 50, 1000]
+    }
     private static let mirrorLimit = 18
 
     let store: SmallStore
     /// Whether the power goes, too.
     private let crashes: Bool
+    let shape: Shape
     var container: Container
     var generator: SeededGenerator
     var model = SharingModel()
@@ -70,11 +81,14 @@ struct SharingRun {
     private var endings: [String: Int] = [:]
     /// What the zones hold as their owner sees them, read once after each change.
     private var truth: [String: [String: Record]] = [:]
+    /// What of them each user sees.
+    private var shown: [String: [String: SharingMirror.Seen]] = [:]
     /// For values, names of shares and the like.
     private var counter: Int64 = 0
 
     init(seed: UInt64, crashes: Bool = false) throws {
         generator = SeededGenerator(seed: seed)
+        shape = Shape(seed: seed)
         var store = SmallStore(seed: seed)
         self.crashes = crashes
         if !crashes { store.durability = .none }
@@ -91,9 +105,11 @@ struct SharingRun {
             for zone in Self.zones { addMirror(SharingMirror(of: user, zone: zone)) }
             addMirror(SharingMirror(of: user, zone: nil))
         }
-        for number in 0..<steps where problems.isEmpty {
+        try await begin()
+        for number in 0..<shape.steps(of: steps) where problems.isEmpty {
             step = number
             if try await change() { noteVisible() }
+            noteCrowd()
             if generator.oneIn(4) { try await checkReads() }
             for _ in 0..<generator.below(3) { try await readOn() }
         }
@@ -101,6 +117,7 @@ struct SharingRun {
     }
 
     private mutating func change() async throws -> Bool {
+        if try await changeShape() { return true }
         switch generator.below(1000) {
         case ..<420: try await changeAsOwner()
         case ..<600: try await changeAsParticipant()
@@ -153,13 +170,18 @@ extension SharingRun {
 
     /// Something was changed.
     mutating func noteVisible() {
-        truth = [:]
+        forgetTruth()
         for user in Self.users {
             for (name, zone) in model.zones {
                 everVisible[Self.key(user, name), default: []].formUnion(
                     zone.visible(to: user))
             }
         }
+    }
+
+    private mutating func forgetTruth() {
+        truth = [:]
+        shown = [:]
     }
 
     /// The records of a zone as its owner reads them; they must be those of the model.
@@ -199,6 +221,7 @@ extension SharingRun {
     private mutating func shown(
         to user: String, in zone: String
     ) async throws -> [String: SharingMirror.Seen] {
+        if let known = self.shown[Self.key(user, zone)] { return known }
         let records = try await stored(zone)
         guard let expected = model.zones[zone] else { return [:] }
         var shown: [String: SharingMirror.Seen] = [:]
@@ -208,6 +231,7 @@ extension SharingRun {
             seen.parent = expected.shownParent(of: name)
             shown[name] = seen
         }
+        self.shown[Self.key(user, zone)] = shown
         return shown
     }
 }
@@ -216,7 +240,7 @@ extension SharingRun {
 extension SharingRun {
     private mutating func addMirror(_ mirror: SharingMirror) {
         var mirror = mirror
-        mirror.limit = Self.limits[generator.below(Self.limits.count)]
+        mirror.limit = limits[generator.below(limits.count)]
         mirror.forgets = generator.oneIn(2)
         if mirrors.count >= Self.mirrorLimit {
             // The first ones stay, so that each user and zone has one.
@@ -277,6 +301,11 @@ extension SharingRun {
             try await take(page, of: zone, &mirror, held)
             if page.moreComing { continue }
             tally.rounds += 1
+            if let state = model.zones[zone], state.isCrowded,
+                state.partCount(of: mirror.user) >= Self.manyParts
+            {
+                tally.crowdedRounds += 1
+            }
             let truth = try await shown(to: mirror.user, in: zone)
             if let difference = mirror.difference(in: zone, from: truth) { report(difference) }
             return true
@@ -376,7 +405,7 @@ extension SharingRun {
 
     /// All mirrors come to the end, and so do new ones.
     mutating func finish(_ when: String) async throws {
-        truth = [:]
+        forgetTruth()
         for zone in Self.zones { _ = try await stored(zone) }
         for place in mirrors.indices where problems.isEmpty {
             var pages = Int.max
@@ -384,7 +413,7 @@ extension SharingRun {
         }
         for user in Self.users where problems.isEmpty {
             var mirror = SharingMirror(of: user, zone: nil)
-            mirror.limit = Self.limits[generator.below(Self.limits.count)]
+            mirror.limit = limits[generator.below(limits.count)]
             var pages = Int.max
             try await followDatabase(&mirror, &pages)
         }
@@ -403,7 +432,8 @@ extension SharingRun {
         tally.reads += 1
         let found = try await database.allRecordZones().map { $0.zoneID.zoneName }
         if Set(found) != model.zones(visibleTo: user) { report("\(user) finds \(found)") }
-        let known = model.zones[zone]?.nodes.keys.sorted() ?? []
+        var known = model.zones[zone]?.nodes.keys.sorted() ?? []
+        if shape == .long { known = Array(known.shuffled(using: &generator).prefix(50)) }
         for name in known + ["missing"] + shown.keys.filter({ $0.hasPrefix("Share-") }) {
             let id = Record.ID(recordName: name, zoneID: sharedID(zone))
             do throws(StoreError) {
@@ -485,7 +515,7 @@ extension SharingRun {
         }
         if generator.oneIn(8) { try verify() }
         container = try store.open()
-        truth = [:]
+        forgetTruth()
         // What was acknowledged is there.
         for zone in Self.zones { _ = try await stored(zone) }
     }

@@ -61,6 +61,7 @@ struct SharingRunTests {
         #expect(tally.rounds > 10 * count && tally.deletions > 2 * count)
         #expect(tally.refused > 2 * count && tally.moved > 0 && tally.expired > 0)
         #expect(tally.openings > 0 && tally.compactions > count && tally.verifications >= count)
+        Self.expectShapes(tally, count)
     }
 
     // Found by the campaign: of two ends of a part one was known when it was forgotten, and the other came
@@ -83,6 +84,19 @@ struct SharingRunTests {
         for problem in problems { Issue.record("\(problem)") }
         guard count >= 8, SharingCampaign.steps >= 100, problems.isEmpty else { return }
         #expect(tally.openings > count && tally.rounds > 10 * count)
+        Self.expectShapes(tally, count)
+    }
+
+    /// In an eighth of the histories one zone is crowded, most of the time, and in a fiftieth a long
+    /// tree is shared.
+    private static func expectShapes(_ tally: SharingRun.Tally, _ count: Int) {
+        let shapes = (0..<count).map { SharingRun.Shape(seed: Campaign.seed + UInt64($0)) }
+        let crowded = shapes.count { $0 == .crowded }
+        #expect(tally.crowded >= crowded)
+        let steps = SharingRun.Shape.crowded.steps(of: SharingCampaign.steps)
+        #expect(tally.crowdedSteps >= crowded * steps / 2)
+        #expect(tally.crowdedRounds >= 5 * crowded)
+        #expect(tally.longTrees >= shapes.count { $0 == .long })
     }
 }
 
@@ -104,6 +118,13 @@ extension SharingRun.Tally {
                 ["looks by name and query", "\(reads)"], ["openings", "\(openings)"],
                 ["compactions asked for", "\(compactions)"],
                 ["whole stores verified", "\(verifications)"],
+                ["histories with \(SharingRun.crowd) and more shares in a zone", "\(crowded)"],
+                ["steps that left so many", "\(crowdedSteps)"],
+                [
+                    "rounds completed there by users with \(SharingRun.manyParts) and more parts",
+                    "\(crowdedRounds)",
+                ],
+                ["shares that grew over more than a commit", "\(longTrees)"],
             ])
     }
 }
