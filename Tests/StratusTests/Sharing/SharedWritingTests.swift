@@ -311,14 +311,38 @@ import Testing
         #expect(deletion.code == .permissionFailure)
     }
 
+    // C52.
     @Test func `a participant moves no records to another zone`() async throws {
         let (fixture, _) = try await SharingFixture.zoneWide()
-        try await fixture.container.privateDatabase(for: "bob").save(RecordZone(zoneID: notes))
-        let error = await failure {
-            try await fixture.bob.moveRecords([fixture.id("out1")], to: notes)
+        let own = fixture.container.privateDatabase(for: "bob")
+        try await own.save(RecordZone(zoneID: notes))
+        try await own.save(note("mine"))
+        // Another zone of alice's, in which bob may write, too.
+        let archive = RecordZone.ID(zoneName: "archive")
+        try await fixture.alice.save(RecordZone(zoneID: archive))
+        var share = Share(recordZoneID: archive)
+        try share.addParticipant(fixture.participant("bob"))
+        share = try await fixture.save(share)
+        try await fixture.accept(share, ["bob"])
+        let shared = RecordZone.ID(zoneName: "archive", ownerName: fixture.zone.ownerName)
+        for destination in [notes, shared, fixture.zone] {
+            for id in [fixture.id("out"), fixture.id("missing"), noteID("mine")] {
+                let error = await failure {
+                    try await fixture.bob.moveRecords([id], to: destination)
+                }
+                #expect(error.code == .badDatabase && showsNoRecord(error))
+            }
         }
-        #expect(error.code != .internalError)
+        // Nor does the private database reach into a zone of another user.
+        for (id, destination) in [
+            (noteID("mine"), fixture.zone), (fixture.id("out"), notes),
+        ] {
+            let error = await failure { try await own.moveRecords([id], to: destination) }
+            #expect(error.code == .badDatabase && error.zoneID == fixture.zone)
+        }
         #expect(try await fixture.names(seenBy: "bob").count == 7)
+        #expect(try await own.names() == ["mine"])
+        #expect(try await fixture.alice.names(in: archive) == [Share.zoneWideRecordName])
     }
 }
 
