@@ -88,4 +88,60 @@ import Testing
         #expect(error.code == .invalidArguments)
         #expect(try await database.names() == ["a", "b", "bare", "c"])
     }
+
+    // Semantics 8.2.
+    @Test func `in production nothing is shared until the type of shares is deployed`()
+        async throws
+    {
+        let container = try Container.inMemory(environment: .production)
+        let schema = "DEFINE SCHEMA RECORD TYPE Note ( text STRING );"
+        try await container.deploySchema(schema)
+        let alice = container.privateDatabase(for: "alice")
+        try await alice.save(RecordZone(zoneID: notes))
+        var root = try await alice.save(note("root", ["text": "a"]))
+        func refusal(of share: Share, with records: [Record]) async throws -> StoreError? {
+            let result = try await alice.modifyRecords(saving: records + [share.record])
+            for record in records {
+                #expect(result.saveResults[record.recordID]?.code == .batchRequestFailed)
+            }
+            guard case .failure(let error)? = result.saveResults[share.recordID] else { return nil }
+            return error
+        }
+        root["text"] = "b"
+        for (share, records) in [
+            (Share(rootRecord: root), [root]), (Share(recordZoneID: notes), []),
+        ] {
+            let error = try await refusal(of: share, with: records)
+            #expect(error?.code == .invalidArguments)
+            #expect(
+                error?.reason == "cannot create new type 'cloudkit.share' in production schema")
+        }
+        #expect(try await alice.names() == ["root"])
+        let kept = try await alice.record(for: noteID("root"))
+        #expect(kept.share == nil && kept["text"] == "a")
+        // The fields of shares are deployed as those of any type.
+        let type = #"RECORD TYPE "cloudkit.share" ("cloudkit.type" STRING"#
+        try await container.deploySchema("\(schema) \(type));")
+        var share = Share(rootRecord: root)
+        share.title = "Ours"
+        let error = try await refusal(of: share, with: [root])
+        #expect(error?.code == .invalidArguments)
+        #expect(
+            error?.reason
+                == "cannot create or modify field 'cloudkit.title' in production schema")
+        try await container.deploySchema("\(schema) \(type), \"cloudkit.title\" STRING);")
+        share.publicPermission = .readOnly
+        let result = try await alice.modifyRecords(saving: [root, share.record])
+        #expect(result.partialFailure == nil)
+        let saved = Share(try #require(try result.saveResults[share.recordID]?.get()))
+        // Who has a part in it is nothing of the schema.
+        try await container.acceptShare(try #require(saved?.shortGUID), as: "bob")
+        let zone = RecordZone.ID(
+            zoneName: notes.zoneName, ownerName: container.userRecordName(for: "alice"))
+        let bob = container.sharedDatabase(for: "bob")
+        #expect(try await bob.record(for: noteID("root", in: zone))["text"] == "b")
+        #expect(
+            Share(try await bob.record(for: noteID(share.recordID.recordName, in: zone)))?.title
+                == "Ours")
+    }
 }
