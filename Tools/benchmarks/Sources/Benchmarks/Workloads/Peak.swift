@@ -5,7 +5,7 @@ import Synchronization
 /// How much memory of its own the process takes while records are loaded and read at random.
 enum Peak {
     /// Looks every 10 ms, on a thread of its own.
-    private final class Sampler: Sendable {
+    final class Sampler: Sendable {
         private let peak = Mutex((bytes: 0, samples: 0))
         private let isOver = Atomic(false)
 

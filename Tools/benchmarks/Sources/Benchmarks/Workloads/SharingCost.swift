@@ -1,3 +1,4 @@
+import CCounting
 import FoundationEssentials
 import Stratus
 
@@ -6,8 +7,8 @@ import Stratus
 /// that.
 struct SharingCost {
     private static let usage =
-        "Benchmarks sharing DIRECTORY COUNT ROUNDS [saves|reads|trees]"
-    private static let parts = ["saves", "reads", "trees"]
+        "Benchmarks sharing DIRECTORY COUNT ROUNDS [saves|reads|trees|memory]"
+    private static let parts = ["saves", "reads", "trees", "memory"]
     private static let batch = 200
     private static let zone = RecordZone.ID(zoneName: "items")
     /// In each round, in microseconds of what is counted, by what it is.
@@ -32,6 +33,7 @@ struct SharingCost {
             if measured.contains("saves") { try await cost.saves(round) }
             if measured.contains("reads") { try await cost.reads() }
             if measured.contains("trees") { try await cost.trees() }
+            if measured.contains("memory") { try await cost.memory() }
         }
         cost.report()
     }
@@ -90,18 +92,47 @@ extension SharingCost {
         let kinds = [("not shared", 0), ("shared with 1", 1), ("shared with 100", 100)]
         // Each is first, second and last equally often.
         for (name, users) in kinds.indices.map({ kinds[($0 + round) % kinds.count] }) {
-            let store = try await Store(directory + "/saves", durability: .none)
-            try await store.save(below: nil, ["root"])
-            if users > 0 { try await store.share("root", with: (0..<users).map { "user \($0)" }) }
-            let batches = (0..<count / Self.batch).map { number in
-                store.records(below: "root", (0..<Self.batch).map { "\(number)-\($0)" })
-            }
-            // With the merges that they cause.
-            try await measure("save, \(name)", batches.count * Self.batch) {
-                for batch in batches { try await store.save(batch) }
-                try await store.container.close()
-            }
+            try await save(name, users: users)
         }
+    }
+
+    private mutating func save(_ name: String, users: Int) async throws {
+        let store = try await Store(directory + "/saves", durability: .none)
+        try await store.save(below: nil, ["root"])
+        if users > 0 { try await store.share("root", with: (0..<users).map { "user \($0)" }) }
+        let batches = (0..<count / Self.batch).map { number in
+            store.records(below: "root", (0..<Self.batch).map { "\(number)-\($0)" })
+        }
+        // With the merges that they cause.
+        try await measure("save, \(name)", batches.count * Self.batch) {
+            for batch in batches { try await store.save(batch) }
+            try await store.container.close()
+        }
+    }
+}
+
+// The memory of its own that the process takes while a tree is shared, and another one moved in.
+extension SharingCost {
+    private mutating func memory() async throws {
+        let path = directory + "/memory"
+        var store = try await Store(path, durability: .none)
+        try await store.save(below: nil, ["root", "outside"])
+        try await store.saveTree(below: "root", count)
+        try await store.saveTree(below: "outside", count / 10)
+        try await store.container.close()
+        // What making the records took is given back.
+        counting_trim()
+        let before = Memory.status("RssAnon")
+        let sampler = Peak.Sampler()
+        let sampling = Task.detached { try Threads.run(1) { _ in sampler.run() } }
+        store = try await Store(reopening: path)
+        try await store.share("root", with: ["user 0"])
+        try await store.move("outside", below: "root")
+        try await store.container.close()
+        let peak = sampler.end().bytes
+        try await sampling.value
+        let above = Double(peak - before) / Double(1 << 20)
+        print("memory: \(Number.short(above)) MiB above \(before >> 20) (limit 64, aim 88)")
     }
 }
 
@@ -199,12 +230,8 @@ extension SharingCost {
         })
         note("p99 of others while a tree is shared", sharing)
 
-        var record = try await store.owner.record(
-            for: Record.ID(recordName: "outside", zoneID: Self.zone))
-        record.parent = Reference(
-            recordID: Record.ID(recordName: "root", zoneID: Self.zone))
         start = now()
-        try await store.owner.save(record)
+        try await store.move("outside", below: "root")
         note("move a tree in, a record", (now() - start) / Double(count / 10) * 1e6)
 
         start = now()
@@ -231,6 +258,19 @@ private struct Store {
         container = try await Container.open(at: path, creating: true, durability: durability)
         owner = container.privateDatabase(for: "owner")
         try await owner.save(RecordZone(zoneID: zone))
+    }
+
+    /// One that was made before.
+    init(reopening path: String) async throws {
+        container = try await Container.open(at: path, durability: .none)
+        owner = container.privateDatabase(for: "owner")
+    }
+
+    /// Gives a record another parent, and so moves all that is below it.
+    func move(_ name: String, below parent: String) async throws {
+        var record = try await owner.record(for: Record.ID(recordName: name, zoneID: zone))
+        record.parent = Reference(recordID: Record.ID(recordName: parent, zoneID: zone))
+        try await owner.save(record)
     }
 
     /// The zone as participants name it.
