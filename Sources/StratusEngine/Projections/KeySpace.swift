@@ -14,8 +14,7 @@ package struct KeySpace: Sendable {
     /// Whether rows that were taken away for their number or age may come back where the index is made
     /// anew of a journal that has lost what they were counted with.
     package let mayComeBack: Bool
-    /// Whether its keys form groups, by the first hash in them: that there is none of a group is found
-    /// out in little time.
+    /// Whether its keys form groups, by the first hash in them: filters tell that there is none of one.
     package let isGrouped: Bool
 
     /// What the stamp of a row says: the entry that the row came with. Is that needed as long as the

@@ -110,8 +110,8 @@ package struct StoreReading: Sendable {
         }
     }
 
-    /// Whether all keys of a grouped keyspace are asked for that have their hash in common, and there
-    /// are none: ``scan(_:_:_:)`` asks, too.
+    /// Whether a range is a group of keys (``KeySpace/isGrouped``) of which none is there. It takes much
+    /// less than a ``scan(_:_:_:)`` that finds none, which asks this first.
     package func isEmptyGroup(_ range: Range<IndexKey>) throws(EngineError) -> Bool {
         do throws(IndexError) {
             return try store.fold.index.isEmptyGroup(range, mode)

@@ -41,16 +41,16 @@ final class Run: Sendable {
         return try table.entry(at: position, hash: hash, reading)
     }
 
-    /// Whether any key of a group may be there; `hash` is that of what they have in common.
+    /// Whether any key of a group may be there; `hash` is that of what they have in common. If one is,
+    /// the first of them lies in the first table that does not end before.
     func mayHold(
         _ group: Range<IndexKey>, hash: UInt64, _ reading: Reading
     ) throws(IndexError) -> Bool {
-        var place = table(endingFrom: IndexPosition(group.lowerBound))
-        while place < tables.count, tables[place].info.first.key < group.upperBound {
-            let table = tables[place]
-            if try table.mayHold(hash, in: try table.open(reading.mode), reading) { return true }
-            place += 1
+        let place = table(endingFrom: IndexPosition(group.lowerBound))
+        guard place < tables.count, tables[place].info.first.key < group.upperBound else {
+            return false
         }
-        return false
+        let table = tables[place]
+        return try table.mayHold(hash, in: try table.open(reading.mode), reading)
     }
 }
