@@ -147,7 +147,11 @@ extension OrderedIndex {
 
     /// Whether any key of a range was set or removed at or behind `stamp`, likewise.
     package func mayHaveChanged(_ range: Range<IndexKey>, since stamp: UInt64) -> Bool {
-        leftMemoryThrough >= stamp || active.hasEntry(in: range, since: stamp)
+        leftMemoryThrough >= stamp || hasEntryInMemory(in: range, since: stamp)
+    }
+
+    private func hasEntryInMemory(in range: Range<IndexKey>, since stamp: UInt64) -> Bool {
+        active.hasEntry(in: range, since: stamp)
             || frozen.contains {
                 $0.lastStamp >= stamp && $0.memtable.hasEntry(in: range, since: stamp)
             }
@@ -158,11 +162,10 @@ extension OrderedIndex {
     package func isEmptyGroup(
         _ range: Range<IndexKey>, _ mode: ReadMode
     ) throws(IndexError) -> Bool {
-        let group = range.lowerBound
-        guard store?.isGroup(range) == true, !active.hasEntry(in: range, since: 0),
-            !frozen.contains(where: { $0.memtable.hasEntry(in: range, since: 0) })
-        else { return false }
-        let (reading, hash) = (reading(mode), group.filterHash)
+        guard store?.isGroup(range) == true, !hasEntryInMemory(in: range, since: 0) else {
+            return false
+        }
+        let (reading, hash) = (reading(mode), range.lowerBound.filterHash)
         for run in runs where try run.mayHold(range, hash: hash, reading) { return false }
         return true
     }

@@ -53,9 +53,7 @@ extension Archive {
             return try await restoration.run(path, on: storage.fileSystem)
         }
     }
-}
 
-extension Archive {
     /// That the manifest in the archive is damaged, whose own damage names a file as if that were one of
     /// the store.
     var manifestDamage: StoreError {

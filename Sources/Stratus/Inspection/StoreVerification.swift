@@ -106,7 +106,7 @@ package struct StoreVerification: Sendable {
         bytesRead = verifier.bytesRead
         hasCheckpoint = manifest.checkpoint != nil || manifest.checkpointDamage != nil
         if let checkpoint = manifest.checkpoint {
-            try verify(checkpoint, of: manifest, in: storage)
+            try verify(checkpoint, of: manifest, in: storage, registry)
         }
         var foundation = StoreFoundation(
             ScratchStorage(over: storage, in: scratch), registry, memoryLimit: memoryLimit,
@@ -157,11 +157,10 @@ package struct StoreVerification: Sendable {
 
     /// Reads the tables of the index that a checkpoint names.
     private mutating func verify(
-        _ checkpoint: Manifest.Checkpoint, of manifest: Manifest, in storage: any Storage
+        _ checkpoint: Manifest.Checkpoint, of manifest: Manifest, in storage: any Storage,
+        _ registry: ProjectionRegistry
     ) throws(JournalError) {
-        let tables = TableStore(
-            storage, cache: BlockCache(limit: 0), storeID: StoreIdentity(manifest).idBits,
-            groupedKeyspaces: ProjectionRegistry.store.groupedKeyspaces)
+        let tables = registry.tables(of: manifest, in: storage, cache: BlockCache(limit: 0))
         guard let index = FoldState(checkpoint, tables, ReleasedFiles())?.index else {
             find(
                 JournalDamage(

@@ -9,10 +9,9 @@ struct LinkCheck {
     /// So many records may go along, or there is a ``LongCascade``.
     let cascadeLimit: Int
     private let batch: RecordBatch
+    private let sight: RecordSight
     /// What the caller sees of another user's zone; nil: all.
-    private let access: SharedZone?
-    /// What the caller may read of the public database; nil: all.
-    private let reader: PublicReader?
+    private var access: SharedZone? { sight.access }
     private let reading: StoreReading
     private let zone: UInt32
     /// What the batch saves, whatever its links; needed only where something is to be validated.
@@ -35,11 +34,10 @@ struct LinkCheck {
 
     init(
         _ links: BatchLinks, of batch: RecordBatch, _ reading: StoreReading, zone: UInt32,
-        _ access: SharedZone?, cascadeLimit: Int
-    ) throws(EngineError) {
+        _ sight: RecordSight, cascadeLimit: Int
+    ) {
         self.batch = batch
-        self.access = access
-        reader = try batch.publicReader(reading)
+        self.sight = sight
         self.links = links
         self.reading = reading
         self.zone = zone
@@ -205,12 +203,8 @@ extension LinkCheck {
 
     /// A target that the caller does not see is missing.
     private mutating func isVisible(_ name: Hash128) throws(EngineError) -> Bool {
-        guard let place = try place(of: name), try reader?.mayRead(place, reading) ?? true else {
-            return false
-        }
-        guard let access else { return true }
-        readSet.append(.member(zone, name))
-        return try access.grant(of: name, reading) != nil
+        guard let place = try place(of: name) else { return false }
+        return try sight.sees(name, at: place, reading, &readSet)
     }
 
     /// Why a record may not go along with one that a participant deletes.

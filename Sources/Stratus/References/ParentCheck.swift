@@ -7,10 +7,7 @@ struct ParentCheck {
     private let batch: RecordBatch
     private let reading: StoreReading
     private let zone: UInt32
-    /// What the caller sees of another user's zone; nil: all.
-    private let access: SharedZone?
-    /// What the caller may read of the public database; nil: all.
-    private var reader: PublicReader?
+    let sight: RecordSight
     /// The saves of records that others of the batch name as parent.
     private var saves: [String: Int] = [:]
     /// The parent that was found last: many records of a batch often have the same.
@@ -21,7 +18,7 @@ struct ParentCheck {
     init(
         _ batch: RecordBatch, _ reading: StoreReading, zone: UInt32, _ access: SharedZone?
     ) throws(EngineError) {
-        self.access = access
+        sight = try RecordSight(of: batch, in: zone, access, reading)
         self.batch = batch
         self.reading = reading
         self.zone = zone
@@ -31,7 +28,6 @@ struct ParentCheck {
             if let parent = batch.items[index].parentName { names.insert(parent) }
         }
         if names.isEmpty { return }
-        reader = try batch.publicReader(reading)
         for index in batch.items.indices where !batch.items[index].isDeletion {
             let name = batch.items[index].recordID.recordName
             if names.contains(name) { saves[name] = index }
@@ -50,11 +46,8 @@ struct ParentCheck {
         let name = reading.hash(parent.recordName)
         let key = IndexKey.record(zone, name)
         draft.readSet.append(key)
-        if access != nil { draft.readSet.append(.member(zone, name)) }
-        // One that the caller does not see is missing.
         if let place = try reading.value(key).map({ EntryLocation($0) }), !place.isDeleted,
-            try access?.grant(of: name, reading) != nil || access == nil,
-            try reader?.mayRead(place, reading) ?? true
+            try sight.sees(name, at: place, reading, &draft.readSet)
         {
             lastFound = parent.recordName
         } else if let index = saves[parent.recordName] {

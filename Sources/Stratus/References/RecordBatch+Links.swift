@@ -26,7 +26,7 @@ extension RecordBatch {
         var late = encoder.failures
         if !isAtomic { late.merge(try parents.failures(after: draft)) { first, _ in first } }
         if late.isEmpty || isAtomic {
-            late.merge(try addCascade(&encoder, &draft, sink: sink)) { first, _ in first }
+            late.merge(try addCascade(&encoder, parents, &draft, sink: sink)) { first, _ in first }
         }
         if encoder.needsSerial { return [:] }
         if late.isEmpty { try encoder.endMatches(&draft, sink: sink) }
@@ -40,12 +40,12 @@ extension RecordBatch {
     /// Checks parents and cascade targets, and adds what goes along with deletions. Returns what
     /// fails.
     private func addCascade(
-        _ encoder: inout RecordEncoder, _ draft: inout Draft, sink: PartSink
+        _ encoder: inout RecordEncoder, _ parents: ParentCheck, _ draft: inout Draft, sink: PartSink
     ) throws(EngineError) -> [Int: StoreError] {
         let context = encoder.context
         let (links, reading) = (encoder.links, encoder.reading)
-        var check = try LinkCheck(
-            links, of: self, reading, zone: encoder.zone.number, encoder.sharing?.access,
+        var check = LinkCheck(
+            links, of: self, reading, zone: encoder.zone.number, parents.sight,
             cascadeLimit: context.partLimit / (context.isSerial ? 128 : 1024))
         if links.saves.contains(where: { !$0.validated.isEmpty }) {
             for (item, result) in zip(items, draft.results) {
@@ -76,7 +76,7 @@ extension RecordBatch {
             return [:]
         }
         // What a participant does not see stays, of which a long cascade knows nothing.
-        guard encoder.sharing?.access == nil else { throw .refused(.cascadeTooLong) }
+        guard parents.sight.access == nil else { throw .refused(.cascadeTooLong) }
         let late = try addLongCascade(&encoder, &draft, sink: sink)
         return check.failures.merging(late) { first, _ in first }
     }

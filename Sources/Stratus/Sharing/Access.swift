@@ -136,14 +136,12 @@ private struct AccessCheck {
         guard let user = UserID(recordName: id.recordName),
             scope.hasRecord(of: user, in: RecordZone.ID(zoneName: id.zoneID.zoneName)),
             let refusal = Permission.refusal(
-                of: asked, on: .userRecord, by: principal, in: scope)
+                of: action.asked, on: .userRecord, by: principal, in: scope)
         else { return nil }
         return decision("the records of users", refusal)
     }
 
     private var call: Permission.Action { action == .read ? .read : .write }
-
-    private var asked: Permission.Action { action.asked }
 
     private func accountRefusal(_ scope: DatabaseScope) throws(EngineError) -> StoreError? {
         try reading.accountRefusal(of: principal, in: scope, isWrite: action != .read)
@@ -182,7 +180,7 @@ private struct AccessCheck {
             try reading.roles(of: user)
         }
         let refusal = Permission.refusal(
-            of: asked,
+            of: action.asked,
             on: .publicRecord(
                 try reading.grants(), type: type, roles: roles ?? [],
                 creator: action == .create ? nil : creator),
@@ -205,7 +203,7 @@ private struct AccessCheck {
         // Something below the root.
         if action == .create, object.position == .root { object.position = .member }
         let refusal = Permission.refusal(
-            of: asked, on: .sharedRecord(object), by: principal, in: scope)
+            of: action.asked, on: .sharedRecord(object), by: principal, in: scope)
         let member = try reading.member(name, in: zone.number)
         let place =
             shared.wholeZone != nil

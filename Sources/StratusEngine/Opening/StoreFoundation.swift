@@ -102,8 +102,17 @@ package struct StoreFoundation: Sendable {
     }
 
     package func tables(of manifest: Manifest) -> TableStore {
+        registry.tables(of: manifest, in: storage, cache: cache)
+    }
+}
+
+extension ProjectionRegistry {
+    /// Where the tables of a store's index lie.
+    package func tables(
+        of manifest: Manifest, in storage: any Storage, cache: BlockCache
+    ) -> TableStore {
         TableStore(
             storage, cache: cache, storeID: StoreIdentity(manifest).idBits,
-            groupedKeyspaces: registry.groupedKeyspaces)
+            groupedKeyspaces: allKeyspaces.filter(\.isGrouped).map(\.rawValue))
     }
 }

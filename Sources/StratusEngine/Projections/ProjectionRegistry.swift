@@ -46,9 +46,6 @@ package struct ProjectionRegistry: Sendable {
         keyspaces.compactMap(\.self)
     }
 
-    /// The keyspaces whose keys form groups.
-    package var groupedKeyspaces: [UInt8] { allKeyspaces.filter(\.isGrouped).map(\.rawValue) }
-
     /// The places in ``projections`` of those that apply entries of a kind; none: it is unknown.
     package func readers(of kind: EntryKind) -> [Int] { kinds[Int(kind.rawValue)].readers }
 

@@ -6,8 +6,8 @@ internal import Synchronization
 package final class IOThreads: Sendable {
     private let workers: Workers
 
-    /// At most `count` threads run at once; none does before there is work. What is in the background
-    /// leaves the processors to others where all of them are busy.
+    /// At most `count` threads run at once; none does before there is work. With `isBackground` they
+    /// have a lower priority: ``Thread/moveToBackground()``.
     package init(
         count: Int, isBackground: Bool = false, starter: @escaping Thread.Starter = Thread.start
     ) {

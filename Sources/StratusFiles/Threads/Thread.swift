@@ -10,8 +10,8 @@ package enum Thread {
     /// Blocks the calling thread for about so long.
     package static func pause(microseconds: UInt32) { usleep(microseconds) }
 
-    /// Gives the calling thread a third of what other threads get of a processor that all want. That it
-    /// cannot be had changes nothing but that.
+    /// Lowers the priority of the calling thread: where threads compete for a processor, it gets about a
+    /// third of the time of another. Where the system refuses, the priority stays.
     package static func moveToBackground() {
         _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, nice + backgroundNice)
     }

@@ -208,12 +208,10 @@ struct IndexComparisonTests {
             for _ in 0..<(try cursor.varint(state)) {
                 locations.append((try cursor.varint(state), try cursor.varint(state)))
             }
-            let identity = Hash128(high: manifest.storeID.high, low: manifest.storeID.low)
+            let cache = BlockCache(limit: 1 << 20)
             index = try OrderedIndex(
                 description: state.extracting(cursor.position..<state.count), file: "manifest",
-                in: TableStore(
-                    storage, cache: BlockCache(limit: 1 << 20), storeID: identity,
-                    groupedKeyspaces: ProjectionRegistry.store.groupedKeyspaces))
+                in: ProjectionRegistry.store.tables(of: manifest, in: storage, cache: cache))
             stamp = checkpoint.position.offset.rawValue - 1
         }
 

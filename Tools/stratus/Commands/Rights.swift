@@ -139,7 +139,7 @@ enum Rights {
             case (.private, _, _):
                 try write(Grant("private", "*", "*", grant.actions.text, ["owner"]), to: output)
             case (.public, _, _):
-                // Without an account that can be used one reads as anybody does.
+                // A user whose account cannot be used reads as an anonymous caller.
                 let mayWrite = grant.actions.contains(.write)
                 try write(
                     Grant(
@@ -189,7 +189,7 @@ enum Rights {
 }
 
 extension Set<AccessAction> {
-    /// Whoever may change records may make and delete them.
+    /// In words: a user who may write may create and delete, too.
     fileprivate var text: String {
         contains(.write) ? "read, write" : contains(.read) ? "read" : "nothing"
     }

@@ -5,7 +5,7 @@ import Synchronization
 /// How much memory of its own the process takes while records are loaded and read at random.
 enum Peak {
     /// Looks every 10 ms, on a thread of its own.
-    final class Sampler: Sendable {
+    private final class Sampler: Sendable {
         private let peak = Mutex((bytes: 0, samples: 0))
         private let isOver = Atomic(false)
 
@@ -28,17 +28,28 @@ enum Peak {
         }
     }
 
+    /// How many bytes of its own the process has at most while `body` runs, and of how many looks.
+    static func sample(
+        _ body: () async throws -> Void
+    ) async throws -> (bytes: Int, samples: Int) {
+        let sampler = Sampler()
+        let sampling = Task.detached { try Threads.run(1) { _ in sampler.run() } }
+        try await body()
+        let peak = sampler.end()
+        try await sampling.value
+        return peak
+    }
+
     /// Runs `body` on a new store, and says how much memory was taken at most.
     private static func sampled(
         _ store: String, _ body: (Container) async throws -> String
     ) async throws {
-        let sampler = Sampler()
-        let sampling = Task.detached { try Threads.run(1) { _ in sampler.run() } }
-        let container = try await Container.open(at: store, creating: true)
-        let what = try await body(container)
-        try await container.close()
-        let peak = sampler.end()
-        try await sampling.value
+        var what = ""
+        let peak = try await sample {
+            let container = try await Container.open(at: store, creating: true)
+            what = try await body(container)
+            try await container.close()
+        }
         print("\(what): peak \(peak.bytes) bytes (RssAnon, \(peak.samples) samples)")
     }
 

@@ -123,14 +123,12 @@ extension SharingCost {
         // What making the records took is given back.
         counting_trim()
         let before = Memory.status("RssAnon")
-        let sampler = Peak.Sampler()
-        let sampling = Task.detached { try Threads.run(1) { _ in sampler.run() } }
-        store = try await Store(reopening: path)
-        try await store.share("root", with: ["user 0"])
-        try await store.move("outside", below: "root")
-        try await store.container.close()
-        let peak = sampler.end().bytes
-        try await sampling.value
+        let peak = try await Peak.sample {
+            store = try await Store(reopening: path)
+            try await store.share("root", with: ["user 0"])
+            try await store.move("outside", below: "root")
+            try await store.container.close()
+        }.bytes
         let above = Double(peak - before) / Double(1 << 20)
         print("memory: \(Number.short(above)) MiB above \(before >> 20) (limit 64, aim 88)")
     }
