@@ -19,8 +19,9 @@ package struct OrderedIndex: Sendable {
     /// The newest first.
     var frozen: [FrozenMemtable] = []
     /// The newest first.
-    var runs: [Run] = [] { didSet { recent = RecentEntries() } }
-    private var recent = RecentEntries()
+    var runs: [Run] = [] { didSet { generation = store?.recent.nextGeneration() ?? 0 } }
+    /// That of the runs in ``TableStore/recent``.
+    private var generation: UInt32
     /// No table had this number or a higher one.
     var nextNumber: UInt64 = 1
     /// The greatest stamp of all changes.
@@ -31,6 +32,7 @@ package struct OrderedIndex: Sendable {
     /// An empty index, whose tables get numbers from `firstNumber` on.
     package init(in store: TableStore? = nil, firstNumber: UInt64 = 1) {
         self.store = store
+        generation = store?.recent.nextGeneration() ?? 0
         nextNumber = firstNumber
     }
 
@@ -234,16 +236,16 @@ extension OrderedIndex {
     private func entryInRuns(
         at position: IndexPosition, _ reading: Reading
     ) throws(IndexError) -> IndexEntry? {
-        guard position.key.partition == RecentEntries.partition else {
-            return try searchRuns(for: position, reading)
-        }
+        guard let recent = store?.recent else { return nil }
         let hash = position.key.layerHash
-        if let found = recent.entry(of: position.key, hash: hash), !(found.position < position) {
+        if let found = recent.entry(of: position.key, hash: hash, in: generation),
+            !(found.position < position)
+        {
             return found
         }
         let found = try searchRuns(for: position, reading)
         // Only of what is asked for now it is known that nothing is newer.
-        if let found, position.isNewest { recent.remember(found, hash: hash) }
+        if let found, position.isNewest { recent.remember(found, hash: hash, in: generation) }
         return found
     }
 

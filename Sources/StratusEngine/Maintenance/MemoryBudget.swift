@@ -12,5 +12,7 @@ package struct MemoryBudget: Sendable {
     /// Directories and filters of the index's tables.
     package var pinned: Int { limit / 8 }
     /// Other blocks of the index, and entries of the journal.
-    package var cache: Int { limit * 9 / 16 }
+    package var cache: Int { limit * 7 / 16 }
+    /// Entries that were found in tables lately.
+    package var recent: Int { limit / 8 }
 }

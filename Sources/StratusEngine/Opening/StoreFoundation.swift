@@ -102,17 +102,18 @@ package struct StoreFoundation: Sendable {
     }
 
     package func tables(of manifest: Manifest) -> TableStore {
-        registry.tables(of: manifest, in: storage, cache: cache)
+        registry.tables(of: manifest, in: storage, cache: cache, recentLimit: budget.recent)
     }
 }
 
 extension ProjectionRegistry {
     /// Where the tables of a store's index lie.
     package func tables(
-        of manifest: Manifest, in storage: any Storage, cache: BlockCache
+        of manifest: Manifest, in storage: any Storage, cache: BlockCache, recentLimit: Int = 0
     ) -> TableStore {
         TableStore(
             storage, cache: cache, storeID: StoreIdentity(manifest).idBits,
-            groupedKeyspaces: allKeyspaces.filter(\.isGrouped).map(\.rawValue))
+            groupedKeyspaces: allKeyspaces.filter(\.isGrouped).map(\.rawValue),
+            recentLimit: recentLimit)
     }
 }

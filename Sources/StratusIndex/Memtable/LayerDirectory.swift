@@ -6,27 +6,32 @@ internal import StratusBytes
 struct LayerDirectory: Sendable {
     /// Open addressing, at most half of it taken. 0 is free; else the low bits are the place of the
     /// entry and one, the others bits of the key's hash, so that few other keys are looked at.
-    private let slots: [UInt32]
+    private var slots: [UInt32]
     private let placeBits: UInt32
 
-    init(of entries: [IndexEntry]) {
-        var slots = [UInt32](repeating: 0, count: max(1, entries.count * 2))
+    init(mostEntries count: Int) {
+        slots = [UInt32](repeating: 0, count: max(1, count * 2))
         // The greatest number is that of entries: a place is counted from 1.
-        let placeBits = UInt32(UInt32.bitWidth - UInt32(entries.count).leadingZeroBitCount)
-        let span = entries.span
-        for place in span.indices where place == 0 || span[place - 1].key != span[place].key {
-            let hash = span[place].key.layerHash
+        placeBits = UInt32(UInt32.bitWidth - UInt32(count).leadingZeroBitCount)
+    }
+
+    /// Adds the keys of entries at these places; those before them were added.
+    mutating func add(_ entries: [IndexEntry], _ places: Range<Int>) {
+        let entries = entries.span
+        var slots: [UInt32] = []
+        swap(&slots, &self.slots)
+        for place in places where place == 0 || entries[place - 1].key != entries[place].key {
+            let hash = entries[place].key.layerHash
             var slot = hash.place(among: slots.count)
             while slots[slot] != 0 { slot = slot + 1 == slots.count ? 0 : slot + 1 }
             slots[slot] = Self.mark(hash, placeBits) | UInt32(place + 1)
         }
-        self.slots = slots
-        self.placeBits = placeBits
+        swap(&slots, &self.slots)
     }
 
     var bytes: Int { slots.capacity * MemoryLayout<UInt32>.stride }
 
-    /// Where the newest entry of a key stands in the entries that this was made of; `hash` is the
+    /// Where the newest entry of a key stands in the entries that were added; `hash` is the
     /// key's.
     func place(of key: borrowing IndexKey, hash: UInt64, in entries: [IndexEntry]) -> Int? {
         let slots = slots.span

@@ -3,11 +3,14 @@
 /// The group at hand fills a small tree of its own. When it ends it becomes a layer, a sorted array
 /// that never changes, and layers of similar size are merged. So a reader holds a few references,
 /// and the writer copies nothing because a reader holds it: with one large tree, copying the nodes
-/// that readers shared cost more than the rest of a save.
+/// that readers shared cost more than the rest of a save. Large layers are merged step by step with
+/// the groups that follow, since a commit would have to wait for milliseconds otherwise.
 struct Memtable: Sendable {
     private var filling = MemtableTree()
     /// The newest first.
     private var layers: [MemtableLayer] = []
+    /// Of neighbours among the layers, each of which is in one at most.
+    private var merges: [GradualMerge] = []
     private var layerBytes = 0
     private var layerCount = 0
     private var layerDropCount = 0
@@ -26,19 +29,39 @@ struct Memtable: Sendable {
     /// Ends the group at hand.
     mutating func endGroup(_ points: NeededPoints) {
         if filling.isEmpty { return }
+        let count = filling.count
+        addLayer(points)
+        advanceMerges(by: max(Self.leastStep, count * Self.stepsPerEntry))
+        startMerges(points)
+        layerBytes = layers.reduce(0) { $0 + $1.bytes }
+        layerCount = layers.reduce(0) { $0 + $1.entries.count }
+        layerDropCount = layers.reduce(0) { $0 + $1.dropCount }
+    }
+
+    /// Layers of more entries, or of more than so many for each entry of the group, are merged step by
+    /// step.
+    private static let mostAtOnce = 4096
+    private static let mostAtOncePerEntry = 8
+    /// A merge has at most three times as many entries as its newer layer has. It is done before as
+    /// many have come again as that one has, and so before there is another to be merged.
+    private static let stepsPerEntry = 4
+    private static let leastStep = 256
+
+    /// Makes a layer of the group, together with small ones that are not much larger than it: each
+    /// layer is at least twice as large as the one before it, so that an entry is copied once for
+    /// each doubling and there are few layers to look through.
+    private mutating func addLayer(_ points: NeededPoints) {
         var newest = filling.entries
         var dropCount = filling.dropCount
         filling = MemtableTree()
-        // Each layer is at least twice as large as the one before it, so that an entry is copied
-        // once for each doubling and there are few layers to look through.
+        let most = max(Self.mostAtOnce, newest.count * Self.mostAtOncePerEntry)
         var mergedCount = 0
         for layer in layers {
-            guard newest.count * 2 > layer.entries.count else { break }
+            let count = layer.entries.count
+            guard newest.count * 2 > count, count <= most, !isMerged(layer) else { break }
             dropCount += layer.dropCount
-            newest =
-                dropCount == 0
-                ? LayerMerge.entries(newest, over: layer.entries, points)
-                : LayerMerge.sieved(newest, over: layer.entries, points)
+            newest = LayerMerge.entries(
+                newest, over: layer.entries, hasDrops: dropCount > 0, points)
             mergedCount += 1
         }
         // Made anew, since readers hold the list.
@@ -47,9 +70,29 @@ struct Memtable: Sendable {
         if !newest.isEmpty { kept.append(MemtableLayer(newest)) }
         kept += layers[mergedCount...]
         layers = kept
-        layerBytes = layers.reduce(0) { $0 + $1.bytes }
-        layerCount = layers.reduce(0) { $0 + $1.entries.count }
-        layerDropCount = layers.reduce(0) { $0 + $1.dropCount }
+    }
+
+    private func isMerged(_ layer: MemtableLayer) -> Bool {
+        merges.contains { $0.newer === layer || $0.older === layer }
+    }
+
+    private mutating func advanceMerges(by count: Int) {
+        for merge in merges {
+            guard let layer = merge.advance(by: count) else { continue }
+            merges.removeAll { $0 === merge }
+            guard let place = layers.firstIndex(where: { $0 === merge.newer }) else { continue }
+            layers.replaceSubrange(place...place + 1, with: layer.entries.isEmpty ? [] : [layer])
+        }
+    }
+
+    /// The largest first.
+    private mutating func startMerges(_ points: NeededPoints) {
+        for place in layers.indices.dropFirst().reversed() {
+            let (newer, older) = (layers[place - 1], layers[place])
+            guard newer.entries.count * 2 > older.entries.count, !isMerged(newer), !isMerged(older)
+            else { continue }
+            merges.append(GradualMerge(newer, over: older, points))
+        }
     }
 
     /// The newest entry of the key that is not newer than the position's stamp.

@@ -7,19 +7,18 @@ final class MemtableLayer: Sendable {
     /// Nil where searching the few entries is as fast.
     private let directory: LayerDirectory?
 
-    private static let fewEntries = 32
+    convenience init(_ entries: [IndexEntry]) {
+        var summary = LayerSummary(mostEntries: entries.count)
+        summary.add(entries, until: entries.count)
+        self.init(entries, summary)
+    }
 
-    init(_ entries: [IndexEntry]) {
+    /// - Parameter summary: of these entries.
+    init(_ entries: [IndexEntry], _ summary: LayerSummary) {
         self.entries = entries
-        var dropCount = 0
-        var greatestStamp: UInt64 = 0
-        for entry in entries {
-            if entry.key.isPartition { dropCount += 1 }
-            greatestStamp = max(greatestStamp, entry.value.stamp)
-        }
-        self.dropCount = dropCount
-        self.greatestStamp = greatestStamp
-        directory = entries.count > Self.fewEntries ? LayerDirectory(of: entries) : nil
+        dropCount = summary.dropCount
+        greatestStamp = summary.greatestStamp
+        directory = summary.directory
     }
 
     var bytes: Int {
@@ -44,6 +43,34 @@ final class MemtableLayer: Sendable {
         }
         guard place < entries.count, entries[place].key == position.key else { return nil }
         return entries[place]
+    }
+}
+
+/// What a layer says of its entries, and how to find them; made of all at once or step by step.
+struct LayerSummary {
+    private(set) var dropCount = 0
+    private(set) var greatestStamp: UInt64 = 0
+    private(set) var directory: LayerDirectory?
+    /// How many entries were added.
+    private var count = 0
+
+    private static let fewEntries = 32
+
+    init(mostEntries: Int) {
+        if mostEntries > Self.fewEntries { directory = LayerDirectory(mostEntries: mostEntries) }
+    }
+
+    /// Adds the entries before `end` that were not added yet: these stay as they are.
+    mutating func add(_ entries: [IndexEntry], until end: Int) {
+        guard count < end else { return }
+        var greatestStamp = greatestStamp
+        for place in count..<end {
+            if entries[place].key.isPartition { dropCount += 1 }
+            greatestStamp = max(greatestStamp, entries[place].value.stamp)
+        }
+        self.greatestStamp = greatestStamp
+        directory?.add(entries, count..<end)
+        count = end
     }
 }
 

@@ -1,61 +1,58 @@
+internal import StratusBytes
+internal import StratusFiles
 internal import Synchronization
 
-/// The newest entries of the store's own keys that were found in the runs lately.
+/// The newest entries that were found in the runs lately, of as many keys as there is room for.
 ///
-/// Some of these keys are asked for with every call: users, zones. They change seldom and so lie on
-/// disk, where even a block in memory has to be searched and decoded; here they are found at once
-/// and without a lock: a slot that another thread is writing counts as empty. Of no use once the
-/// runs have changed.
+/// A key that is asked for again, as those of users, zones and busy records are, is found here at
+/// once and without a lock; a search of the runs takes many times as long, even where all their
+/// blocks are in memory. All states of an index share this: what was found in the runs of one is of
+/// no use where these are others, which their generations tell.
 final class RecentEntries: Sendable {
-    /// The partition of the keys that are kept.
-    static let partition: UInt32 = 0
+    private let slots: SlotTable
+    private let generations = Atomic<UInt32>(0)
 
-    private static let slotCount = 128
-    /// A counter that is odd while the slot is written, six words of the key, three of the value,
-    /// and the flags.
-    private static let slotLength = 11
+    /// In bytes: no key that is looked up often is longer.
+    private static let keyLimit = 31
+    /// Stamps end below the flags.
+    private static let flagsShift: UInt64 = 52
 
-    private let words = InlineArray<1408, Atomic<UInt64>> { _ in Atomic(0) }
+    /// `limit` is in bytes.
+    init(limit: Int) { slots = SlotTable(count: max(128, limit / SlotTable.slotBytes)) }
 
-    /// The newest entry of the key; `hash` is the key's.
-    func entry(of key: IndexKey, hash: UInt64) -> IndexEntry? {
-        let slot = Self.slot(hash)
-        let count = words[slot].load(ordering: .acquiring)
-        guard count != 0, count & 1 == 0 else { return nil }
-        for place in 0..<6 where word(slot + 1 + place) != key.words[place] { return nil }
-        let value = IndexValue(
-            stamp: word(slot + 7), first: word(slot + 8), second: word(slot + 9))
-        let flags = IndexEntry.Flags(rawValue: UInt8(truncatingIfNeeded: word(slot + 10)))
-        atomicMemoryFence(ordering: .acquiring)
-        guard words[slot].load(ordering: .relaxed) == count else { return nil }
-        return IndexEntry(key: key, value: value, flags: flags)
+    /// A number that no other runs have.
+    func nextGeneration() -> UInt32 { generations.wrappingAdd(1, ordering: .relaxed).newValue }
+
+    /// The newest entry of the key in the runs of that generation; `hash` is the key's.
+    func entry(of key: IndexKey, hash: UInt64, in generation: UInt32) -> IndexEntry? {
+        guard key.count <= Self.keyLimit,
+            let value = slots.find(words(key), in: places(hash), generation: generation)
+        else { return nil }
+        let stamp = value[0] & (1 << Self.flagsShift - 1)
+        return IndexEntry(
+            key: key, value: IndexValue(stamp: stamp, first: value[1], second: value[2]),
+            flags: IndexEntry.Flags(
+                rawValue: UInt8(truncatingIfNeeded: value[0] >> Self.flagsShift)))
     }
 
-    func remember(_ entry: IndexEntry, hash: UInt64) {
-        let slot = Self.slot(hash)
-        let count = words[slot].load(ordering: .relaxed)
-        // While one thread writes the slot, others leave it alone.
-        guard count & 1 == 0,
-            words[slot].compareExchange(
-                expected: count, desired: count + 1, ordering: .acquiring
-            ).exchanged
-        else { return }
-        atomicMemoryFence(ordering: .releasing)
-        for place in 0..<6 { store(entry.key.words[place], at: slot + 1 + place) }
-        store(entry.value.stamp, at: slot + 7)
-        store(entry.value.first, at: slot + 8)
-        store(entry.value.second, at: slot + 9)
-        store(UInt64(entry.flags.rawValue), at: slot + 10)
-        words[slot].store(count + 2, ordering: .releasing)
+    func remember(_ entry: IndexEntry, hash: UInt64, in generation: UInt32) {
+        guard entry.key.count <= Self.keyLimit else { return }
+        let value = entry.value
+        let stamp = value.stamp | UInt64(entry.flags.rawValue) << Self.flagsShift
+        slots.insert(
+            words(entry.key), [stamp, value.first, value.second], in: places(hash),
+            generation: generation)
     }
 
-    private func word(_ place: Int) -> UInt64 { words[place].load(ordering: .relaxed) }
-
-    private func store(_ word: UInt64, at place: Int) {
-        words[place].store(word, ordering: .relaxed)
+    /// A short key whole: the last byte of its fourth word is its length.
+    private func words(_ key: IndexKey) -> SlotTable.Key {
+        [key.words[0], key.words[1], key.words[2], key.words[3] | key.words[5]]
     }
 
-    private static func slot(_ hash: UInt64) -> Int {
-        (Int(truncatingIfNeeded: hash) & (slotCount - 1)) * slotLength
+    /// What is asked of one record in several keyspaces is not to have the same slots: mixed, the
+    /// lower half of the hash, by which alone it differs, counts in both.
+    private func places(_ hash: UInt64) -> (Int, Int) {
+        let mixed = hash &* 0x9e37_79b9_7f4a_7c15
+        return (mixed.place(among: slots.count), (mixed << 32).place(among: slots.count))
     }
 }

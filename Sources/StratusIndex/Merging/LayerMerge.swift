@@ -1,17 +1,57 @@
-/// Puts two layers in one order. This is where most of a save's time in the index goes.
-enum LayerMerge {
-    /// Where no partition is dropped, only versions of one key touch each other.
+/// Puts two layers in one order, at once or step by step. This is where most of a save's time in the
+/// index goes.
+struct LayerMerge {
+    private let newer: [IndexEntry]
+    private let older: [IndexEntry]
+    private let points: NeededPoints
+    /// Where partitions are dropped, the rules for runs hold; otherwise only versions of one key
+    /// touch each other.
+    private var sieve: VersionSieve?
+    /// The places of the next entries.
+    private var first = 0
+    private var second = 0
+    /// The stamp of the last entry taken: there it replaced what is older.
+    private var replacedAt: UInt64 = 0
+    /// So far. The last one may still change, or go.
+    private(set) var entries: [IndexEntry] = []
+
+    /// What `points` do not need goes, also where some are no longer needed before the end.
+    init(
+        _ newer: [IndexEntry], over older: [IndexEntry], hasDrops: Bool, _ points: NeededPoints
+    ) {
+        self.newer = newer
+        self.older = older
+        self.points = points
+        if hasDrops { sieve = VersionSieve(points, isOldest: false) }
+        entries.reserveCapacity(newer.count + older.count)
+    }
+
+    /// Of all of it.
     static func entries(
-        _ newer: [IndexEntry], over older: [IndexEntry], _ points: NeededPoints
+        _ newer: [IndexEntry], over older: [IndexEntry], hasDrops: Bool, _ points: NeededPoints
     ) -> [IndexEntry] {
-        let newer = newer.span
-        let older = older.span
+        var merge = LayerMerge(newer, over: older, hasDrops: hasDrops, points)
+        merge.advance(by: newer.count + older.count)
+        return merge.entries
+    }
+
+    var isDone: Bool { first == newer.count && second == older.count }
+
+    /// Takes so many entries more, or all that are left.
+    mutating func advance(by count: Int) {
+        if isDone { return }
+        let end = min(first + second + count, newer.count + older.count)
+        if sieve == nil { take(until: end) } else { pass(until: end) }
+        if isDone, let last = sieve?.finish() { entries.append(last) }
+    }
+
+    private mutating func take(until end: Int) {
+        let (newerEntries, olderEntries) = (self.newer, self.older)
+        let (newer, older) = (newerEntries.span, olderEntries.span)
         var all: [IndexEntry] = []
-        all.reserveCapacity(newer.count + older.count)
-        var (first, second) = (0, 0)
-        // Of the last entry taken: there it replaced what is older.
-        var replacedAt: UInt64 = 0
-        while first < newer.count || second < older.count {
+        swap(&all, &entries)
+        var (first, second, replacedAt) = (first, second, replacedAt)
+        while first + second < end {
             let takesNewer =
                 second == older.count
                 || (first < newer.count && !(older[second].key < newer[first].key))
@@ -19,13 +59,14 @@ enum LayerMerge {
             if takesNewer { first += 1 } else { second += 1 }
             let isOlderVersion = !all.isEmpty && all[all.count - 1].key == entry.key
             if isOlderVersion, !points.isNeeded(from: entry.value.stamp, replacedAt: replacedAt) {
-                if entry.flags.contains(.fresh) { makeFresh(&all) }
+                if entry.flags.contains(.fresh) { Self.makeFresh(&all) }
             } else {
                 all.append(entry)
             }
             replacedAt = entry.value.stamp
         }
-        return all
+        (self.first, self.second, self.replacedAt) = (first, second, replacedAt)
+        swap(&all, &entries)
     }
 
     /// Behind what is fresh there is nothing, and so behind what replaced it.
@@ -37,25 +78,15 @@ enum LayerMerge {
         }
     }
 
-    /// The same by the rules for runs, which know of drops.
-    static func sieved(
-        _ newer: [IndexEntry], over older: [IndexEntry], _ points: NeededPoints
-    ) -> [IndexEntry] {
-        let newer = newer.span
-        let older = older.span
-        var all: [IndexEntry] = []
-        var sieve = VersionSieve(points, isOldest: false)
-        var (first, second) = (0, 0)
-        while first < newer.count || second < older.count {
+    private mutating func pass(until end: Int) {
+        while first + second < end {
             let takesNewer =
                 second == older.count
                 || (first < newer.count && !(older[second].key < newer[first].key))
-            if let kept = sieve.pass(takesNewer ? newer[first] : older[second]) {
-                all.append(kept)
+            if let kept = sieve?.pass(takesNewer ? newer[first] : older[second]) {
+                entries.append(kept)
             }
             if takesNewer { first += 1 } else { second += 1 }
         }
-        if let last = sieve.finish() { all.append(last) }
-        return all
     }
 }

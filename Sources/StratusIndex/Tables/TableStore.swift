@@ -8,10 +8,14 @@ package final class TableStore: Sendable {
     let storeID: Hash128
     /// Keyspaces whose keys form groups: filters say of a group, too, that a table has none of it.
     let groupedKeyspaces: [UInt8]
+    let recent: RecentEntries
 
+    /// `recentLimit` is what entries that were found lately may take, in bytes.
     package init(
-        _ storage: any Storage, cache: BlockCache, storeID: Hash128, groupedKeyspaces: [UInt8] = []
+        _ storage: any Storage, cache: BlockCache, storeID: Hash128,
+        groupedKeyspaces: [UInt8] = [], recentLimit: Int = 0
     ) {
+        recent = RecentEntries(limit: recentLimit)
         self.storage = storage
         self.cache = cache
         self.storeID = storeID
