@@ -4,6 +4,8 @@ package struct ArchiveDamage: Error, Hashable, Sendable {
         /// A rule of the page, by its name there.
         case archive(StaticName)
         case newerFormat(UInt16)
+        /// Has something that this code does not know and may not ignore.
+        case newerPart(String)
     }
 
     /// The names of the page.
@@ -26,6 +28,7 @@ package struct ArchiveDamage: Error, Hashable, Sendable {
         switch kind {
         case .archive(let name): "archive.\(name.rawValue)"
         case .newerFormat(let version): "format.newer \(version)"
+        case .newerPart(let what): "format.newer \(what)"
         }
     }
 }

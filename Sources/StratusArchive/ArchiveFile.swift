@@ -32,6 +32,8 @@ package final class ArchiveFile: Sendable {
         }
         do throws(FormatError) {
             table = try ArchiveTable(bytes.span)
+        } catch .newer(let what) {
+            throw ArchiveDamage(.newerPart("\(what)"), file: name, byte: foot.tablePlace)
         } catch {
             throw damage(.table, foot.tablePlace)
         }

@@ -138,7 +138,8 @@ package struct ArchiveTable: Equatable, Sendable {
         let flags = try cursor.uint8(bytes)
         keepsHistory = flags == 1
         let reserved = try cursor.range(bytes, count: 5)
-        guard flags < 2, bytes.isZero(in: reserved), incarnation < 1 << 12,
+        guard flags < 2 else { throw .newer("flags") }
+        guard bytes.isZero(in: reserved), incarnation < 1 << 12,
             start <= end, floor <= end, end < Self.offsetLimit, baseID != nil || start == 0
         else { throw .value("table") }
         try readZones(bytes, &cursor)
@@ -155,7 +156,7 @@ package struct ArchiveTable: Equatable, Sendable {
             let name = try cursor.text(bytes, upTo: Self.nameLimit)
             let count = try cursor.count(bytes, upTo: Int(Self.offsetLimit))
             let flag = try cursor.uint8(bytes)
-            guard flag < 2 else { throw .value("table") }
+            guard flag < 2 else { throw .newer("flags") }
             let hash = flag == 0 ? nil : bytes.array(in: try cursor.range(bytes, count: 32))
             zones.append(Zone(owner: owner, name: name, recordCount: count, hash: hash))
         }

@@ -25,6 +25,11 @@ package struct IndexDamage: Error, Equatable, Sendable {
     package enum Rule: String, Sendable {
         case magic, checksum, reserved, number, footer, store, columns, entry, place, order
         case filter, count
+        /// Of a block, or of an entry in it: bits that this code does not know.
+        case form, flags
+
+        /// Whether the bytes may be right, and a newer version knows what they mean.
+        package var isNewer: Bool { self == .form || self == .flags }
     }
 
     package var kind: Kind
@@ -47,7 +52,7 @@ extension IndexDamage.Kind {
     /// A stable name for scripts.
     package var identifier: String {
         switch self {
-        case .table(let rule): "index.\(rule)"
+        case .table(let rule): rule.isNewer ? "format.newer \(rule)" : "index.\(rule)"
         case .missingFile: "file.missing"
         case .fileLength: "file.length"
         case .newerFormat(let version): "format.newer \(version)"

@@ -49,6 +49,10 @@ extension SampleMaker {
             var span = bytes.mutableSpan
             span.set(sum, at: 24)
         }
+        damage("newer-form") { bytes in
+            bytes[32 + 31] |= 0x40
+            sealFirstBlock(&bytes, like: versions[table] ?? [])
+        }
         let foreign = try Self.versions(storeID: Hash128(high: 1, low: 2))
         samples["damaged/index-foreign"] = foreign
         var missing = versions
@@ -58,6 +62,18 @@ extension SampleMaker {
         description[Sample.description]?.append(0)
         samples["damaged/index-description"] = description
         return samples
+    }
+
+    /// Gives the first block, which ends where its checksum held before, the one that holds now.
+    private static func sealFirstBlock(_ bytes: inout [UInt8], like former: [UInt8]) {
+        let seed = 1 + 32 << 40 as UInt64
+        let end = (33..<former.count - 8).first { end in
+            Checksum.xxh3(former.span, in: 32..<end, seed: seed) == former.span.uint64(at: end)
+        }
+        guard let end else { return }
+        let sum = Checksum.xxh3(bytes.span, in: 32..<end, seed: seed)
+        var span = bytes.mutableSpan
+        span.set(sum, at: end)
     }
 
     /// Versions, removals and a drop, in two runs.

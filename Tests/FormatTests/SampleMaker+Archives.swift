@@ -60,6 +60,12 @@ extension SampleMaker {
         var newer = full
         newer[10] = 2
         let head = SampleMaker.head(newer)
+        // Behind two identities of 16 bytes, seven numbers of 8 and one of 2.
+        var newerFlags = full
+        newerFlags[table + 90] |= 2
+        let foot = full.count - 64
+        let digest = SHA256.hash(Array(newerFlags[..<64] + newerFlags[table..<foot]))
+        newerFlags.replaceSubrange(foot..<foot + 32, with: digest)
         let restored = try await restored(chain)
         let manifest = restored.keys.filter { $0.hasPrefix(Manifest.filePrefix) }.max() ?? ""
         var ancestor = restored
@@ -72,6 +78,7 @@ extension SampleMaker {
             "damaged/archive-short": ["full.archive": Array(full.dropLast())],
             "damaged/archive-magic": changed(3), "damaged/archive-head": changed(20),
             "damaged/archive-newer": ["full.archive": head + newer.dropFirst(64)],
+            "damaged/archive-newer-flags": ["full.archive": newerFlags],
             "damaged/archive-part": changed(70), "damaged/archive-table": changed(table + 40),
             "damaged/archive-foot": changed(full.count - 20),
             "damaged/archive-base-missing": ["since.archive": since],

@@ -204,10 +204,18 @@ extension SampleMaker {
                 }
             ),
             (
-                "entry",
+                "newer-flags",
                 changed { image in
                     // Behind the head and a delta of one byte stand the flags of the first entry.
-                    image.bytes[image.plainBlock + 25] = 8
+                    image.bytes[image.plainBlock + 25] |= 8
+                    image.sealBlock(image.plainBlock)
+                }
+            ),
+            (
+                "entry",
+                changed { image in
+                    // No kind of an entry.
+                    image.bytes[image.plainBlock + 26] = 1
                     image.sealBlock(image.plainBlock)
                 }
             ),

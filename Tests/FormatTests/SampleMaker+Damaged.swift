@@ -206,6 +206,19 @@ extension SampleMaker {
                 }
             ),
             (
+                "names-newer-kind",
+                try await changed { image, _ in
+                    // No names, and a column of a kind that there is not.
+                    image.replaceLast(kind: 36, zone: 0, payload: [0, 0, 1, 0, 1, 9])
+                }
+            ),
+            (
+                "zone-newer-state",
+                try await changed { image, _ in
+                    image.replaceLast(kind: 34, zone: 0, payload: [1, 1, 4, 15, 0, 0, 1, 0x61])
+                }
+            ),
+            (
                 "payload-without-meaning",
                 try await changed { image, frame in
                     image.overwrite(image.payload(ofFrame: frame), with: [16])

@@ -324,8 +324,8 @@ extension SubscriptionEntryTests {
         badSubscription("a flag of a later version", .newer("flags")) { $0.flags = 32 },
         badSubscription("user 0", .value("user")) { $0.user = 0 },
         badSubscription("a user's number that no user has", .integer) { $0.user = 1 << 32 },
-        badSubscription("scope 0", .value("scope")) { $0.scope = 0 },
-        badSubscription("scope 4", .value("scope")) { $0.scope = 4 },
+        badSubscription("scope 0", .newer("scope")) { $0.scope = 0 },
+        badSubscription("scope 4", .newer("scope")) { $0.scope = 4 },
         badSubscription("kind 0", .newer("subscription kind")) { $0.kind = 0 },
         badSubscription("a kind of a later version", .newer("subscription kind")) { $0.kind = 4 },
         badSubscription("a query in the shared scope", .value("subscription kind")) {
@@ -473,7 +473,7 @@ extension SubscriptionEntryTests {
         badMatch("the same field twice", .value("field")) {
             $0.values = [2, 1, 2, 1, 2, 1, 2, 1, 2]
         },
-        badMatch("a value of an unknown kind", .value("field kind")) {
+        badMatch("a value of an unknown kind", .newer("field kind")) {
             $0.values = [1, 0, 31, 0]
         },
         badMatch("bytes", .value("field kind")) { $0.values = [1, 0, 5, 0] },
@@ -532,7 +532,7 @@ extension SubscriptionEntryTests {
 
     static let badOthers: [Case] = [
         badRemoval("a removal for user 0", .value("user"), user: 0),
-        badRemoval("a removal in scope 4", .value("scope"), scope: 4),
+        badRemoval("a removal in scope 4", .newer("scope"), scope: 4),
         badRemoval("a removal without an ID", .value("subscriptionID"), id: ""),
         badRemoval("a removal of number 0", .value("number"), number: 0),
         badRemoval("a removal of a number that no entry has", .value("number"), number: 1 << 52),

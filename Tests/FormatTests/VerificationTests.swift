@@ -135,6 +135,15 @@ import Testing
     ) async throws {
         let (maker, file, byte) = try await HostilePayloadTests.store(malformation)
         maker.disk.killProcesses()
+        if let newer = malformation.newer {
+            do {
+                Issue.record("\(try Self.findings(maker.disk))")
+            } catch JournalError.newerFormat(let found) {
+                #expect(found.kind.identifier == "format.newer \(newer)")
+                #expect(found.file == file && found.byte == byte)
+            }
+            return
+        }
         let found = try Self.findings(maker.disk)
         #expect(found.map(\.place.kind) == ["payload.\(word)"])
         #expect(found.first?.severity == .damage)

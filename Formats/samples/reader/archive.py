@@ -40,7 +40,9 @@ class Archive:
         need(digest == data[foot:foot + 32], "table", name, place)
         try:
             self.read(Cursor(table), place)
-        except (Damage, UnicodeDecodeError):
+        except (Damage, UnicodeDecodeError) as damage:
+            if str(getattr(damage, "kind", "")).startswith("format.newer"):
+                raise Damage(damage.kind, name, place)
             need(False, "table", name, place)
 
     def read(self, c, end):
@@ -48,14 +50,17 @@ class Archive:
         self.start, self.end, self.floor, self.chain = (c.number(8) for _ in range(4))
         c.take(16)
         incarnation, flags, reserved = c.number(2), c.number(1), c.number(5)
-        valid = incarnation < 4096 and flags < 2 and reserved == 0 and self.start <= self.end
+        if flags > 1:
+            raise Damage("format.newer flags")
+        valid = incarnation < 4096 and reserved == 0 and self.start <= self.end
         valid = valid and self.floor <= self.end < 1 << 52
         valid = valid and (any(self.base) or self.start == 0)
         self.zones = []
         for _ in range(c.varint()):
             zone = [c.text(), c.text(), c.varint()]
             flag = c.number(1)
-            valid = valid and flag < 2
+            if flag > 1:
+                raise Damage("format.newer flags")
             self.zones.append(zone + [c.take(32) if flag else None])
         self.files = [(c.text(), c.varint()) for _ in range(c.varint())]
         names = [n for n, _ in self.files]

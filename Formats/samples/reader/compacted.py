@@ -89,7 +89,9 @@ def block(segment, data, offset, place, end):
     while cursor.left() or not frames:
         try:
             f = entry(cursor, frames[-1]["offset"] if frames else offset)
-        except Damage:
+        except Damage as damage:
+            if damage.kind.startswith("format.newer"):
+                raise Damage(damage.kind, segment["file"], place, offset)
             need(False, "compacted.entry")
         need((f["offset"] > frames[-1]["offset"] if frames else f["offset"] == offset)
              and f["offset"] < segment["end"], "compacted.entry")
@@ -104,12 +106,15 @@ def block(segment, data, offset, place, end):
 def entry(c, before):
     """An entry, whose form is right, as the frame that it had."""
     f = dict(offset=before + c.varint(), entry=True)
-    flags, f["kind"], f["ordinal"], length = c.number(1), c.number(1), c.varint(31), c.varint()
+    flags = c.number(1)
+    if flags > 7:
+        raise Damage("format.newer flags")
+    f["kind"], f["ordinal"], length = c.number(1), c.varint(31), c.varint()
     f["last"], f["time"] = flags & 1, c.number(8) if flags & 1 else None
     f["version"] = c.number(8) if flags & 2 else f["offset"]
     f["zone"] = c.varint(32) if flags & 4 else 0
     f["check"], f["payload"] = c.number(8), c.take(length)
-    if (flags > 7 or f["kind"] & 0x7F < 32 or length > 16 << 20
+    if (f["kind"] & 0x7F < 32 or length > 16 << 20
             or not 0 < f["version"] & (1 << 52) - 1 <= f["offset"]):
         raise Damage("compacted.entry")
     return f

@@ -257,9 +257,10 @@ class Table:
         self.need(len(d) > 32, "columns", start)
         (base, bases, count, prefix, length, width, stamps, words, form) = (
             u(d, 0, 8), (u(d, 8, 8), u(d, 16, 8)), u(d, 24, 2), *d[26:32])
+        self.need(form < 64, "format.newer form", start)
         widths = (words & 15, words >> 4)
         own = (count > 0 and 0 < prefix + width <= 47 and length in (0, prefix + width)
-               and stamps <= 7 and max(widths) <= 8 and base < 1 << 52 and form < 64
+               and stamps <= 7 and max(widths) <= 8 and base < 1 << 52
                and not (form & 4 and form >> 3))
         columns = [width, 0 if length else 1, stamps, *widths, form >> 2 & 1]
         self.need(own and len(d) == 32 + prefix + count * sum(columns), "columns", start)
@@ -273,7 +274,7 @@ class Table:
             stamp = base + values[0]
             self.need(stamp < 1 << 52, "entry", start + at[2])
             flags = values[3] if form & 4 else form >> 3
-            self.need(flags < 8, "entry", start + at[5])
+            self.need(flags < 8, "format.newer flags", start + at[5])
             first, second = ((values[1 + i] + bases[i] + (stamp if form >> i & 1 else 0)) & MASK
                              for i in range(2))
             entries.append(dict(

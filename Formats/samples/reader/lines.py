@@ -47,7 +47,7 @@ def system_fields(data):
 
     def need(holds, kind, byte=None):
         if not holds:
-            raise Damage("systemFields." + kind, byte=c.place if byte is None else byte)
+            raise Damage(kind if "." in kind else "systemFields." + kind, byte=c.place if byte is None else byte)
 
     def part(read, *numbers):
         start = c.place
@@ -69,11 +69,12 @@ def system_fields(data):
 
     try:
         need(len(data) > 4, "truncated", 0)
-        need(data[0] == 1, "format", 0)
+        need(data[0], "format", 0)
+        need(data[0] == 1, "format.newer format", 0)
         check = int.from_bytes(data[-4:], "little")
         need(xxh3_64_intdigest(c.data) & 0xFFFFFFFF == check, "checksum", len(c.data))
         _, flags = part(c.take, 2)
-        need(flags < 4, "flags")
+        need(flags < 4, "format.newer flags")
         zone, owner, record, kind = text(), text(), text(), text()
         line = f"{zone} of {owner}: {kind} {record}"
         if flags & 1:

@@ -45,9 +45,9 @@ def name(c):
     return zone(c), c.text(LONG)
 
 
-def small(c, limit):
+def small(c, limit, word="flags"):
     value = c.number(1)
-    need(value <= limit)
+    known(value <= limit, word)
     return value
 
 
@@ -61,7 +61,9 @@ def field(c):
         need(not flags & 4)
         return key
     kind = c.number(1)
-    need(kind & 31 <= 7 and not kind & 0xC0 and (kind & 31 or kind == 32))
+    known(kind & 31 <= (6 if kind & 64 else 8) and not kind & 128 and kind not in (0, 64),
+          "field kind")
+    need(kind & 31 <= 7 and not kind & 64)
     size = c.varint()
     c.take(size)
     return key
@@ -69,14 +71,14 @@ def field(c):
 
 def save(c):
     name(c)
-    small(c, 2)
+    small(c, 2, "save policy")
     flags = small(c, 7)
     c.text(LONG)
     if flags & 4:
         c.varint()
-    if small(c, 3) > 1:
+    if small(c, 3, "parent") > 1:
         c.text(LONG)
-        small(c, 2)
+        small(c, 2, "action")
     keys = [key.encode() for key in many(c, field)]
     need(keys == sorted(set(keys)))
 
@@ -109,7 +111,7 @@ def changes(c):
 
 def call(c, kind):
     if kind == 1:
-        small(c, 2)
+        small(c, 2, "save policy")
         flag(c)
         optional_bytes(c, LONG)
         texts(c)
@@ -139,8 +141,8 @@ def call(c, kind):
 def request(c):
     r = dict(users=[0], names=[])
     r["caller"], r["id"] = caller(c)
-    need(1 <= c.number(1) <= 3)
-    small(c, 2)
+    known(1 <= c.number(1) <= 3, "scope")
+    small(c, 2, "priority")
     c.text()
     c.text()
     r["point"] = c.varint(52)
@@ -161,7 +163,7 @@ def request_state(c):
     need(s["request"])
     s["submitted"] = c.signed()
     s["state"], last = c.number(1), 0
-    need(1 <= s["state"] <= 3)
+    known(1 <= s["state"] <= 3, "state")
     if s["state"] == 1:
         count = c.varint()
         need(count <= c.left())

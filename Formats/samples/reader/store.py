@@ -51,6 +51,15 @@ def known(bits, mask, word):
         raise Damage("format.newer " + word)
 
 
+def field_kind(c):
+    """Sorts of values in the low bits, with 32 for lists and 64 for encrypted fields."""
+    kind = c.number(1)
+    sort, most = kind & 31, 6 if kind & 64 else 8
+    if kind & 128 or sort > most or not sort and kind & 96 == 64 or not kind:
+        raise Damage("format.newer field kind")
+    return kind
+
+
 def cascade_links(c):
     return [(c.varint(32), c.text()) for _ in range(c.varint())]
 
@@ -85,7 +94,7 @@ def record(c):
     need(count <= c.left() // 4)
     width = c.number(1) if count else 1
     need(width in (1, 2, 4))
-    columns = [(c.number(2), c.number(1)) for _ in range(count)]
+    columns = [(c.number(2), field_kind(c)) for _ in range(count)]
     numbers = [number for number, _ in columns]
     need(numbers == sorted(set(numbers)))
     ends = [c.number(width) for _ in range(count)]
@@ -118,7 +127,9 @@ def zone(c):
     z = dict(number=c.varint(32), database=c.varint(32), state=c.number(1),
              capabilities=c.number(1), incarnation=c.number(2), name=c.text(least=1))
     need(0 < z["number"] < 1 << 31 and z["database"] < 1 << 31)
-    need(1 <= z["state"] <= 3 and z["incarnation"] < 4096)
+    if not 1 <= z["state"] <= 3:
+        raise Damage("format.newer state")
+    need(z["incarnation"] < 4096)
     known(z["capabilities"], 15, "capabilities")
     if c.left():
         c.extensions()
@@ -139,7 +150,7 @@ def user(c):
 
 def names(c):
     n = dict(first=c.varint(32), names=[c.text() for _ in range(c.varint())])
-    n["columns"] = [(c.varint(32), c.varint(32), c.number(1)) for _ in range(c.varint())]
+    n["columns"] = [(c.varint(32), c.varint(32), field_kind(c)) for _ in range(c.varint())]
     need(n["first"] + len(n["names"]) <= 65536)
     return ended(c, n)
 
@@ -193,14 +204,14 @@ def operation(c):
     o = dict(caller=identity(c), id=c.text(least=1), request=c.take(16))
     o["outcomes"] = [outcome(c) for _ in range(c.varint())]
     if c.left():
-        need(c.number(1) == 1)
+        known(c.number(1), 1, "flags")
         c.signed()
     return ended(c, o)
 
 
 def outcome(c):
     kind = c.number(1)
-    need(kind < 4)
+    known(kind, 3, "outcome")
     if kind == 3:
         return kind, c.varint(), c.varint(), c.text(4096)
     saved = (c.varint(), c.signed()) if kind else ()

@@ -79,7 +79,7 @@ def subscription(c):
     s = dict(flags=c.varint())
     known(s["flags"] < 32, "flags")
     s["user"], s["scope"] = user_number(c), c.number(1)
-    need(1 <= s["scope"] <= 3)
+    known(1 <= s["scope"] <= 3, "scope")
     s["kind"] = kind_of(c)
     need(s["kind"] in {1: (1,), 2: (1, 2, 3), 3: (3,)}[s["scope"]])
     need(s["kind"] == QUERY or not s["flags"])
@@ -98,7 +98,7 @@ def subscription(c):
 
 def removal(c):
     s = dict(user=user_number(c), scope=c.number(1))
-    need(1 <= s["scope"] <= 3)
+    known(1 <= s["scope"] <= 3, "scope")
     s["id"], s["number"] = c.text(least=1), place(c)
     s["former"] = c.text(), anchors(c)
     rest(c)
@@ -108,6 +108,7 @@ def removal(c):
 def value(c):
     """The number of a field whose value notifications bring."""
     field, kind, data = c.varint(32), c.number(1), None
+    known(kind < 9 or 32 <= kind < 41 or 65 <= kind < 71 or 96 <= kind < 103, "field kind")
     need(kind in (1, 2, 3, 4, 6, 7))
     data = Cursor(c.take(c.varint()))
     need(data.left() <= 4096)

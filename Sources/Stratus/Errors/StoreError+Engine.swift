@@ -139,7 +139,7 @@ extension StoreError {
 
     init(_ damage: ArchiveDamage) {
         switch damage.kind {
-        case .newerFormat:
+        case .newerFormat, .newerPart:
             self.init(.internalError, "the archive was written by a newer version")
             cause = .newerFormat
         case .archive(.base):

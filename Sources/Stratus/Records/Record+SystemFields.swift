@@ -44,7 +44,8 @@ extension Record {
             let length = bytes.count - SystemFieldsFormat.checksumLength
             guard length > 0 else { throw .truncated }
             // The format is told first, so that a newer one is not taken for damage.
-            guard bytes[0] == SystemFieldsFormat.format else { throw .value("format") }
+            guard bytes[0] > 0 else { throw .value("format") }
+            guard bytes[0] == SystemFieldsFormat.format else { throw .newer("format") }
             cursor.position = length
             guard
                 UInt32(truncatingIfNeeded: Checksum.xxh3(span, in: 0..<length))
@@ -62,9 +63,14 @@ extension Record {
             if fields.system == nil, let parent = fields.parent { self.parent = parent }
         } catch {
             var refusal = StoreError(.invalidArguments, "the system fields are damaged")
-            refusal.place = StoreError.Place(
-                file: "", byte: cursor.position,
-                kind: "systemFields.\(SystemFieldsFormat.kind(of: error))")
+            var kind = "systemFields.\(SystemFieldsFormat.kind(of: error))"
+            if case .newer(let what) = error {
+                refusal = StoreError(
+                    .invalidArguments, "the system fields were written by a newer version")
+                refusal.cause = .newerFormat
+                kind = "format.newer \(what)"
+            }
+            refusal.place = StoreError.Place(file: "", byte: cursor.position, kind: kind)
             throw refusal
         }
     }
@@ -85,7 +91,7 @@ private struct SystemFieldsFormat {
     /// Reads what lies between the format and the checksum.
     init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
         let flags = try cursor.uint8(bytes)
-        guard flags & ~(Self.isSaved | Self.hasParent) == 0 else { throw .value("flags") }
+        guard flags & ~(Self.isSaved | Self.hasParent) == 0 else { throw .newer("flags") }
         let zone = RecordZone.ID(
             zoneName: try cursor.text(bytes, upTo: bytes.count),
             ownerName: try cursor.text(bytes, upTo: bytes.count))

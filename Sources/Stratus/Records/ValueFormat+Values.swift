@@ -139,7 +139,7 @@ extension ValueFormat {
         case .reference:
             let (code, target) = try ReferenceFields.read(part, in: range)
             guard let action = Reference.Action(rawValue: code.rawValue) else {
-                throw .value("action")
+                throw .newer("action")
             }
             guard let name = part.text(in: target) else { throw .text }
             return .reference(

@@ -1,3 +1,5 @@
+internal import StratusBytes
+
 /// The kind of value a field holds: `Formats/Record.md`, "Values".
 @usableFromInline package enum ValueKind: UInt8, Sendable {
     case string = 1
@@ -79,5 +81,15 @@
             case nil: "EMPTY"
             }
         return (isEncrypted ? "ENCRYPTED " : "") + element + (isList ? "_LIST" : "")
+    }
+}
+
+extension FieldKind {
+    /// Reads one byte.
+    init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
+        guard let kind = FieldKind(rawValue: try cursor.uint8(bytes)) else {
+            throw .newer("field kind")
+        }
+        self = kind
     }
 }

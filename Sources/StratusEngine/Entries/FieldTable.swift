@@ -50,7 +50,7 @@ package struct FieldTable: Sendable {
             // Behind the last row lies an end at least.
             let row = bytes.uint32(at: rows &+ place &* Self.rowLength)
             let code = UInt8(truncatingIfNeeded: row >> 16)
-            guard let kind = FieldKind(rawValue: code) else { throw .value("field kind") }
+            guard let kind = FieldKind(rawValue: code) else { throw .newer("field kind") }
             let number = Int(row & 0xffff)
             guard last < number else { throw .value("field order") }
             last = number

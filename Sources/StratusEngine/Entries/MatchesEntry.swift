@@ -218,9 +218,8 @@ extension MatchesEntry.Value {
         _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
     ) throws(FormatError) {
         field = try cursor.varint32(bytes)
-        guard let kind = FieldKind(rawValue: try cursor.uint8(bytes)), Self.mayHave(kind) else {
-            throw .value("field kind")
-        }
+        let kind = try FieldKind(bytes, &cursor)
+        guard Self.mayHave(kind) else { throw .value("field kind") }
         self.kind = kind
         let length = try cursor.count(bytes, upTo: MatchesEntry.valueLengthLimit)
         let range = try cursor.range(bytes, count: length)

@@ -146,7 +146,7 @@ package struct OperationEntry: Equatable, Sendable {
             outcomes.append(try Self.readOutcome(bytes, &cursor, caller: caller))
         }
         if cursor.remaining(bytes) > 0 {
-            guard try cursor.uint8(bytes) == 1 else { throw .value("flags") }
+            guard try cursor.uint8(bytes) == 1 else { throw .newer("flags") }
             submitted = try cursor.signedVarint(bytes)
         }
         try cursor.end(bytes)
@@ -185,7 +185,7 @@ package struct OperationEntry: Equatable, Sendable {
             let server = try cursor.varint(bytes)
             let reason = try cursor.text(bytes, upTo: reasonLimit)
             return .failed(code: code, reason: reason, server: server)
-        default: throw .value("outcome")
+        default: throw .newer("outcome")
         }
     }
 

@@ -137,7 +137,7 @@ package enum ReferenceFields {
     ) throws(FormatError) -> (action: ReferenceAction, target: Range<Int>) {
         guard !range.isEmpty else { throw .truncated }
         guard let action = ReferenceAction(rawValue: bytes.uint8(at: range.lowerBound)) else {
-            throw .value("action")
+            throw .newer("action")
         }
         let target = range.lowerBound + 1..<range.upperBound
         guard 1...NameRules.limit ~= target.count else { throw .value("target") }

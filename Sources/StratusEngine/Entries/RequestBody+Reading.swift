@@ -4,7 +4,7 @@ package import StratusBytes
 extension RequestBody {
     package init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
         let kind = try cursor.uint8(bytes)
-        numbersAsStrings = try cursor.flags(bytes, upTo: 1) != 0
+        numbersAsStrings = try cursor.bool(bytes)
         moment = try cursor.signedVarint(bytes)
         switch kind {
         case Kind.modify: call = .modify(try Modification(bytes, &cursor))
@@ -56,7 +56,7 @@ extension RequestBody.Name {
 extension RequestBody.Modification {
     fileprivate init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
         policy = try cursor.policy(bytes)
-        isAtomic = try cursor.flags(bytes, upTo: 1) != 0
+        isAtomic = try cursor.bool(bytes)
         clientToken = try cursor.optionalBytes(bytes, upTo: ClientTokenEntry.tokenLimit)
         answerKeys = try cursor.texts(bytes)
         let count = try cursor.count(bytes, upTo: cursor.remaining(bytes))
@@ -114,9 +114,9 @@ extension RequestBody.Parent {
         case Kind.set, Kind.stored:
             let name = try cursor.text(bytes, upTo: RequestBody.textLimit)
             let action = try cursor.uint8(bytes)
-            guard action <= 2 else { throw .value("action") }
+            guard action <= 2 else { throw .newer("action") }
             self = kind == Kind.set ? .set(name, action) : .stored(name, action)
-        default: throw .value("parent")
+        default: throw .newer("parent")
         }
     }
 }
@@ -132,9 +132,8 @@ extension RequestBody.Field {
             content = .removed
             return
         }
-        guard let kind = FieldKind(rawValue: try cursor.uint8(bytes)), !kind.isEncrypted,
-            kind.element != .asset
-        else { throw .value("field kind") }
+        let kind = try FieldKind(bytes, &cursor)
+        guard !kind.isEncrypted, kind.element != .asset else { throw .value("field kind") }
         if isEncrypted, kind.encrypted == nil, isStored { throw .value("field kind") }
         let length = try cursor.count(bytes, upTo: cursor.remaining(bytes))
         let range = try cursor.range(bytes, count: length)
@@ -150,7 +149,7 @@ extension RequestBody.Query {
         let count = try cursor.count(bytes, upTo: cursor.remaining(bytes))
         sorts = []
         for _ in 0..<count { sorts.append(try RequestBody.Sort(bytes, &cursor)) }
-        let hasZone = try cursor.flags(bytes, upTo: 1) != 0
+        let hasZone = try cursor.bool(bytes)
         zone = nil
         if hasZone { zone = try RequestBody.Zone(bytes, &cursor) }
         desiredKeys = try cursor.texts(bytes)
@@ -191,14 +190,23 @@ extension ByteCursor {
         _ bytes: Span<UInt8>, upTo limit: UInt8
     ) throws(FormatError) -> UInt8 {
         let flags = try uint8(bytes)
-        guard flags <= limit else { throw .value("flags") }
+        guard flags <= limit else { throw .newer("flags") }
         return flags
+    }
+
+    /// A byte that is 0 or 1.
+    fileprivate mutating func bool(_ bytes: Span<UInt8>) throws(FormatError) -> Bool {
+        switch try uint8(bytes) {
+        case 0: return false
+        case 1: return true
+        default: throw .value("0 or 1")
+        }
     }
 
     /// The number of a save policy.
     fileprivate mutating func policy(_ bytes: Span<UInt8>) throws(FormatError) -> UInt8 {
         let policy = try uint8(bytes)
-        guard policy <= 2 else { throw .value("policy") }
+        guard policy <= 2 else { throw .newer("save policy") }
         return policy
     }
 
@@ -211,7 +219,7 @@ extension ByteCursor {
     }
 
     fileprivate mutating func optionalText(_ bytes: Span<UInt8>) throws(FormatError) -> String? {
-        guard try flags(bytes, upTo: 1) != 0 else { return nil }
+        guard try bool(bytes) else { return nil }
         return try text(bytes, upTo: RequestBody.textLimit)
     }
 

@@ -64,7 +64,7 @@ package struct RequestEntry: Equatable, Sendable {
         (caller, id) = try OperationEntry.readIdentity(bytes, &cursor)
         scope = try SubscriptionEntry.Scope(bytes, &cursor)
         guard let priority = Priority(rawValue: try cursor.uint8(bytes)) else {
-            throw .value("priority")
+            throw .newer("priority")
         }
         self.priority = priority
         hostName = try cursor.text(bytes, upTo: UserEntry.hostNameLimit)
@@ -167,7 +167,7 @@ package struct RequestStateEntry: Equatable, Sendable {
         case Kind.finished: state = .finished(try Self.failures(bytes, &cursor))
         case Kind.delivered: state = .delivered
         case Kind.cancelled: state = .cancelled
-        default: throw .value("state")
+        default: throw .newer("state")
         }
         try ExtensionBlock.end(bytes, &cursor)
     }

@@ -216,9 +216,7 @@ package struct SchemaAddition: Sendable, Equatable {
             let type = try cursor.varint32(bytes)
             let field = try cursor.varint32(bytes)
             guard max(type, field) < Schema.nameLimit else { throw .value("column") }
-            guard let kind = FieldKind(rawValue: try cursor.uint8(bytes)) else {
-                throw .value("field kind")
-            }
+            let kind = try FieldKind(bytes, &cursor)
             columns.append((Schema.Column(type: type, field: field), kind))
         }
         try cursor.end(bytes)

@@ -194,7 +194,7 @@ package struct SubscriptionEntry: Equatable, Sendable {
 
 extension SubscriptionEntry.Scope {
     init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
-        guard let scope = Self(rawValue: try cursor.uint8(bytes)) else { throw .value("scope") }
+        guard let scope = Self(rawValue: try cursor.uint8(bytes)) else { throw .newer("scope") }
         self = scope
     }
 }

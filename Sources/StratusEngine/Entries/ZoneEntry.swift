@@ -63,7 +63,7 @@ package struct ZoneEntry: Equatable, Sendable {
         number = try cursor.varint32(bytes)
         database = try cursor.varint32(bytes)
         guard let state = ZoneState(rawValue: try cursor.uint8(bytes)) else {
-            throw .value("state")
+            throw .newer("state")
         }
         self.state = state
         capabilities = ZoneCapabilities(rawValue: try cursor.uint8(bytes))

@@ -4,7 +4,7 @@ package import StratusJournal
 extension JournalDamage.Kind {
     /// What it means that the payload of an entry cannot be decoded.
     package init(_ error: FormatError) {
-        self = if case .newer(let what) = error { .newerEntry(what) } else { .payload("content") }
+        self = if case .newer(let what) = error { .newerPart(what) } else { .payload("content") }
     }
 }
 

@@ -229,6 +229,13 @@ extension JournalError {
 
 extension JournalDamage {
     package init(_ damage: IndexDamage) {
-        self.init(.above(damage.kind.identifier), file: damage.file, byte: damage.byte)
+        let kind: Kind =
+            switch damage.kind {
+            case .newerFormat(let version): .newerFormat(version)
+            case .table(.form): .newerPart("form")
+            case .table(.flags): .newerPart("flags")
+            default: .above(damage.kind.identifier)
+            }
+        self.init(kind, file: damage.file, byte: damage.byte)
     }
 }

@@ -55,6 +55,8 @@ struct BlockLayout: Sendable {
             throw Fault(rule: .columns, byte: 0)
         }
         let head = bytes.uint64(at: 24)
+        // Other columns may follow then.
+        guard head >> 62 == 0 else { throw Fault(rule: .form, byte: 0) }
         count = Int(head & 0xffff)
         prefixLength = Int(head >> 16 & 0xff)
         keyLength = Int(head >> 24 & 0xff)
@@ -78,8 +80,7 @@ struct BlockLayout: Sendable {
         guard count > 0, prefixLength + keyWidth <= IndexKey.limit, prefixLength + keyWidth > 0,
             keyLength == 0 || keyLength == prefixLength + keyWidth, stampWidth <= 7,
             firstWidth <= 8, secondWidth <= 8, base < IndexEntry.stampLimit,
-            form >> 6 == 0, !hasFlags || form >> 3 == 0,
-            end + TableFormat.checksumLength == bytes.count
+            !hasFlags || form >> 3 & 7 == 0, end + TableFormat.checksumLength == bytes.count
         else { throw Fault(rule: .columns, byte: 0) }
     }
 
@@ -168,7 +169,7 @@ struct BlockLayout: Sendable {
 
     func flags(_ number: Int, _ bytes: Span<UInt8>) throws(Fault) -> IndexEntry.Flags {
         let raw = form & 4 != 0 ? bytes.uint8(at: flags + number) : form >> 3
-        guard raw < IndexEntry.Flags.limit else { throw Fault(rule: .entry, byte: flags + number) }
+        guard raw < IndexEntry.Flags.limit else { throw Fault(rule: .flags, byte: flags + number) }
         return IndexEntry.Flags(rawValue: raw)
     }
 

@@ -118,10 +118,16 @@ struct CompactedBlock: Sendable {
     private static func damage(
         _ field: StaticString, at row: Row, of header: CompactedHeader
     ) -> JournalError {
+        damage(.compacted(field), at: row, of: header)
+    }
+
+    private static func damage(
+        _ kind: JournalDamage.Kind, at row: Row, of header: CompactedHeader
+    ) -> JournalError {
         JournalError(
             JournalDamage(
-                .compacted(field), file: CompactedHeader.fileName(number: header.number),
-                byte: row.place, offset: row.firstOffset))
+                kind, file: CompactedHeader.fileName(number: header.number), byte: row.place,
+                offset: row.firstOffset))
     }
 
     var lastOffset: JournalOffset { heads[heads.count - 1].offset }
@@ -187,10 +193,18 @@ struct CompactedBlock: Sendable {
         var heads: [Entry] = []
         repeat {
             let previous = heads.last?.offset ?? row.firstOffset
-            guard let next = try? entry(span, &cursor, behind: previous),
-                (next.offset == previous) == heads.isEmpty, next.offset < header.end
-            else { throw damage("entry", at: row, of: header) }
-            heads.append(next)
+            do throws(FormatError) {
+                let next = try entry(span, &cursor, behind: previous)
+                guard (next.offset == previous) == heads.isEmpty, next.offset < header.end else {
+                    throw .value("offset")
+                }
+                heads.append(next)
+            } catch {
+                if case .newer(let what) = error {
+                    throw damage(.newerPart(what), at: row, of: header)
+                }
+                throw damage("entry", at: row, of: header)
+            }
         } while cursor.remaining(span) > 0
         return heads
     }
@@ -202,7 +216,7 @@ struct CompactedBlock: Sendable {
         guard !overflow, sum < JournalOffset.limit else { throw .value("offset") }
         let offset = JournalOffset(rawValue: sum)
         let flags = try cursor.uint8(span)
-        guard flags & ~Entry.known == 0 else { throw .value("flags") }
+        guard flags & ~Entry.known == 0 else { throw .newer("flags") }
         let kind = EntryKind(rawValue: try cursor.uint8(span))
         let ordinal = try cursor.varint32(span)
         let length = try cursor.count(span, upTo: FrameFormat.payloadLimit)

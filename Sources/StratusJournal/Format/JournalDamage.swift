@@ -31,8 +31,8 @@ package struct JournalDamage: Error, Equatable, Sendable {
         case newerFeatures(UInt32)
         /// A segment whose entries lie in a way that this code does not know.
         case newerLayout(UInt32)
-        /// An entry with something in its payload that this code does not know and may not ignore.
-        case newerEntry(StaticString)
+        /// Has something that this code does not know and may not ignore; the word says what.
+        case newerPart(StaticString)
         /// An entry whose frame is whole and whose payload has no meaning.
         case payload(StaticString)
         /// In a file of the layer above; the word is its own.
@@ -53,7 +53,7 @@ package struct JournalDamage: Error, Equatable, Sendable {
     /// Whether the bytes may be right, and a newer version knows what they mean.
     package var isNewer: Bool {
         switch kind {
-        case .newerFormat, .newerFeatures, .newerLayout, .newerEntry, .unknownKind,
+        case .newerFormat, .newerFeatures, .newerLayout, .newerPart, .unknownKind,
             .frame(.newerFlags):
             true
         default: false
@@ -98,7 +98,7 @@ extension JournalDamage.Kind {
         case .newerFormat(let version): "format.newer \(version)"
         case .newerFeatures(let features): "format.newer features \(Hex.encode(features))"
         case .newerLayout(let layout): "format.newer layout \(layout)"
-        case .newerEntry(let what): "format.newer \(what)"
+        case .newerPart(let what): "format.newer \(what)"
         case .payload(let field): "payload.\(field)"
         case .above(let word): word
         }
