@@ -24,11 +24,18 @@ package enum EngineDriver: Sendable {
 ///
 /// 1. The state of ``IndexMaintainer``, for a step.
 /// 2. The state of `Committer`, for a list of commits, a checkpoint or an idle group.
-/// 3. Any of the others: ``CommitQueue``, ``PendingCommit``, ``PublishedState``, ``ChangeWaiters``,
-///    ``FileLease``, ``ReleasedFiles``, `SegmentFiles`, `BlockCache`, `Table`, those of ``Limits``.
-///    Of these no two at once, but that a released lease adds to the released files.
+/// 3. Any of the others, which are held for a few instructions: ``CommitQueue``, ``PendingCommit``,
+///    ``PublishedState``, ``ChangeWaiters``, ``ChunkHolds``, ``StateCache``, ``SubscriptionFilters``,
+///    ``FileLease``, ``ReleasedFiles``, `GradualMerge`, `SegmentFiles`, `BlockCache`,
+///    `DescriptorCache`, those of `IOThreads` and of `Limits`. Of these no two at once, but that a
+///    released lease adds to the released files.
 ///
-/// Files are written, synced and deleted under 1 and 2, never under 3. What prepares a commit, reads
+/// Chunks of assets have locks of their own, for which none of these is held: ``AssetStore`` opens
+/// its `ChunkStore` under one, which writes under a second and syncs under a third. Threads take
+/// them that may wait, of those who save assets, and of the compaction that moves chunks; no reader
+/// does, and no save without assets.
+///
+/// Other files are written, synced and deleted under 1 and 2, never under 3. What prepares a commit, reads
 /// or waits takes none but 3; only a thread that has the turn takes 1 and 2, and none waits for
 /// them. The manifest is put under 1 and 2, between two groups: a generation names where the journal
 /// ends, a new segment is a generation, too, and the fence that each commit checks says that no

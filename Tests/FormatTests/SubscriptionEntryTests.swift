@@ -33,7 +33,7 @@ import Testing
         options: [.firesOnCreation, .firesOnEnd, .firesOnce], user: 300, scope: .private,
         kind: .query, id: "mine", recordType: "Note", zone: "notes", predicate: "city = 'Oslo'",
         info: info,
-        former: SubscriptionEntry.Former(
+        former: SubscriptionEntry.Replaced(
             number: 1 << 52 - 1, recordType: "Old", anchors: anchors),
         anchors: anchors)
 
@@ -131,7 +131,7 @@ import Testing
         Self.expectWhole(
             SubscriptionEntry(
                 user: .max, scope: .shared, kind: .database, id: "æ", recordType: "Note",
-                former: SubscriptionEntry.Former(number: 1, recordType: "", anchors: [])))
+                former: SubscriptionEntry.Replaced(number: 1, recordType: "", anchors: [])))
     }
 
     @Test func `a full list of anchors is read as it was written`() throws {

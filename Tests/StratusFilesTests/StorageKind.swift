@@ -11,6 +11,8 @@ enum StorageKind: CaseIterable, Sendable {
     case memory
     /// Memory behind a storage that hands every call on.
     case wrapper
+    /// What is put lies in a file for temporary ones, over a simulated disk.
+    case scratch
 
     /// Those that other processes can open.
     static let shared: [StorageKind] = [.directory, .simulatedDisk, .unrulyDisk]
@@ -29,6 +31,11 @@ enum StorageKind: CaseIterable, Sendable {
             return try StoragePlace("store", on: disk.process())
         case .memory: return StoragePlace(of: MemoryStorage())
         case .wrapper: return StoragePlace(of: GatedStorage())
+        case .scratch:
+            let base = try LocalStorage(
+                at: "store", .writing(creating: true), on: disk.process())
+            try disk.process().makeDirectory("temporary")
+            return StoragePlace(of: ScratchStorage(over: base, in: "temporary"))
         }
     }
 }

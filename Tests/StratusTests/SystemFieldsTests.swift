@@ -114,7 +114,10 @@ import Testing
                 flipped[place] ^= 1 << UInt8(bit)
                 let error = await failure { try Record(systemFields: flipped) }
                 #expect(error.code == .invalidArguments, "byte \(place), bit \(bit)")
-                #expect(error.place?.kind.hasPrefix("systemFields.") == true)
+                let isNewer = error.cause == .newerFormat
+                let kind = isNewer ? "format.newer " : "systemFields."
+                #expect(error.place?.kind.hasPrefix(kind) == true)
+                #expect(isNewer == (place == 0 && flipped[0] > 0))
             }
             let short = await failure { try Record(systemFields: Array(bytes[..<place])) }
             #expect(short.code == .invalidArguments && short.place != nil)

@@ -316,7 +316,7 @@ extension RequestBody.Save {
 extension RequestBody.Query {
     fileprivate init(_ fetch: LongLivedRequest.QueryFetch) throws(EngineError) {
         let text = fetch.query.predicate.description
-        // What is kept is the text, and records are judged by that.
+        // What is kept is the text, and records are tested by that.
         guard text.utf8.count <= RequestBody.predicateLimit,
             (try? PredicateParser.parse(text)) != nil
         else {

@@ -3,7 +3,7 @@ internal import StratusEngine
 internal import StratusIndex
 internal import StratusLanguage
 
-/// Where a query looks for records that may satisfy its predicate, which judges each of them.
+/// Where a query looks for records that may satisfy its predicate, which tests each of them.
 struct QueryPath: Sendable {
     /// Values of an index, both ends included; nil: to the end.
     struct Values: Hashable, Sendable {

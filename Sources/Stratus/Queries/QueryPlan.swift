@@ -4,7 +4,7 @@ internal import StratusEngine
 internal import StratusJournal
 internal import StratusLanguage
 
-/// A query that was checked, ready to judge records.
+/// A query that was checked, ready to test records.
 struct QueryPlan: Sendable {
     let recordType: String
     /// The number of the type; nil where no record of it was ever saved.

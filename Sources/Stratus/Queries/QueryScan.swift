@@ -4,7 +4,7 @@ internal import StratusIndex
 internal import StratusJournal
 internal import StratusLanguage
 
-/// How many records are judged in one step.
+/// How many records are tested in one step.
 enum QueryStep {
     /// On the caller's own thread.
     static let short = 128
@@ -27,7 +27,7 @@ struct QueryScan: Sendable {
     /// Of the last row that was met, in the order of the path.
     private(set) var lastValue: IndexedValue?
 
-    /// A record that is to be judged.
+    /// A record that is to be tested.
     struct Candidate: Sendable {
         var record: Record
         var zone: UInt32

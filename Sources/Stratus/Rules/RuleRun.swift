@@ -36,7 +36,7 @@ struct RuleRun {
     private var queue: [Step] = []
     private var next = 0
     /// The records that are written and have validators.
-    private var judged: [String] = []
+    private var validated: [String] = []
 
     /// The caller's items, as triggers left them, and what triggers added.
     private(set) var items: [RecordItem]
@@ -77,9 +77,9 @@ struct RuleRun {
             if cascade.isAtEnd { break }
             try takeAlong()
         }
-        // Validators would judge what is not going to be so.
+        // Validators would be asked about what is not going to be so.
         if !failures.isEmpty, !batch.isAtomic { return }
-        for name in judged { try validate(name) }
+        for name in validated { try validate(name) }
     }
 
     private mutating func begin(_ index: Int) throws(EngineError) {
@@ -104,7 +104,7 @@ struct RuleRun {
     ) {
         var write = write
         let own = rules.types[write.type]
-        if isNew, own?.validators.isEmpty == false { judged.append(name) }
+        if isNew, own?.validators.isEmpty == false { validated.append(name) }
         if own?.triggers.isEmpty == false, !write.isQueued {
             write.isQueued = true
             queue.append(Step(name: name, depth: depth))

@@ -22,7 +22,7 @@ final class RuledItems: Sendable {
         self.failedBefore = failedBefore
     }
 
-    /// The items that have failed since the rules ran, where others go on that were judged with
+    /// The items that have failed since the rules ran, where others go on that were validated with
     /// them; nil where there are none. An atomic batch fails as a whole anyway.
     func lost(in draft: Draft, of batch: RecordBatch) -> [Int: StoreError]? {
         if batch.isAtomic { return nil }

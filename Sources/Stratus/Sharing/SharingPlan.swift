@@ -478,7 +478,7 @@ extension SharingPlan {
             (children, rest) = try reading.children(in: range, atMost: LongTree.limit)
             var leaving: [(old: ShareMembership?, place: EntryLocation)] = []
             for child in children {
-                // What the batch writes is judged by itself.
+                // What the batch writes is decided by itself.
                 guard places[child] == nil, !deleted.contains(child),
                     seen.insert(child).inserted
                 else { continue }

@@ -15,7 +15,7 @@ public struct Subscription: Hashable, Sendable {
         /// Records of a type that satisfy a predicate are created, updated or deleted. In the
         /// public and the private database.
         ///
-        /// Creations and updates are judged by what the record is then, deletions by what it was
+        /// Creations and updates are tested with what the record is then, deletions by what it was
         /// last. Without a zone, in all zones of a private database, and in the default zone of the
         /// public one.
         case query(

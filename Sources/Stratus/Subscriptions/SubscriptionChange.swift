@@ -168,7 +168,7 @@ struct SubscriptionChange: Transaction {
                 "the text of a predicate has at most \(SubscriptionEntry.predicateLimit) bytes")
         }
         if case .query(_, let type, _, _) = subscription.kind {
-            // What is kept is the text, and records are judged by that.
+            // What is kept is the text, and records are tested by that.
             guard let tree = try? PredicateParser.parse(entry.predicate),
                 tree.fields.allSatisfy({ $0.name.utf8.count <= NameRules.limit })
             else {

@@ -68,9 +68,9 @@ final class SubscriptionMatcher {
     private var lastType: AnchoredType?
     /// Of predicates by the hashes of their texts.
     private var evaluators: [Hash128: PredicateEvaluator] = [:]
-    /// What waits at places that were hit before, and by subscription what it is judged by.
+    /// What waits at places that were hit before, and by subscription the evaluator of its predicate.
     private var waiting: [SubscriptionProbe.Hit: [Match]] = [:]
-    private var judged: [JudgedMatch: PredicateEvaluator?] = [:]
+    private var testers: [TestedSubscription: PredicateEvaluator?] = [:]
     /// By subscription the fields that its notifications name.
     var named: [UInt64: [String]] = [:]
     /// Those that have fired once. A later change of the commit is not theirs.
@@ -81,7 +81,7 @@ final class SubscriptionMatcher {
     static let waitingLimit = 256
 
     /// A subscription, and the zone of the records that it is asked about.
-    private struct JudgedMatch: Hashable {
+    private struct TestedSubscription: Hashable {
         var number: UInt64
         var zone: UInt32
     }
@@ -146,10 +146,10 @@ extension SubscriptionMatcher {
         let record = try record(
             payload, 0..<payload.count, .none, in: zone,
             damage: reading.damaged(at: reading.head))
-        let judge = ChangeJudge(
+        let tested = TestedChange(
             former == nil ? .created : .updated, new: QueryRecord(record), former: former?.entry,
             type, zone)
-        try collect(judge, record, creator: creator)
+        try collect(tested, record, creator: creator)
     }
 
     private static func creator(_ payload: [UInt8]) -> UInt32? {
@@ -172,8 +172,8 @@ extension SubscriptionMatcher {
             if error.isDamage { return }
             throw error
         }
-        let judge = ChangeJudge(.deleted, old: QueryRecord(record), type, zone)
-        try collect(judge, record, creator: head.creator)
+        let tested = TestedChange(.deleted, old: QueryRecord(record), type, zone)
+        try collect(tested, record, creator: head.creator)
     }
 
     private func record(
@@ -204,12 +204,12 @@ extension SubscriptionMatcher {
 extension SubscriptionMatcher {
     /// Finds the subscriptions that the change is of, among those that wait where the probe hit.
     private func collect(
-        _ judge: ChangeJudge, _ record: Record, creator: UInt32
+        _ tested: TestedChange, _ record: Record, creator: UInt32
     ) throws(EngineError) {
-        var judge = judge
+        var tested = tested
         var matches: [Match] = []
         for (hit, bound) in probe.hits {
-            try collect(hit, bound, &judge, &matches)
+            try collect(hit, bound, &tested, &matches)
             if isTooLong { return }
         }
         if matches.isEmpty { return }
@@ -222,7 +222,7 @@ extension SubscriptionMatcher {
         }
         matches.removeLast(matches.count - count)
         if database == 0 {
-            try removeUnreadable(from: &matches, of: judge.type.name, creator: creator)
+            try removeUnreadable(from: &matches, of: tested.type.name, creator: creator)
             if matches.isEmpty { return }
         }
         for match in matches where match.options.contains(.firesOnce) {
@@ -230,8 +230,8 @@ extension SubscriptionMatcher {
             endings.append(match)
         }
         let change = MatchedChange(
-            reason: judge.reason, name: record.recordID.recordName, type: judge.type.number,
-            creator: creator, zone: judge.zone.number,
+            reason: tested.reason, name: record.recordID.recordName, type: tested.type.number,
+            creator: creator, zone: tested.zone.number,
             values: try values(of: record.stored, namedBy: matches), matches: matches[...])
         found.append(change)
         foundLength += change.length
@@ -273,7 +273,7 @@ extension SubscriptionMatcher {
     }
 
     private func collect(
-        _ hit: SubscriptionProbe.Hit, _ bound: UInt64, _ judge: inout ChangeJudge,
+        _ hit: SubscriptionProbe.Hit, _ bound: UInt64, _ tested: inout TestedChange,
         _ matches: inout [Match]
     ) throws(EngineError) {
         // Where there is neither a bound nor another slot, rows of one order have one predicate.
@@ -281,12 +281,12 @@ extension SubscriptionMatcher {
         let limit = context.isSerial ? Int.max : context.partLimit / 4
         var order: UInt64?
         try forEachWaiting(at: hit, bound) { match throws(EngineError) in
-            guard judge.concerns(match.options), !ended.contains(match.number) else { return true }
+            guard tested.concerns(match.options), !ended.contains(match.number) else { return true }
             if !isGrouped || match.order != order {
                 order = match.order
-                judge.begin(try evaluator(of: match, judge.type, judge.zone))
+                tested.begin(try evaluator(of: match, tested.type, tested.zone))
             }
-            guard try fires(match.options, &judge) else { return true }
+            guard try fires(match.options, &tested) else { return true }
             matches.append(match)
             return matches.count <= limit
         }
@@ -335,21 +335,21 @@ extension SubscriptionMatcher {
         }
     }
 
-    /// Whether a subscription with the options of the judge's predicate is told of the change.
+    /// Whether a subscription with the options of the predicate at hand is told of the change.
     private func fires(
-        _ options: SubscriptionEntry.Options, _ judge: inout ChangeJudge
+        _ options: SubscriptionEntry.Options, _ tested: inout TestedChange
     ) throws(EngineError) -> Bool {
-        guard judge.isConcerned else { return false }
-        switch judge.reason {
-        case .created: return judge.isNew()
-        case .deleted: return judge.isOld()
+        guard tested.isConcerned else { return false }
+        switch tested.reason {
+        case .created: return tested.isNew()
+        case .deleted: return tested.isOld()
         case .updated:
-            if judge.isNew() { return options.contains(.firesOnUpdate) }
+            if tested.isNew() { return options.contains(.firesOnUpdate) }
             guard options.contains(.firesOnEnd) else { return false }
-            if judge.needsOld, let entry = judge.former {
-                judge.old = QueryRecord(try record(of: entry, in: judge.zone))
+            if tested.needsOld, let entry = tested.former {
+                tested.old = QueryRecord(try record(of: entry, in: tested.zone))
             }
-            return judge.isOld()
+            return tested.isOld()
         }
     }
 
@@ -357,11 +357,11 @@ extension SubscriptionMatcher {
     private func evaluator(
         of match: Match, _ type: AnchoredType, _ zone: AnchorZone
     ) throws(EngineError) -> PredicateEvaluator? {
-        let key = JudgedMatch(number: match.number, zone: zone.number)
-        if let known = judged[key] { return known }
+        let key = TestedSubscription(number: match.number, zone: zone.number)
+        if let known = testers[key] { return known }
         let evaluator = try newEvaluator(of: match, type, zone)
-        if judged.count == Self.evaluatorLimit { judged.removeAll() }
-        judged[key] = .some(evaluator)
+        if testers.count == Self.evaluatorLimit { testers.removeAll() }
+        testers[key] = .some(evaluator)
         return evaluator
     }
 
@@ -417,7 +417,7 @@ struct RecordChange {
 }
 
 /// A change that predicates are compared with, one after the other.
-private struct ChangeJudge {
+private struct TestedChange {
     let reason: MatchesEntry.Reason
     let type: AnchoredType
     let zone: AnchorZone

@@ -56,7 +56,7 @@ package struct SubscriptionEntry: Equatable, Sendable {
     }
 
     /// A subscription that is replaced or ends.
-    package struct Former: Equatable, Sendable {
+    package struct Replaced: Equatable, Sendable {
         /// Where its entry lies.
         package var number: UInt64
         /// Of a query; otherwise empty.
@@ -84,7 +84,7 @@ package struct SubscriptionEntry: Equatable, Sendable {
     package var predicate: String
     package var info: SubscriptionInfo?
     /// What it replaces.
-    package var former: Former?
+    package var former: Replaced?
     package var anchors: [SubscriptionAnchor]
 
     /// In bytes.
@@ -93,7 +93,7 @@ package struct SubscriptionEntry: Equatable, Sendable {
     package init(
         options: Options = [], user: UInt32, scope: Scope, kind: Kind, id: String,
         recordType: String = "", zone: String = "", predicate: String = "",
-        info: SubscriptionInfo? = nil, former: Former? = nil, anchors: [SubscriptionAnchor] = []
+        info: SubscriptionInfo? = nil, former: Replaced? = nil, anchors: [SubscriptionAnchor] = []
     ) {
         self.options = options.intersection(.known)
         self.user = user
@@ -121,8 +121,8 @@ package struct SubscriptionEntry: Equatable, Sendable {
     }
 
     /// What the entry says that ends this one, which lies at `number`.
-    package func former(at number: UInt64) -> Former {
-        Former(
+    package func former(at number: UInt64) -> Replaced {
+        Replaced(
             number: number, recordType: kind == .query ? recordType : "", anchors: anchors)
     }
 
@@ -177,7 +177,7 @@ package struct SubscriptionEntry: Equatable, Sendable {
         guard hasInfo <= 1 else { throw .value("info") }
         if hasInfo == 1 { info = try SubscriptionInfo(bytes, &cursor) }
         let number = try cursor.varint(bytes)
-        if number != 0 { former = try Former(number, bytes, &cursor) }
+        if number != 0 { former = try Replaced(number, bytes, &cursor) }
         anchors = try SubscriptionAnchor.list(bytes, &cursor)
         if kind != .query, !anchors.isEmpty { throw .value("anchors") }
         try ExtensionBlock.end(bytes, &cursor)
@@ -199,7 +199,7 @@ extension SubscriptionEntry.Scope {
     }
 }
 
-extension SubscriptionEntry.Former {
+extension SubscriptionEntry.Replaced {
     /// Of the subscription of that number, which was read.
     init(
         _ number: UInt64, _ bytes: Span<UInt8>, _ cursor: inout ByteCursor

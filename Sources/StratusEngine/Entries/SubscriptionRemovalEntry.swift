@@ -7,11 +7,11 @@ package struct SubscriptionRemovalEntry: Equatable, Sendable {
     package var scope: SubscriptionEntry.Scope
     package var id: String
     /// What ends.
-    package var former: SubscriptionEntry.Former
+    package var former: SubscriptionEntry.Replaced
 
     package init(
         user: UInt32, scope: SubscriptionEntry.Scope, id: String,
-        former: SubscriptionEntry.Former
+        former: SubscriptionEntry.Replaced
     ) {
         self.user = user
         self.scope = scope
@@ -42,7 +42,7 @@ package struct SubscriptionRemovalEntry: Equatable, Sendable {
         scope = try SubscriptionEntry.Scope(bytes, &cursor)
         id = try SubscriptionEntry.readID(bytes, &cursor)
         let number = try cursor.uint64(bytes)
-        former = try SubscriptionEntry.Former(number, bytes, &cursor)
+        former = try SubscriptionEntry.Replaced(number, bytes, &cursor)
         try ExtensionBlock.end(bytes, &cursor)
     }
 }

@@ -152,7 +152,7 @@ struct SubscriptionProjection: Projection {
 
     /// Takes away what a subscription waits for that is replaced or ends.
     private func end(
-        _ former: SubscriptionEntry.Former, of user: UInt32, _ scope: SubscriptionEntry.Scope,
+        _ former: SubscriptionEntry.Replaced, of user: UInt32, _ scope: SubscriptionEntry.Scope,
         _ entry: borrowing FoldedEntry, _ state: inout FoldState
     ) throws(FormatError) {
         guard former.number < entry.stamp else { throw .value("number") }
@@ -189,7 +189,7 @@ struct SubscriptionProjection: Projection {
     package static func validate(
         _ payload: Span<UInt8>, of entry: JournalEntry, _ numbers: inout NumberCheck
     ) throws(FormatError) {
-        let former: SubscriptionEntry.Former?
+        let former: SubscriptionEntry.Replaced?
         if entry.kind == .subscriptionRemoval {
             let removal = try SubscriptionRemovalEntry(payload)
             numbers.useUser(removal.user)

@@ -47,12 +47,14 @@ package final class ScratchStorage: Storage {
     }
 
     package func delete(_ name: String) throws(StorageError) -> Bool {
-        guard let file = state.withLock({ $0.files.removeValue(forKey: name) }) else {
-            return try base.delete(name)
+        let isPinned: Bool? = state.withLock { state in
+            guard let file = state.files[name] else { return nil }
+            if file.pinCount.load(ordering: .relaxed) > 0 { return true }
+            state.files[name] = nil
+            return false
         }
-        // Where the file system cannot, the room is given back with the whole file.
-        try? file.release(0..<file.length)
-        return true
+        guard let isPinned else { return try base.delete(name) }
+        return !isPinned
     }
 
     package func list() throws(StorageError) -> [String] {
@@ -64,22 +66,62 @@ package final class ScratchStorage: Storage {
 
     package func create(
         _ name: String, length: Int
-    ) throws(StorageError) -> any StorageFile { try base.create(name, length: length) }
+    ) throws(StorageError) -> any StorageFile {
+        guard state.withLock({ $0.files[name] }) == nil else {
+            throw StorageError(.exists, file: name)
+        }
+        return try base.create(name, length: length)
+    }
 
-    package func pin(_ name: String) throws(StorageError) -> any StoragePin { try base.pin(name) }
+    package func pin(_ name: String) throws(StorageError) -> any StoragePin {
+        let pin = state.withLock { $0.files[name].map { ScratchPin($0) } }
+        if let pin { return pin }
+        return try base.pin(name)
+    }
     package func hasWriter() throws(StorageError) -> Bool { try base.hasWriter() }
     package func writer() throws(StorageError) -> String? { try base.writer() }
 
     package func fence(
         holding names: [String], without absent: String
     ) throws(StorageError) -> any StorageFence {
-        try base.fence(holding: names, without: absent)
+        let files = state.withLock { $0.files }
+        let held = names.compactMap { files[$0] }
+        let base = try base.fence(holding: names.filter { files[$0] == nil }, without: absent)
+        return ScratchFence(base: base, storage: self, held: held, absent: absent)
     }
+
+    fileprivate func file(_ name: String) -> ScratchFile? { state.withLock { $0.files[name] } }
 
     package func close() { base.close() }
     package func isDirectory(_ status: FileStatus) -> Bool { base.isDirectory(status) }
     package func hasFile(_ status: FileStatus) throws(StorageError) -> Bool {
         try base.hasFile(status)
+    }
+}
+
+private final class ScratchPin: StoragePin {
+    private let file: ScratchFile
+
+    init(_ file: ScratchFile) {
+        self.file = file
+        file.pinCount.add(1, ordering: .relaxed)
+    }
+
+    deinit { file.pinCount.subtract(1, ordering: .relaxed) }
+}
+
+private struct ScratchFence: StorageFence {
+    let base: any StorageFence
+    let storage: ScratchStorage
+    let held: [ScratchFile]
+    let absent: String
+
+    func check() throws(StorageError) {
+        try base.check()
+        for file in held where storage.file(file.name) !== file {
+            throw StorageError(.fencedOut, file: file.name)
+        }
+        guard storage.file(absent) == nil else { throw StorageError(.fencedOut, file: absent) }
     }
 }
 
@@ -108,6 +150,7 @@ private final class ScratchFile: StorageFile {
     private let medium: Medium
     /// Where the file begins in the medium, in bytes.
     private let start: Int
+    let pinCount = Atomic(0)
 
     init(_ name: String, _ medium: Medium, at start: Int, length: Int) {
         self.name = name
@@ -116,16 +159,26 @@ private final class ScratchFile: StorageFile {
         self.length = length
     }
 
+    // Who has it open reads on after it was deleted. Where the file system cannot give the room
+    // back, that goes with the whole file.
+    deinit { try? release(0..<length) }
+
     func append(
         _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode
     ) throws(StorageError) {
         precondition(position + bytes.count <= length, "an append must fit the file")
+        // What fails names the directory: it is that which is full.
         try medium.file.write(bytes, at: start + position, mode)
     }
 
     func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
         guard range.upperBound <= length else { throw StorageError(.truncated, file: name) }
-        return try medium.file.read(start + range.lowerBound..<start + range.upperBound, mode)
+        do throws(StorageError) {
+            return try medium.file.read(
+                start + range.lowerBound..<start + range.upperBound, mode)
+        } catch {
+            throw StorageError(error.kind, file: name, cause: error.cause)
+        }
     }
 
     func release(_ range: Range<Int>) throws(StorageError) {

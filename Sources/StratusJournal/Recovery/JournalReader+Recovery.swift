@@ -3,7 +3,7 @@ internal import StratusFiles
 // What an opening decides about the end of a journal that has no writer.
 
 extension JournalReader {
-    /// Judges the end of the active segment, where its groups stop being whole.
+    /// Decides what the end of the active segment is, where its groups stop being whole.
     mutating func decide(
         _ fault: GroupFault, in segment: Manifest.Segment
     ) throws {

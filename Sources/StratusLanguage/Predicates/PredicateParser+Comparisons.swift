@@ -8,7 +8,7 @@ extension PredicateParser {
         case isIn, between, contains, tokenMatches
     }
 
-    /// A comparison, read but not yet judged.
+    /// A comparison, read but not yet checked.
     private struct Parts {
         var quantifier: FieldComparison.Quantifier?
         var left: PredicateOperand
