@@ -37,7 +37,7 @@ struct GrowingShare: Sendable {
     /// and more from step to step when they do no longer.
     private var stepLimit = Self.greatestStep
     static let greatestStep = 192
-    private static let leastStep = 24
+    private static let leastStep = 16
 
     fileprivate init(_ number: UInt32, of root: Hash128, in zone: UInt32) {
         self.number = number

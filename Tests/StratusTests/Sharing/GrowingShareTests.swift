@@ -148,7 +148,7 @@ import Testing
         #expect(try await sharing.value.partialFailure == nil)
         let steps = try Self.commits(of: container, from: start).map(\.members.count)
             .filter { $0 > 0 }
-        #expect(steps == [192, 192, 24, 48, 96] + Array(repeating: 192, count: 4) + [80])
+        #expect(steps == [192, 192, 16, 32, 64, 128] + Array(repeating: 192, count: 4) + [8])
         try await container.close()
     }
 
