@@ -91,4 +91,34 @@ import Testing
         }
         #expect(found > 1000)
     }
+
+    @Test func `what another thread is writing is not read half`() async throws {
+        let table = SlotTable(count: 1)
+        let (found, torn) = await withTaskGroup(of: (found: Int, torn: Int).self) { group in
+            for thread in 0..<4 as Range<UInt64> {
+                group.addTask {
+                    var (found, torn) = (0, 0)
+                    for turn in 0..<300_000 as Range<UInt64> {
+                        if thread % 2 == 0 {
+                            table.insert(
+                                Self.key(1), Self.value(turn &* 4 &+ thread), in: (0, 0),
+                                generation: 1)
+                        } else if let value = table.find(Self.key(1), in: (0, 0), generation: 1) {
+                            found += 1
+                            let number = value[1] &- value[0]
+                            if value[0] &* 2 != number &* 11 || value[2] &* 2 != number &* 17 {
+                                torn += 1
+                            }
+                        }
+                    }
+                    return (found, torn)
+                }
+            }
+            return await group.reduce(into: (0, 0)) { sum, part in
+                sum = (sum.0 + part.found, sum.1 + part.torn)
+            }
+        }
+        #expect(found > 1000)
+        #expect(torn == 0)
+    }
 }
