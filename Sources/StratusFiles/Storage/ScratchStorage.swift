@@ -78,6 +78,7 @@ package final class ScratchStorage: Storage {
         if let pin { return pin }
         return try base.pin(name)
     }
+
     package func hasWriter() throws(StorageError) -> Bool { try base.hasWriter() }
     package func writer() throws(StorageError) -> String? { try base.writer() }
 
