@@ -62,15 +62,15 @@ extension Record {
                 stored: fields.system == nil ? .none : none, assets: nil)
             if fields.system == nil, let parent = fields.parent { self.parent = parent }
         } catch {
-            var refusal = StoreError(.invalidArguments, "the system fields are damaged")
-            var kind = "systemFields.\(SystemFieldsFormat.kind(of: error))"
-            if case .newer(let what) = error {
-                refusal = StoreError(
-                    .invalidArguments, "the system fields were written by a newer version")
-                refusal.cause = .newerFormat
-                kind = "format.newer \(what)"
-            }
-            refusal.place = StoreError.Place(file: "", byte: cursor.position, kind: kind)
+            let isNewer = if case .newer = error { true } else { false }
+            var refusal = StoreError(
+                .invalidArguments,
+                isNewer
+                    ? "the system fields were written by a newer version"
+                    : "the system fields are damaged")
+            if isNewer { refusal.cause = .newerFormat }
+            refusal.place = StoreError.Place(
+                file: "", byte: cursor.position, kind: SystemFieldsFormat.kind(of: error))
             throw refusal
         }
     }
@@ -123,13 +123,14 @@ private struct SystemFieldsFormat {
             creator: UserID(bits: creator), modifier: UserID(bits: modifier))
     }
 
-    /// A word for the damage.
+    /// What is wrong, as the page names it.
     static func kind(of error: FormatError) -> String {
         switch error {
-        case .truncated: "truncated"
-        case .integer: "integer"
-        case .text: "text"
-        case .value(let field), .newer(let field): "\(field)"
+        case .truncated: "systemFields.truncated"
+        case .integer: "systemFields.integer"
+        case .text: "systemFields.text"
+        case .value(let field): "systemFields.\(field)"
+        case .newer(let what): "format.newer \(what)"
         }
     }
 }

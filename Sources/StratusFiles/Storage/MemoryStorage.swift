@@ -36,7 +36,7 @@ package final class MemoryStorage: Storage {
 
     package func pin(_ name: String) throws(StorageError) -> any StoragePin {
         // Under the lock, so that the file is not deleted before it is pinned.
-        guard let pin = files.withLock({ $0[name].map(MemoryPin.init) }) else {
+        guard let pin = files.withLock({ $0[name].map { CountedPin($0.pins) } }) else {
             throw StorageError(.notFound, file: name)
         }
         return pin
@@ -92,21 +92,10 @@ private struct MemoryFence: StorageFence {
     func check() throws(StorageError) { try storage.check(held, without: absent) }
 }
 
-private final class MemoryPin: StoragePin {
-    private let file: MemoryFile
-
-    init(_ file: MemoryFile) {
-        self.file = file
-        file.pinCount.add(1, ordering: .relaxed)
-    }
-
-    deinit { file.pinCount.subtract(1, ordering: .relaxed) }
-}
-
 private final class MemoryFile: StorageFile {
     let name: String
     let length: Int
-    let pinCount = Atomic(0)
+    let pins = PinCount()
     /// What was written; the rest of the length reads as zero and takes no memory.
     private let bytes: Mutex<[UInt8]>
 
@@ -116,7 +105,7 @@ private final class MemoryFile: StorageFile {
         self.bytes = Mutex(bytes)
     }
 
-    var isPinned: Bool { pinCount.load(ordering: .relaxed) > 0 }
+    var isPinned: Bool { !pins.isZero }
 
     func append(
         _ new: Span<UInt8>, at position: Int, _ mode: WriteMode

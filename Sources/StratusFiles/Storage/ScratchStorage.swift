@@ -49,7 +49,7 @@ package final class ScratchStorage: Storage {
     package func delete(_ name: String) throws(StorageError) -> Bool {
         let isPinned: Bool? = state.withLock { state in
             guard let file = state.files[name] else { return nil }
-            if file.pinCount.load(ordering: .relaxed) > 0 { return true }
+            if !file.pins.isZero { return true }
             state.files[name] = nil
             return false
         }
@@ -74,7 +74,7 @@ package final class ScratchStorage: Storage {
     }
 
     package func pin(_ name: String) throws(StorageError) -> any StoragePin {
-        let pin = state.withLock { $0.files[name].map { ScratchPin($0) } }
+        let pin = state.withLock { $0.files[name].map { CountedPin($0.pins) } }
         if let pin { return pin }
         return try base.pin(name)
     }
@@ -98,17 +98,6 @@ package final class ScratchStorage: Storage {
     package func hasFile(_ status: FileStatus) throws(StorageError) -> Bool {
         try base.hasFile(status)
     }
-}
-
-private final class ScratchPin: StoragePin {
-    private let file: ScratchFile
-
-    init(_ file: ScratchFile) {
-        self.file = file
-        file.pinCount.add(1, ordering: .relaxed)
-    }
-
-    deinit { file.pinCount.subtract(1, ordering: .relaxed) }
 }
 
 private struct ScratchFence: StorageFence {
@@ -151,7 +140,7 @@ private final class ScratchFile: StorageFile {
     private let medium: Medium
     /// Where the file begins in the medium, in bytes.
     private let start: Int
-    let pinCount = Atomic(0)
+    let pins = PinCount()
 
     init(_ name: String, _ medium: Medium, at start: Int, length: Int) {
         self.name = name

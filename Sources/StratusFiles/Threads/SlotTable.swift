@@ -40,7 +40,7 @@ package final class SlotTable: Sendable {
         address = UInt(bitPattern: slots)
     }
 
-    /// Safe: it was allocated for this table, and nobody reads it any more.
+    /// Safe: it was allocated for this table, which no thread refers to any more.
     deinit { unsafe free(UnsafeMutableRawPointer(bitPattern: memory)) }
 
     /// The words of a slot, which must be there.

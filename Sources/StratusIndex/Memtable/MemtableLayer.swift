@@ -86,5 +86,5 @@ extension IndexKey {
         return hash ^ (UInt64(keyspace) &* Self.multiplier & 0xffff_ffff)
     }
 
-    private static var multiplier: UInt64 { 0x9e37_79b9_7f4a_7c15 }
+    static var multiplier: UInt64 { 0x9e37_79b9_7f4a_7c15 }
 }

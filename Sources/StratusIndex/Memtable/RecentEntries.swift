@@ -52,7 +52,7 @@ final class RecentEntries: Sendable {
     /// What is asked of one record in several keyspaces is not to have the same slots: mixed, the
     /// lower half of the hash, by which alone it differs, counts in both.
     private func places(_ hash: UInt64) -> (Int, Int) {
-        let mixed = hash &* 0x9e37_79b9_7f4a_7c15
+        let mixed = hash &* IndexKey.multiplier
         return (mixed.place(among: slots.count), (mixed << 32).place(among: slots.count))
     }
 }
