@@ -382,7 +382,7 @@ public final class Container: Sendable {
 
     var state: StoreState { published.current }
 
-    func engine() throws(EngineError) -> Engine {
+    package func engine() throws(EngineError) -> Engine {
         guard case .writing(let engine) = access else {
             throw .refused(.permissionFailure, "the store was opened for reading only")
         }

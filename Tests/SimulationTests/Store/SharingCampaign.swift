@@ -12,8 +12,8 @@ enum SharingCampaign {
     /// How many pairs of histories are compared that differ in what is hidden:
     /// STRATUS_SHARING_PAIRS.
     static let pairs = number("STRATUS_SHARING_PAIRS") ?? 200
-    /// How many histories the model of rounds goes through by itself: STRATUS_ROUNDS_HISTORIES.
-    static let histories = number("STRATUS_ROUNDS_HISTORIES") ?? 10_000
+    /// How many histories go through fold and feed alone: STRATUS_SHARING_HISTORIES.
+    static let histories = number("STRATUS_SHARING_HISTORIES") ?? 10_000
 
     private static let environment = ProcessInfo.processInfo.environment
 
