@@ -143,6 +143,13 @@ extension SharedZone {
     }
 }
 
+/// As it is kept for the next reader.
+private final class KeptSharedZone: DerivedState {
+    let shared: SharedZone
+
+    init(_ shared: SharedZone) { self.shared = shared }
+}
+
 extension StoreReading {
     /// The zones of others of which a user sees anything, by their numbers.
     func sharedZones(of user: UserID) throws(EngineError) -> [ZonePlace] {
@@ -166,14 +173,16 @@ extension StoreReading {
     ) throws(EngineError) -> SharedZone? {
         let change = sharingChange
         if let change,
-            let known = derived(SharedZone.self, of: user.bits, zone.number, from: change),
-            known.zone == zone
+            let known = derived(of: user.bits, zone.number, from: change) as? KeptSharedZone,
+            known.shared.zone == zone
         {
-            return known.isVisible ? known : nil
+            return known.shared.isVisible ? known.shared : nil
         }
         guard let number = try self.user(user), number != zone.database else { return nil }
         let shared = try SharedZone(zone, for: number, self)
-        if let change { keep(shared, of: user.bits, zone.number, derivedFrom: change) }
+        if let change {
+            keep(KeptSharedZone(shared), of: user.bits, zone.number, derivedFrom: change)
+        }
         return shared.isVisible ? shared : nil
     }
 }

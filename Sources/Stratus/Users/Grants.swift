@@ -118,20 +118,27 @@ extension Grants.Permission {
     }
 }
 
+/// As they are kept for the next reader.
+private final class KeptGrants: DerivedState {
+    let grants: Grants
+
+    init(_ grants: Grants) { self.grants = grants }
+}
+
 extension StoreReading {
     /// Those of the schema that was declared last before the point that this looks from. They are
     /// derived from its text once.
     func grants() throws(EngineError) -> Grants {
         guard let value = try value(KeySpace.schemaText.key()) else { return .standard }
         let place = EntryLocation(value)
-        if let known = derived(Grants.self, from: place.offset) { return known }
+        if let known = derived(from: place.offset) as? KeptGrants { return known.grants }
         let entry = try entry(place)
         let document = entry.withPayload { bytes in
             (try? SchemaTextEntry(bytes)).flatMap { try? SchemaDocument(parsing: $0.text) }
         }
         guard let document else { throw .damaged(entry) }
         let grants = Grants(document)
-        keep(grants, derivedFrom: place.offset)
+        keep(KeptGrants(grants), derivedFrom: place.offset)
         return grants
     }
 }

@@ -2,24 +2,25 @@ internal import StratusBytes
 internal import StratusJournal
 internal import Synchronization
 
+/// What a reader derives from entries of the journal and keeps for the next one: an object, of which it
+/// takes less to find out what it is than of any value.
+package protocol DerivedState: AnyObject, Sendable {}
+
 /// What readers derived from entries of the journal and keep for the next reader, and what they
 /// found out of the index once for all states. One cache serves all states of an open store.
 package final class StateCache: Sendable {
     private struct Key: Hashable {
-        var type: ObjectIdentifier
         var subject: Hash128?
         var number: UInt32
         var offset: JournalOffset
+
+        /// Every read of a participant asks for one.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine((subject?.low ?? 0) ^ UInt64(number) << 32 ^ offset.rawValue)
+        }
     }
 
-    /// An object, of which it takes less to find out what it is than of any value.
-    private protocol AnyKept: AnyObject, Sendable {}
-    private final class Kept<Value: Sendable>: AnyKept {
-        let value: Value
-        init(_ value: Value) { self.value = value }
-    }
-
-    private let derived = Mutex<[Key: any AnyKept]>([:])
+    private let derived = Mutex<[Key: any DerivedState]>([:])
     /// What is no longer asked for goes with all else once there is so much.
     private static let limit = 1024
 
@@ -46,22 +47,21 @@ package final class StateCache: Sendable {
 
     /// What was derived of a subject, which has a number too, where the last entry that concerned it
     /// lies at `offset`; nil: it is to be derived.
-    func value<Value: Sendable>(
-        _ type: Value.Type, of subject: Hash128?, _ number: UInt32, from offset: JournalOffset
-    ) -> Value? {
-        let key = Key(
-            type: ObjectIdentifier(type), subject: subject, number: number, offset: offset)
-        return (derived.withLock { $0[key] } as? Kept<Value>)?.value
+    func value(
+        of subject: Hash128?, _ number: UInt32, from offset: JournalOffset
+    ) -> (any DerivedState)? {
+        let key = Key(subject: subject, number: number, offset: offset)
+        return derived.withLock { $0[key] }
     }
 
-    func keep<Value: Sendable>(
-        _ value: Value, of subject: Hash128?, _ number: UInt32, from offset: JournalOffset
+    func keep(
+        _ value: any DerivedState, of subject: Hash128?, _ number: UInt32,
+        from offset: JournalOffset
     ) {
-        let key = Key(
-            type: ObjectIdentifier(Value.self), subject: subject, number: number, offset: offset)
+        let key = Key(subject: subject, number: number, offset: offset)
         derived.withLock { derived in
             if derived.count >= Self.limit { derived.removeAll() }
-            derived[key] = Kept(value)
+            derived[key] = value
         }
     }
 

@@ -266,18 +266,18 @@ package struct StoreReading: Sendable {
         point < store.head ? nil : store.fold.sharingChange
     }
 
-    /// What ``keep(_:of:_:derivedFrom:)`` was given of a subject; nil: it is to be derived.
-    package func derived<Value: Sendable>(
-        _ type: Value.Type, of subject: Hash128? = nil, _ number: UInt32 = 0,
-        from offset: JournalOffset
-    ) -> Value? {
-        store.cache.value(type, of: subject, number, from: offset)
+    /// What ``keep(_:of:_:derivedFrom:)`` was given of a subject; nil: it is to be derived. Without a
+    /// subject it is the store's.
+    package func derived(
+        of subject: Hash128? = nil, _ number: UInt32 = 0, from offset: JournalOffset
+    ) -> (any DerivedState)? {
+        store.cache.value(of: subject, number, from: offset)
     }
 
     /// Keeps for other readers what was derived of a subject, which the entry at `offset` was the
     /// last to concern.
-    package func keep<Value: Sendable>(
-        _ value: Value, of subject: Hash128? = nil, _ number: UInt32 = 0,
+    package func keep(
+        _ value: any DerivedState, of subject: Hash128? = nil, _ number: UInt32 = 0,
         derivedFrom offset: JournalOffset
     ) {
         if offset < settled { store.cache.keep(value, of: subject, number, from: offset) }

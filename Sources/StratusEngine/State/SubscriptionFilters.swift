@@ -12,9 +12,9 @@ package final class SubscriptionFilters: Sendable {
     private struct Filter {
         /// By type, with their hashes.
         var shapes: [String: [SubscriptionAnchor.Shape: UInt64]] = [:]
-        var slots = SlotTable()
+        var slots = NumberSet()
         /// The numbers of the subscriptions that were added.
-        var numbers = SlotTable()
+        var numbers = NumberSet()
         /// The last changes of states of which everything was added, in their order. Between two of
         /// them subscriptions may have come and gone that were not.
         var states: [UInt64] = []

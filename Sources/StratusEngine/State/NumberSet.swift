@@ -1,6 +1,6 @@
 /// A set of numbers that only grows: open addressing, a power of two of cells, at most three
 /// quarters of them taken.
-package struct SlotTable: Sendable {
+package struct NumberSet: Sendable {
     /// 0: empty.
     private var cells: [UInt64] = []
     private var hasZero = false
