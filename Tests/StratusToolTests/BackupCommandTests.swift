@@ -56,6 +56,29 @@ import Testing
         #expect(try await Self.results("hash @/from-merged", in: place) == after)
     }
 
+    @Test func `a rehearsal proves what a restore would make, and leaves nothing`() async throws {
+        let place = try await Self.backedUp()
+        let names = try FileManager.default.contentsOfDirectory(atPath: place.path).sorted()
+        let text = try await Self.results(
+            "restore @/full.archive @/rehearsed --rehearse", in: place)
+        #expect(text.contains("would make") && text.contains("proved by content hashes"))
+        #expect(text.contains("took "))
+        let json = try await place.run(
+            "restore @/full.archive @/rehearsed --rehearse", json: true
+        ).results
+        #expect(json.contains(#""proved":true"#) && json.contains(#""seconds":"#))
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: place.path).sorted() == names)
+        // Where a restore would be refused, so is its rehearsal.
+        let taken = try await place.run("restore @/full.archive @/store --rehearse")
+        #expect(taken.code != .ok)
+        for option in ["--clone", "--dry-run", "--zone files"] {
+            let run = try await place.run(
+                "restore @/full.archive @/rehearsed --rehearse \(option)")
+            #expect(run.code == .usage, "\(option)")
+        }
+    }
+
     @Test func `a zone comes back after a mistake, all of it or some records`() async throws {
         let place = try await Self.backedUp()
         let before = try await Self.results("hash @/store --zone files", in: place)

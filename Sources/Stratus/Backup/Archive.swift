@@ -55,7 +55,7 @@ public struct Archive: Sendable {
     let chain: [ArchiveFile]
     private let folder: LocalStorage
     /// A directory for temporary files.
-    private let scratch: String
+    let scratch: String
     /// Where the randomness and the times of what is made of it come from.
     package var options = JournalOptions()
 

@@ -19,6 +19,8 @@ public struct RestoreReport: Hashable, Sendable {
     /// of another state than its last and of a copy, that the source has. False where there is no
     /// zone.
     public var isProved: Bool
+    /// How long it took; of a rehearsal, without the reading of what came out.
+    public var duration: Duration = .zero
 }
 
 extension Archive {
@@ -42,16 +44,36 @@ extension Archive {
         to path: String, at point: PastPoint? = nil, cloning: Bool = false,
         progress: @escaping Container.ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> RestoreReport {
+        let restoration = try await restoration(at: point, cloning: cloning, progress)
+        return try await answering { () async throws(EngineError) -> RestoreReport in
+            try await restoration.run(path, on: storage.fileSystem)
+        }
+    }
+
+    /// Does all that ``restore(to:at:cloning:progress:)`` would do, beside `path`, reads every byte of
+    /// the store that comes out, and deletes it. Takes the room of a restored store meanwhile.
+    ///
+    /// - Returns: what the restore would report, and how long it would take.
+    /// - Throws: ``StoreError`` as the restore.
+    public nonisolated(nonsending) func rehearseRestore(
+        to path: String, at point: PastPoint? = nil,
+        progress: @escaping Container.ReadingProgress = { _, _ in }
+    ) async throws(StoreError) -> RestoreReport {
+        let restoration = try await restoration(at: point, cloning: false, progress)
+        return try await answering { () async throws(EngineError) -> RestoreReport in
+            try await restoration.rehearse(path, on: storage.fileSystem, scratch: scratch)
+        }
+    }
+
+    private nonisolated(nonsending) func restoration(
+        at point: PastPoint?, cloning: Bool, _ progress: @escaping Container.ReadingProgress
+    ) async throws(StoreError) -> StoreRestoration {
         let table = last.table
         let source = try await container()
         guard source.recoveryReport.manifestDamage == nil else { throw manifestDamage }
-        let snapshot = try await source.snapshot(orAt: point)
-        return try await answering { () async throws(EngineError) -> RestoreReport in
-            let restoration = StoreRestoration(
-                source: source, snapshot: snapshot, isClone: cloning,
-                expected: point == nil ? table.zones : nil, progress: progress)
-            return try await restoration.run(path, on: storage.fileSystem)
-        }
+        return StoreRestoration(
+            source: source, snapshot: try await source.snapshot(orAt: point), isClone: cloning,
+            expected: point == nil ? table.zones : nil, progress: progress)
     }
 
     /// That the manifest in the archive is damaged, whose own damage names a file as if that were one of
@@ -104,15 +126,44 @@ private struct StoreRestoration: Sendable {
     nonisolated(nonsending) func run(
         _ path: String, on system: any FileSystem
     ) async throws(EngineError) -> RestoreReport {
+        try await make(path, on: system) { directory in
+            try making(path) { () throws(SystemError) in try directory.place() }
+        }
+    }
+
+    /// Makes the store, verifies it and deletes it.
+    nonisolated(nonsending) func rehearse(
+        _ path: String, on system: any FileSystem, scratch: String
+    ) async throws(EngineError) -> RestoreReport {
+        try await make(path, on: system) { directory in
+            let storage = try LocalStorage(at: directory.temporaryPath, .reading, on: system)
+            defer { storage.close() }
+            let result = try StoreVerification(
+                storage, source.foundation.registry, scratch: scratch)
+            if let finding = result.findings.first {
+                throw StoreError(
+                    .internalError,
+                    "the store that came out is damaged: \(finding.place.file), byte "
+                        + "\(finding.place.byte): \(finding.place.kind)")
+            }
+            directory.discard()
+        }
+    }
+
+    /// Makes the store beside `path` and gives it to `end`, which places or deletes it.
+    private nonisolated(nonsending) func make(
+        _ path: String, on system: any FileSystem,
+        _ end: @escaping @Sendable (FreshDirectory) throws -> Void
+    ) async throws(EngineError) -> RestoreReport {
+        let start = Clock.monotonicNanoseconds
         let directory = try await source.threads.run {
             try making(path) { () throws(SystemError) in try FreshDirectory(path, on: system) }
         }
         do throws(EngineError) {
-            let end = try await fill(directory.temporaryPath, on: system)
-            let report = try await finish(directory.temporaryPath, end, on: system)
-            try await source.threads.run {
-                try making(path) { () throws(SystemError) in try directory.place() }
-            }
+            let copied = try await fill(directory.temporaryPath, on: system)
+            var report = try await finish(directory.temporaryPath, copied, on: system)
+            report.duration = .nanoseconds(Clock.monotonicNanoseconds - start)
+            try await source.threads.run { try end(directory) }
             return report
         } catch {
             directory.discard()

@@ -464,6 +464,32 @@ struct BackupTests {
         }
     }
 
+    @Test func `a rehearsed restore reports what the restore does, and leaves nothing`()
+        async throws
+    {
+        let container = try store.open()
+        try await makeZone(container)
+        for number in 0..<50 { try await save(container, "r\(number)", number) }
+        try await container.backup(to: store.archivePath("a"))
+        try await container.close()
+        store.settle()
+        let paths = Set(store.disk.paths)
+        var rehearsed = try await archive("a").rehearseRestore(to: "restored")
+        #expect(Set(store.disk.paths) == paths)
+        #expect(rehearsed.isProved && rehearsed.recordCount == 50 && rehearsed.duration > .zero)
+        let path = store.archivePath("a")
+        store.disk.flip(path, at: 1_000, mask: 1)
+        let error = await #expect(throws: StoreError.self) {
+            try await archive("a").rehearseRestore(to: "restored")
+        }
+        #expect(error?.cause == .damaged)
+        #expect(Set(store.disk.paths) == paths)
+        store.disk.flip(path, at: 1_000, mask: 1)
+        let restored = try await archive("a").restore(to: "restored")
+        rehearsed.duration = restored.duration
+        #expect(rehearsed == restored)
+    }
+
     /// What was there before, and what a backup and a restore make of it, each whole or not at all,
     /// whichever call fails or is the last before the power goes.
     @Test(arguments: [false, true])

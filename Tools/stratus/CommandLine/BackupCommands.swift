@@ -79,7 +79,9 @@ extension Command {
             not exist; it is there when all of it was proved, or not at all. Change tokens from up \
             to the archive stay good, later ones are refused. With --clone it becomes another \
             store, of which no token of the original is good: for a copy that is used beside it. \
-            --at chooses an earlier state of an archive with history.
+            --at chooses an earlier state of an archive with history. --rehearse makes the store \
+            beside STORE, proves it, reads every byte of it, says how long a restore takes, and \
+            deletes it.
 
             With --zone: brings a zone back into STORE, which exists, or with --record some \
             records with all below them, in one commit. --mode says what becomes of what is there: \
@@ -91,6 +93,7 @@ extension Command {
         options: [
             .at,
             Option("clone", "make another store with the same content"),
+            Option("rehearse", "make the store, prove it, tell the time and delete it"),
             .zone("bring this zone back into a store that exists"),
             Option(
                 "record", taking: .init("NAME"), "only this record and all below it",
@@ -104,6 +107,9 @@ extension Command {
         ],
         examples: [
             Example("stratus restore store.archive ./restored", "Makes the store anew."),
+            Example(
+                "stratus restore store.archive ./rehearsed --rehearse",
+                "Proves that the store can be made anew, and how fast."),
             Example(
                 "stratus restore store.archive ./store --zone notes --dry-run",
                 "Says what would come back into a zone."),

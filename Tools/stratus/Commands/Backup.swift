@@ -202,6 +202,10 @@ enum Restore {
             throw ToolError.usage("restore", "--\(option) goes with --zone")
         }
         let path = invocation.argument("STORE")
+        let isRehearsal = invocation.has("rehearse")
+        for option in ["clone", "dry-run"] where isRehearsal && invocation.has(option) {
+            throw ToolError.usage("restore", "--\(option) does not go with --rehearse")
+        }
         if invocation.has("dry-run") {
             let information = archive.information
             try output.summary(
@@ -209,11 +213,23 @@ enum Restore {
                 text: "would make a store of \(archive.text) in \(Output.escaped(path))")
             return .ok
         }
-        let progress = ReadingProgress("restoring", invocation, output)
+        let progress = ReadingProgress(
+            isRehearsal ? "rehearsing" : "restoring", invocation, output)
         defer { progress.finish() }
         var point: PastPoint?
         if invocation.has("at") {
             point = try await invocation.point(in: archive.container())
+        }
+        if isRehearsal {
+            let report = try await archive.rehearseRestore(
+                to: path, at: point, progress: progress.update)
+            progress.finish()
+            try output.summary(
+                report.json,
+                text: "would make " + report.text(path)
+                    + "; all of it was read, and is deleted again; "
+                    + "took \(Quantities.duration(seconds: report.seconds))")
+            return .ok
         }
         let report = try await archive.restore(
             to: path, at: point, cloning: invocation.has("clone"), progress: progress.update)
@@ -248,6 +264,9 @@ enum Restore {
         _ archive: Archive, _ invocation: Invocation, _ output: Output
     ) async throws -> ExitCode {
         if invocation.has("clone") { throw ToolError.usage("restore", "--clone makes a store") }
+        if invocation.has("rehearse") {
+            throw ToolError.usage("restore", "with --zone, --dry-run says what would be done")
+        }
         let old = try await archive.container()
         let snapshot = try await invocation.snapshot(of: old)
         let container = try await invocation.openForWriting()
@@ -361,8 +380,11 @@ extension RestoreReport {
         [
             "storeID": .string(storeID), "offset": .offset(offset), "zones": .integer(zoneCount),
             "records": .integer(recordCount), "proved": .boolean(isProved),
+            "seconds": .double(seconds),
         ]
     }
+
+    fileprivate var seconds: Double { duration / .seconds(1) }
 
     fileprivate func text(_ path: String) -> String {
         "\(Output.escaped(path)): \(Quantities.count(recordCount, "record")) in "
