@@ -119,6 +119,9 @@ public final class Container: Sendable {
     ///     is closed. The store keeps none of them.
     ///   - continuesOperations: whether long-lived operations go on. A program that is not the
     ///     service itself leaves them to the service, which knows its rules and its profile.
+    ///   - refusingPossibleLoss: fails, and changes nothing, where
+    ///     ``RecoveryReport/possibleLoss`` would be reported: with the cause `damaged` and the place.
+    ///     Otherwise the journal ends there from now on.
     ///   - memoryLimit: what the caches and the newest part of the index may take together, in
     ///     bytes, whatever the size of the store; at least 1 MiB.
     /// - Throws: ``StoreError`` with `badContainer` where there is no store, `serviceUnavailable`
@@ -129,12 +132,14 @@ public final class Container: Sendable {
         at path: String, creating: Bool = false, durability: Durability = .full,
         profile: Profile = .unlimited, environment: Environment? = nil,
         deduplication: Deduplication = .perUser, rules: RecordRules = .none,
-        continuesOperations: Bool = true, memoryLimit: Int = 64 << 20
+        continuesOperations: Bool = true, refusingPossibleLoss: Bool = false,
+        memoryLimit: Int = 64 << 20
     ) async throws(StoreError) -> Container {
         try await open(
             at: path, on: LinuxFileSystem(), creating: creating, durability: durability,
             profile: profile, environment: environment, deduplication: deduplication,
-            rules: rules, continuesOperations: continuesOperations, memoryLimit: memoryLimit)
+            rules: rules, continuesOperations: continuesOperations,
+            refusingPossibleLoss: refusingPossibleLoss, memoryLimit: memoryLimit)
     }
 
     /// The same in a directory of `system`, which is also where callers' files are.
@@ -142,9 +147,11 @@ public final class Container: Sendable {
         at path: String, on system: any FileSystem, creating: Bool, durability: Durability,
         profile: Profile = .unlimited, environment: Environment? = nil,
         deduplication: Deduplication = .perUser, rules: RecordRules = .none,
-        continuesOperations: Bool = true, memoryLimit: Int
+        continuesOperations: Bool = true, refusingPossibleLoss: Bool = false, memoryLimit: Int
     ) async throws(StoreError) -> Container {
-        try await answering { () async throws(EngineError) -> Container in
+        var options = JournalOptions()
+        options.refusesPossibleLoss = refusingPossibleLoss
+        return try await answering { [options] () async throws(EngineError) -> Container in
             let threads = IOThreads(count: threadCount)
             let container = try await threads.run {
                 let storage = try LocalStorage(at: path, .writing(creating: creating), on: system)
@@ -152,7 +159,7 @@ public final class Container: Sendable {
                     writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
                     creating: creating, durability: durability, profile: profile,
                     environment: environment, deduplication: deduplication, rules: rules,
-                    options: JournalOptions(), driver: .thread)
+                    options: options, driver: .thread)
             }
             container.resumeIndexes()
             if continuesOperations { container.resumeLongLivedOperations() }
@@ -165,17 +172,22 @@ public final class Container: Sendable {
     ///
     /// It shows the store as it was at the last ``refresh()``. Beside a living writer that is all
     /// that is durable.
+    ///
+    /// - Parameter refusingPossibleLoss: fails where ``RecoveryReport/possibleLoss`` would be
+    ///   reported, with the cause `damaged` and the place.
     public nonisolated(nonsending) static func openReadOnly(
-        at path: String, profile: Profile = .unlimited, memoryLimit: Int = 64 << 20
+        at path: String, profile: Profile = .unlimited, refusingPossibleLoss: Bool = false,
+        memoryLimit: Int = 64 << 20
     ) async throws(StoreError) -> Container {
         try await openReadOnly(
-            at: path, on: LinuxFileSystem(), profile: profile, memoryLimit: memoryLimit)
+            at: path, on: LinuxFileSystem(), profile: profile,
+            refusingPossibleLoss: refusingPossibleLoss, memoryLimit: memoryLimit)
     }
 
     /// The same of a directory of `system`.
     package nonisolated(nonsending) static func openReadOnly(
         at path: String, on system: any FileSystem, profile: Profile = .unlimited,
-        memoryLimit: Int
+        refusingPossibleLoss: Bool = false, memoryLimit: Int
     ) async throws(StoreError) -> Container {
         try await answering { () async throws(EngineError) -> Container in
             let threads = IOThreads(count: threadCount)
@@ -183,7 +195,7 @@ public final class Container: Sendable {
                 let storage = try LocalStorage(at: path, .reading, on: system)
                 return try Container(
                     reading: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
-                    profile: profile)
+                    profile: profile, refusingPossibleLoss: refusingPossibleLoss)
             }
         }
     }
@@ -283,9 +295,11 @@ public final class Container: Sendable {
     }
 
     convenience init(
-        reading foundation: StoreFoundation, profile: Profile = .unlimited
+        reading foundation: StoreFoundation, profile: Profile = .unlimited,
+        refusingPossibleLoss: Bool = false
     ) throws {
         let follower = try StoreFollower(foundation)
+        if refusingPossibleLoss { try follower.report.refusePossibleLoss() }
         self.init(
             .reading(follower), follower.report, foundation, Limits(profile, .system),
             follower.published.current.identity)

@@ -37,6 +37,7 @@ package enum Journal {
             var reader = JournalReader(
                 manifest, in: storage, cache: cache, fold: fold, resuming: resuming)
             try reader.read(.toTheEnd)
+            if options.refusesPossibleLoss { try reader.report.refusePossibleLoss() }
             reader.dropOpenCommit()
             let discarded = try discardStrays(in: storage, beside: manifest)
             let writer = try resume(&reader, in: storage, options: options)

@@ -51,6 +51,7 @@ struct HelpTests {
           --database WHICH     the database meant (default: private); one of private,
                                public, shared
           --as USER            the user who asks (default: local)
+          --strict             refuse a store whose last commits may be lost
           -h, --help           show the help of the command
           --version            show the version of the tool
         """

@@ -29,13 +29,15 @@ struct SessionTests {
         return (notes.joined(separator: "\n") + "\n", steps)
     }
 
-    /// Without what differs from store to store: names of 16 and more hexadecimal digits, times and
-    /// durations.
+    /// Without what differs from one time to the next: names of 16 and more hexadecimal digits, times,
+    /// and offsets and sizes, since the groups of a journal depend on what time goes by.
     private static func normal(_ line: some StringProtocol) -> String {
         var line = String(line)
         line.replace(/[0-9a-f]{16,}/, with: "ID")
         line.replace(/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/, with: "TIME")
         line.replace(/took [0-9.]+ [a-z]+/, with: "took TIME")
+        line.replace(/[0-9]\.[0-9] KiB/, with: "SIZE")
+        line.replace(/[0-9]{3,}/, with: "OFFSET")
         while line.last == " " { line.removeLast() }
         return line
     }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import StratusTool
 import Support
 import Testing
@@ -43,6 +44,29 @@ import Testing
         #expect(text.lines.count == (finding.isEmpty ? 1 : 2))
         #expect(text.lines.first?.hasPrefix(finding) == true)
         #expect(text.lines.last?.hasPrefix(summary) == true)
+    }
+
+    @Test func `with --strict nothing is done where the last commits may be lost`() async throws {
+        let place = try Place()
+        let root = PackageFiles.root + "/Formats/samples/"
+        for (name, sample) in [
+            ("lost", "damaged/row-j-last-group"), ("torn", "damaged/row-f-torn-tail"),
+        ] {
+            try FileManager.default.copyItem(
+                atPath: root + sample, toPath: place.path + "/" + name)
+        }
+        let journal = place.path + "/lost/journal-0000000000000000"
+        let before = FileManager.default.contents(atPath: journal)
+        for command in ["info", "hash", "checkpoint", "compact"] {
+            let run = try await place.run("\(command) @/lost --strict")
+            #expect(run.code == .damaged, "\(command)")
+            #expect(run.messages.contains("byte 5688"), "\(command): \(run.messages)")
+        }
+        #expect(FileManager.default.contents(atPath: journal) == before)
+        // What was never acknowledged is no loss.
+        #expect(try await place.run("checkpoint @/torn --strict").code == .ok)
+        #expect(try await place.run("checkpoint @/lost").code == .ok)
+        #expect(try await place.run("checkpoint @/lost --strict").code == .ok)
     }
 
     @Test(arguments: [

@@ -63,4 +63,10 @@ package struct RecoveryReport: Equatable, Sendable {
         row == .lastGroupDamaged || row == .reorderedUnacknowledged
     }
     package var wasClean: Bool { row == .behindStatedEnd }
+
+    /// Fails where something acknowledged may be missing, as where damage is of a kind that no opening
+    /// accepts.
+    package func refusePossibleLoss() throws(JournalError) {
+        if possibleLoss, let damage { throw .refused(row, damage) }
+    }
 }

@@ -8,6 +8,8 @@ package struct JournalOptions: Sendable {
     package var segmentLength: Int?
     /// A group is written once it has so many bytes.
     package var groupLimit = 1 << 20
+    /// Whether an opening fails, and changes nothing, where something acknowledged may be missing.
+    package var refusesPossibleLoss = false
     /// Of a store that is made.
     package var environment = Manifest.Environment.development
     package var clock = Clock.system

@@ -18,6 +18,7 @@ extension CommandTable {
         .init(
             "as", taking: .init("USER"), "the user who asks (default: \(Invocation.defaultUser))"
         ),
+        .init("strict", "refuse a store whose last commits may be lost"),
         .init("help", letter: "h", "show the help of the command"),
         .init("version", "show the version of the tool"),
     ]

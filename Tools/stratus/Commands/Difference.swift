@@ -15,12 +15,12 @@ struct Difference {
     private var writer: DifferenceWriter
 
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
-        let old = try await container(at: invocation.argument("BEFORE"))
+        let old = try await container(at: invocation.argument("BEFORE"), invocation)
         let path = invocation.optionalArgument("AFTER")
         if path == nil, !invocation.has("at") {
             throw ToolError.usage("diff", "name AFTER, or the moment to begin at with --at")
         }
-        let new = if let path { try await container(at: path) } else { old }
+        let new = if let path { try await container(at: path, invocation) } else { old }
         let (before, after) = (
             try await invocation.snapshot(of: old), try await invocation.snapshot(of: new, "until")
         )
@@ -34,11 +34,14 @@ struct Difference {
     }
 
     /// The store or the archive at a path.
-    private static func container(at path: String) async throws -> Container {
+    private static func container(
+        at path: String, _ invocation: Invocation
+    ) async throws -> Container {
         let isFile = (try? SourceFile(FilePlace(path), on: LinuxFileSystem())) != nil
         if isFile { return try await Archive.open(at: path).container(memoryLimit: memory) }
         return try await Container.openReadOnly(
-            at: path, on: LinuxFileSystem(), memoryLimit: memory)
+            at: path, on: LinuxFileSystem(), refusingPossibleLoss: invocation.has("strict"),
+            memoryLimit: memory)
     }
 
     private mutating func write() async throws {

@@ -74,11 +74,13 @@ package enum Exec {
             guard !invocation.has("create") else {
                 throw ToolError.usage("contradiction", "--read-only makes no store")
             }
-            return try await Container.openReadOnly(at: path, profile: profile)
+            return try await Container.openReadOnly(
+                at: path, profile: profile, refusingPossibleLoss: invocation.has("strict"))
         }
         var options = JournalOptions()
         if let randomness { options.randomness = randomness }
         options.clock = clock
+        options.refusesPossibleLoss = invocation.has("strict")
         let durability = invocation.durability
         // With an interval the engine needs its own thread, which syncs when the interval ends.
         let isStepped = isAlone && durability != .interval(milliseconds: 1000)

@@ -8,7 +8,8 @@ extension Invocation {
         on system: any FileSystem = LinuxFileSystem(), memoryLimit: Int = 64 << 20
     ) async throws -> Container {
         try await Container.openReadOnly(
-            at: argument("STORE"), on: system, memoryLimit: memoryLimit)
+            at: argument("STORE"), on: system, refusingPossibleLoss: has("strict"),
+            memoryLimit: memoryLimit)
     }
 
     /// The store at a path, to be changed. Long-lived operations are left to the service whose store
@@ -19,7 +20,8 @@ extension Invocation {
     ) async throws(StoreError) -> Container {
         try await Container.open(
             at: path, on: system, creating: creating, durability: durability,
-            continuesOperations: false, memoryLimit: memoryLimit)
+            continuesOperations: false, refusingPossibleLoss: has("strict"),
+            memoryLimit: memoryLimit)
     }
 
     /// The same of the store that the command names.

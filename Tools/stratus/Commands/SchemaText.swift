@@ -15,7 +15,8 @@ enum SchemaText {
                 "diff takes two files, import and deploy a store and a file, the others one thing")
         }
         if what == "show" {
-            let container = try await Container.openReadOnly(at: path)
+            let container = try await Container.openReadOnly(
+                at: path, refusingPossibleLoss: invocation.has("strict"))
             try output.verbatim(try await container.schema())
             return .ok
         }
