@@ -149,11 +149,11 @@ public final class Container: Sendable {
         deduplication: Deduplication = .perUser, rules: RecordRules = .none,
         continuesOperations: Bool = true, refusingPossibleLoss: Bool = false, memoryLimit: Int
     ) async throws(StoreError) -> Container {
-        var options = JournalOptions()
-        options.refusesPossibleLoss = refusingPossibleLoss
-        return try await answering { [options] () async throws(EngineError) -> Container in
+        try await answering { () async throws(EngineError) -> Container in
             let threads = IOThreads(count: threadCount)
             let container = try await threads.run {
+                var options = JournalOptions()
+                options.refusesPossibleLoss = refusingPossibleLoss
                 let storage = try LocalStorage(at: path, .writing(creating: creating), on: system)
                 return try Container(
                     writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),

@@ -68,12 +68,11 @@ extension Archive {
     private nonisolated(nonsending) func restoration(
         at point: PastPoint?, cloning: Bool, _ progress: @escaping Container.ReadingProgress
     ) async throws(StoreError) -> StoreRestoration {
-        let table = last.table
         let source = try await container()
         guard source.recoveryReport.manifestDamage == nil else { throw manifestDamage }
         return StoreRestoration(
             source: source, snapshot: try await source.snapshot(orAt: point), isClone: cloning,
-            expected: point == nil ? table.zones : nil, progress: progress)
+            expected: point == nil ? last.table.zones : nil, progress: progress)
     }
 
     /// That the manifest in the archive is damaged, whose own damage names a file as if that were one of

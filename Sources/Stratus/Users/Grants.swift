@@ -8,7 +8,7 @@ internal import StratusLanguage
 ///
 /// A type that the schema does not declare, and the type `Users`, have the standard grants: users
 /// create, creators write, everybody reads. A type that is declared has what it is granted.
-struct Grants: Sendable {
+final class Grants: DerivedState {
     enum Permission: UInt8, CaseIterable, Sendable {
         case read = 1
         case create = 2
@@ -118,27 +118,20 @@ extension Grants.Permission {
     }
 }
 
-/// As they are kept for the next reader.
-private final class KeptGrants: DerivedState {
-    let grants: Grants
-
-    init(_ grants: Grants) { self.grants = grants }
-}
-
 extension StoreReading {
     /// Those of the schema that was declared last before the point that this looks from. They are
     /// derived from its text once.
     func grants() throws(EngineError) -> Grants {
         guard let value = try value(KeySpace.schemaText.key()) else { return .standard }
         let place = EntryLocation(value)
-        if let known = derived(from: place.offset) as? KeptGrants { return known.grants }
+        if let known = derived(from: place.offset) as? Grants { return known }
         let entry = try entry(place)
         let document = entry.withPayload { bytes in
             (try? SchemaTextEntry(bytes)).flatMap { try? SchemaDocument(parsing: $0.text) }
         }
         guard let document else { throw .damaged(entry) }
         let grants = Grants(document)
-        keep(KeptGrants(grants), derivedFrom: place.offset)
+        keep(grants, derivedFrom: place.offset)
         return grants
     }
 }

@@ -438,14 +438,20 @@ struct BackupTests {
         try await container.close()
     }
 
-    @Test func `a restore that fails leaves nothing`() async throws {
+    /// Makes an archive `a` of 50 records, whose bytes can then be damaged. Returns its path.
+    private func backUpRecords() async throws -> String {
+        let path = store.archivePath("a")
         let container = try store.open()
         try await makeZone(container)
         for number in 0..<50 { try await save(container, "r\(number)", number) }
-        try await container.backup(to: store.archivePath("a"))
+        try await container.backup(to: path)
         try await container.close()
         store.settle()
-        let path = store.archivePath("a")
+        return path
+    }
+
+    @Test func `a restore that fails leaves nothing`() async throws {
+        let path = try await backUpRecords()
         let paths = Set(store.disk.paths)
         // The head and the table are whole, a part is not.
         store.disk.flip(path, at: 1_000, mask: 1)
@@ -467,17 +473,11 @@ struct BackupTests {
     @Test func `a rehearsed restore reports what the restore does, and leaves nothing`()
         async throws
     {
-        let container = try store.open()
-        try await makeZone(container)
-        for number in 0..<50 { try await save(container, "r\(number)", number) }
-        try await container.backup(to: store.archivePath("a"))
-        try await container.close()
-        store.settle()
+        let path = try await backUpRecords()
         let paths = Set(store.disk.paths)
         var rehearsed = try await archive("a").rehearseRestore(to: "restored")
         #expect(Set(store.disk.paths) == paths)
         #expect(rehearsed.isProved && rehearsed.recordCount == 50 && rehearsed.duration > .zero)
-        let path = store.archivePath("a")
         store.disk.flip(path, at: 1_000, mask: 1)
         let error = await #expect(throws: StoreError.self) {
             try await archive("a").rehearseRestore(to: "restored")

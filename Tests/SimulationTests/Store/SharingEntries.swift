@@ -147,7 +147,7 @@ extension SharingEntries {
             : number.map { ShareMembership(share: $0, since: .none, place: 0) }
         let start = buffer.count
         try buffer.add(.record, zone: zone) { writer in
-            // The parents of records are what makes the history, and nothing to the feed.
+            // The feed does not read parents.
             head.write(name: Self.name(of: record), parent: nil, to: &writer)
             writer.varint(0)
         }

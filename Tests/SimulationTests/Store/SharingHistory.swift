@@ -75,13 +75,12 @@ struct SharingHistory {
             return insert(below: living)
         }
         switch kind {
-        case ..<37: return [save(number, share: self.share(of: number))]
+        case ..<37: return [save(number, share: share(of: number))]
         case ..<47: return delete(number)
         case ..<67: return move(number, below: living)
         case ..<77: return makeShare(of: number)
         case ..<82: return anyShare { $0.isAlive }.map { end($0) }
-        case ..<94:
-            return anyShare { $0.isAlive && !$0.isJoined }.map { join($0) }
+        case ..<94: return anyShare { $0.isAlive && !$0.isJoined }.map { join($0) }
         default:
             return anyShare(where: \.isJoined).map { share in
                 shares[share].isJoined = false
@@ -122,7 +121,7 @@ struct SharingHistory {
     }
 
     private mutating func delete(_ number: Int) -> [Statement]? {
-        if keepsFirst && number == 0 { return nil }
+        if keepsFirst, number == 0 { return nil }
         if records.contains(where: { $0?.parent == number }) { return nil }
         let ended = share(ofRoot: number).map { end($0) } ?? []
         records[number] = nil
@@ -139,7 +138,7 @@ struct SharingHistory {
         if new != nil, below.contains(where: { share(ofRoot: $0) != nil }) { return nil }
         let old = share(of: number)
         // What is below a root of its own stays.
-        let along = old == new ? [] : below.filter { self.share(of: $0) == old }
+        let along = old == new ? [] : below.filter { share(of: $0) == old }
         records[number]?.parent = parent
         return [save(number, share: new)] + take(along, into: new)
     }

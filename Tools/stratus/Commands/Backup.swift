@@ -220,21 +220,18 @@ enum Restore {
         if invocation.has("at") {
             point = try await invocation.point(in: archive.container())
         }
-        if isRehearsal {
-            let report = try await archive.rehearseRestore(
-                to: path, at: point, progress: progress.update)
-            progress.finish()
-            try output.summary(
-                report.json,
-                text: "would make " + report.text(path)
-                    + "; all of it was read, and is deleted again; "
-                    + "took \(Quantities.duration(seconds: report.seconds))")
-            return .ok
-        }
-        let report = try await archive.restore(
-            to: path, at: point, cloning: invocation.has("clone"), progress: progress.update)
+        let report =
+            isRehearsal
+            ? try await archive.rehearseRestore(to: path, at: point, progress: progress.update)
+            : try await archive.restore(
+                to: path, at: point, cloning: invocation.has("clone"), progress: progress.update)
         progress.finish()
-        try output.summary(report.json, text: report.text(path))
+        let made = report.text(path)
+        try output.summary(
+            report.json,
+            text: isRehearsal
+                ? "would make \(made); all of it was read, and is deleted again; took "
+                    + Quantities.duration(seconds: report.seconds) : made)
         return .ok
     }
 
