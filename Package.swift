@@ -142,7 +142,10 @@ let package = Package(
             swiftSettings: testSettings),
         .testTarget(
             name: "StratusToolTests",
-            dependencies: ["StratusTool", "StratusGateway", "Stratus", "StratusFiles", "Support"],
+            dependencies: [
+                "StratusTool", "StratusGateway", "Stratus", "StratusEngine", "StratusJournal",
+                "StratusFiles", "Support",
+            ],
             swiftSettings: testSettings),
     ]
 )

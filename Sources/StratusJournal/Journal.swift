@@ -88,27 +88,15 @@ package enum Journal {
         } catch {
             guard error.kind == .inputOutput else { throw error }
             // What can be read of it may have one of the two copies. If not, the medium is at fault.
-            guard let manifest = try? Manifest(try readableBytes(of: file), file: name) else {
+            guard
+                let manifest = try? Manifest(
+                    try file.readableBytes(in: 0..<file.length), file: name)
+            else {
                 throw error
             }
             return manifest
         }
         return try Manifest(bytes, file: name)
-    }
-
-    /// The bytes of a file, with zeros for the blocks that cannot be read.
-    private static func readableBytes(of file: any StorageFile) throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        for start in stride(from: 0, to: file.length, by: Manifest.blockLength) {
-            let range = start..<min(start + Manifest.blockLength, file.length)
-            do throws(StorageError) {
-                bytes += try file.read(range)
-            } catch {
-                guard error.kind == .inputOutput else { throw error }
-                bytes += [UInt8](repeating: 0, count: range.count)
-            }
-        }
-        return bytes
     }
 
     private static func create(

@@ -173,7 +173,7 @@ struct FileCodecTests {
         let listed = manifest.segments[1]
         #expect(header.base == listed.base && header.salt == listed.salt)
         #expect(header.lengthInBytes == listed.lengthInBytes && header.fileName == segmentName)
-        #expect(header.storeID == manifest.storeID && header.epoch == manifest.epoch)
+        #expect(header.identity == StoreIdentity(manifest) && header.epoch == manifest.epoch)
         #expect(header.predecessorBase == manifest.segments[0].base)
         #expect(header.predecessorEnd == manifest.segments[0].end)
         #expect(header.chain == manifest.segments[0].chainAtEnd)
@@ -183,7 +183,9 @@ struct FileCodecTests {
         (0, "segment.magic"), (10, "format.newer 65281"), (12, "segment.reserved"),
         (40, "segment.size"), (39, "segment.reserved"), (60, "format.newer layout 254"),
         (96, "whole"), (100, "whole"), (104, "format.newer features 000000ff"),
-        (108, "segment.reserved"), (112, "segment.reserved"), (4_087, "segment.reserved"),
+        (108, "segment.reserved"), (112, "whole"), (153, "segment.reserved"),
+        (154, "segment.reserved"), (155, "segment.reserved"), (156, "segment.reserved"),
+        (160, "segment.reserved"), (4_087, "segment.reserved"),
     ])
     func `a field of a segment header is checked beyond its checksum`(place: Int, found: String) {
         var changed = segment

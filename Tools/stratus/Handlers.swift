@@ -43,6 +43,8 @@ extension Tool {
             "revert": Restore.revert,
             "copy": Restore.copy,
             "verify": Verify.run,
+            "repair": Repair.run,
+            "salvage": Salvage.run,
             "hash": Hash.run,
             "asset": Assets.read,
             "stats": Maintain.stats,

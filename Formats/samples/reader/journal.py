@@ -292,7 +292,10 @@ class Journal:
             raise Damage(f"format.newer layout {u(data, 60, 4)}", name, 60)
         length = u(data, 40, 8)
         need(16384 <= length <= 1 << 28 and length % 4096 == 0, "segment.size", 40)
-        need(u(data, 12, 4) == 4096 and not any(data[108:4088]),
+        ancestors = u(data, 156, 4)
+        need(u(data, 12, 4) == 4096 and not any(data[108:112]) and u(data, 152, 2) < 4096
+             and data[154] in (1, 2) and data[155] == 0 and ancestors <= 200
+             and not any(data[160 + 16 * ancestors:4088]),
              "segment.reserved", 96)
         need((u(data, 32, 8), data[16:32], u(data, 48, 8), length, u(data, 80, 8)) == (
             segment["base"], self.manifest.store, segment["salt"], segment["length"],

@@ -1,6 +1,7 @@
 internal import StratusAssets
 internal import StratusBytes
 internal import StratusEngine
+internal import StratusJournal
 
 extension Container {
     /// Whose assets are stored once where they are the same.

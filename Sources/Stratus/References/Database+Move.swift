@@ -1,4 +1,5 @@
 internal import StratusEngine
+internal import StratusJournal
 
 extension Database {
     /// Moves records into another zone of the database, with all their descendants: one commit, of

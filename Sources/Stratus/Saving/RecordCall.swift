@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import StratusEngine
+internal import StratusJournal
 
 /// A call that saves and deletes records: its steps in their order, for callers that await and for
 /// threads that wait. The driver of the call does what a step asks for and says what came of it.

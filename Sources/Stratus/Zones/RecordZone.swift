@@ -70,7 +70,7 @@ public struct RecordZone: Hashable, Sendable {
         /// Stands for the user who asks.
         public static let currentUser = "__defaultOwner__"
         /// The zone that every database has.
-        public static let `default` = ID(zoneName: "_defaultZone")
+        public static let `default` = ID(zoneName: ZoneEntry.defaultName)
 
         /// Whether this is the zone that every database has.
         public var isDefault: Bool { zoneName == ID.default.zoneName }

@@ -81,7 +81,8 @@ package struct StoreCopy {
         progress: @escaping (_ done: Int, _ total: Int) throws(EngineError) -> Void
     ) throws(EngineError) -> Outcome {
         if let start { try checkHorizons(behind: start.offset) }
-        let shares = try chunkShares()
+        let chunkCopy = chunkCopy(for: identity)
+        let shares = try chunkCopy.shares()
         let from = start?.offset ?? .zero
         let total = end.bytes(since: min(from, end)) + shares.values.reduce(0) { $0 + $1.bytes }
         var manifest = Manifest(copying: identity, behind: base)
@@ -120,7 +121,7 @@ package struct StoreCopy {
             manifest.segments[last].state = .compactedEnded
         }
         manifest.segments += copier.outputs
-        try copyChunks(shares, into: sink, identity) { done throws(EngineError) in
+        try chunkCopy.run(shares, into: sink) { done throws(EngineError) in
             try progress(end.bytes(since: min(from, end)) + done, total)
         }
         do throws(StorageError) {
@@ -179,26 +180,21 @@ package enum CopyRefusal: Error {
 
 // Chunks of assets.
 extension StoreCopy {
-    /// What is needed of a chunk segment.
-    private struct Share {
-        var count = 0
-        /// Of the frames.
-        var bytes = 0
-        /// Where the last frame ends.
-        var end = 0
-    }
-
-    /// By the numbers of the segments: of chunks that were stored, or moved, since the copy begins.
-    private func chunkShares() throws(EngineError) -> [UInt64: Share] {
-        var shares: [UInt64: Share] = [:]
-        try forEachChunk { _, place in
-            var share = shares[place.number] ?? Share()
-            share.count += 1
-            share.bytes += place.frameLength
-            share.end = max(share.end, place.byte + place.frameLength)
-            shares[place.number] = share
-        }
-        return shares
+    /// Of chunks that were stored, or moved, since the copy begins.
+    private func chunkCopy(for identity: StoreIdentity) -> ChunkCopy {
+        ChunkCopy(
+            limit: chunkLimit,
+            header: { number throws(EngineError) in
+                try translated { () throws(ChunkError) in
+                    try chunks.header(ofSegment: number, for: identity.idBits)
+                }
+            },
+            frame: { address, place throws(EngineError) in
+                try translated { () throws(ChunkError) in
+                    try chunks.storedFrame(address, at: place)
+                }
+            },
+            rows: forEachChunk)
     }
 
     /// Those that there were at the end of the copy, where they lie by now: a collection may have
@@ -213,53 +209,6 @@ extension StoreCopy {
             address, place throws(EngineError) in
             if !isNewest, try copied.location(of: address) == nil { return }
             try body(address, place)
-        }
-    }
-
-    /// Copies the frames in the order in which they lie, a bounded number of rows at a time.
-    private func copyChunks(
-        _ shares: [UInt64: Share], into sink: any FileSink, _ identity: StoreIdentity,
-        _ progress: (Int) throws(EngineError) -> Void
-    ) throws(EngineError) {
-        var numbers = shares.keys.sorted()[...]
-        var done = 0
-        while let first = numbers.first {
-            var count = 0
-            let window = numbers.prefix { number in
-                count += shares[number]?.count ?? 0
-                return number == first || count <= chunkLimit
-            }
-            numbers = numbers.dropFirst(window.count)
-            let chosen = Set(window)
-            var rows: [ChunkEntry.Row] = []
-            try forEachChunk { address, place in
-                if chosen.contains(place.number) { rows.append((address, place)) }
-            }
-            rows.sort(by: ChunkEntry.isBefore)
-            var last: UInt64?
-            for (address, place) in rows {
-                let length = shares[place.number]?.end ?? 0
-                func write(_ bytes: ArraySlice<UInt8>, at byte: Int) throws(EngineError) {
-                    do throws(StorageError) {
-                        try sink.write(bytes, at: byte, of: place.file, length: length)
-                    } catch {
-                        throw EngineError(error)
-                    }
-                }
-                if last != place.number {
-                    let header = try translated { () throws(ChunkError) in
-                        try chunks.header(ofSegment: place.number, for: identity.idBits)
-                    }
-                    try write(header[...], at: 0)
-                }
-                last = place.number
-                let frame = try translated { () throws(ChunkError) in
-                    try chunks.storedFrame(address, at: place)
-                }
-                try write(frame[...], at: place.byte)
-                done += frame.count
-                try progress(done)
-            }
         }
     }
 }
@@ -305,6 +254,18 @@ extension StoreIdentity {
     package func cloned(_ randomness: Randomness) -> StoreIdentity {
         var identity = self
         identity.storeID = StoreID(high: randomness.next(), low: randomness.next())
+        return identity
+    }
+
+    /// That of a copy in which something may be missing: tokens of the original are refused, so that
+    /// whoever follows a feed reads it anew and comes to what is there.
+    func salvaged(
+        to end: JournalOffset, _ randomness: Randomness
+    ) throws(EngineError) -> StoreIdentity {
+        var identity = try continued(behind: end, randomness)
+        for place in identity.ancestors.indices {
+            identity.ancestors[place].lineage = randomness.next()
+        }
         return identity
     }
 }

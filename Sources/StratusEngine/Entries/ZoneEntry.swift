@@ -30,6 +30,9 @@ package struct ZoneEntry: Equatable, Sendable {
     package var incarnation: UInt16
     package var name: String
 
+    /// Of the zone that each database has without its being made.
+    package static let defaultName = "_defaultZone"
+
     package func write(to writer: inout ByteWriter) {
         writer.varint(number)
         writer.varint(database)

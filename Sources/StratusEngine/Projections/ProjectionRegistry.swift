@@ -122,6 +122,12 @@ package struct ProjectionRegistry: Sendable {
         return keyspace.mayComeBack && keyspace.names == .nothing
     }
 
+    /// As `stratus log` names it.
+    package func name(of kind: EntryKind) -> String {
+        kinds[Int(kind.rawValue)].form?.name
+            ?? (kind == .trailer ? "trailer" : "kind \(kind.rawValue)")
+    }
+
     package func name(ofKeyspace number: UInt8) -> String {
         keyspaces[Int(number)]?.name ?? "keyspace \(number)"
     }
@@ -148,11 +154,8 @@ package struct ProjectionRegistry: Sendable {
         }
         var description = found ?? EntryDescription()
         description.kind =
-            switch (found, kind.form) {
-            case (.some, let form?): form.name
-            case _ where entry.kind == .trailer: "trailer"
-            default: "kind \(entry.kind.rawValue)"
-            }
+            found == nil && kind.form != nil
+            ? "kind \(entry.kind.rawValue)" : name(of: entry.kind)
         return description
     }
 }

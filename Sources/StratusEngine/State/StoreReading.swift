@@ -358,50 +358,6 @@ extension JournalEntry {
     }
 }
 
-/// What never changes of a store.
-package struct StoreIdentity: Sendable {
-    package var storeID: StoreID
-    package var secret: UInt64
-    package var userSeed: Hash128
-    package var incarnation: UInt16
-    package var lineage: UInt64
-    /// The oldest first.
-    package var ancestors: [Manifest.Ancestor]
-    package var environment: Manifest.Environment
-    /// In microseconds since 1970.
-    package var created: Int64
-    /// Of the format. Copies keep those that this code does not know.
-    package var features: FeatureSet
-
-    package init(_ manifest: Manifest) {
-        storeID = manifest.storeID
-        secret = manifest.secret
-        userSeed = manifest.userSeed
-        incarnation = manifest.incarnation
-        lineage = manifest.lineage
-        ancestors = manifest.ancestors
-        environment = manifest.environment
-        created = manifest.created
-        features = manifest.features
-    }
-
-    /// The version of what the journal has at `offset`: it has the incarnation of the store that
-    /// wrote it.
-    package func version(at offset: JournalOffset) -> Version {
-        let writer = ancestors.first { offset < $0.end }
-        return Version(incarnation: writer?.incarnation ?? incarnation, offset: offset)
-    }
-
-    /// Whether a store of that lineage had this one's history up to `version`.
-    package func includes(_ version: Version, of lineage: UInt64) -> Bool {
-        guard version == .none || version == self.version(at: version.offset) else { return false }
-        if lineage == self.lineage { return true }
-        return ancestors.contains { $0.lineage == lineage && version.offset < $0.end }
-    }
-
-    package var idBits: Hash128 { Hash128(high: storeID.high, low: storeID.low) }
-}
-
 /// Which database.
 package enum DatabaseScope: Hashable, Sendable {
     case `public`

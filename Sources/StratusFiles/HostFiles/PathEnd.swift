@@ -1,3 +1,5 @@
+internal import StratusBytes
+
 /// Where a path leads: a folder, which stays open, and the name of an entry in it. What is done
 /// with the entry is done there, whatever becomes of the path.
 struct PathEnd {
@@ -61,7 +63,10 @@ extension OpenFolder {
     var isStore: Bool {
         get throws(SystemError) {
             let prefix = "manifest-".utf8
-            return try names().contains { $0.starts(with: prefix) && $0.count == prefix.count + 16 }
+            return try names().contains { name in
+                name.starts(with: prefix)
+                    && Hex.number(Array(name.dropFirst(prefix.count)).span) != nil
+            }
         }
     }
 }

@@ -33,6 +33,9 @@ struct CompactedBlock: Sendable {
     private let heads: [Entry]
 
     static let headerLength = 24
+    static let rawLengthPlace = 8
+    static let storedLengthPlace = 12
+    static let firstOffsetPlace = 16
     /// A block that is as long as this takes no more entries.
     static let usualLength = 4096
     /// Behind this many bytes lies no entry: the longest, and what stands before it.
@@ -103,9 +106,10 @@ struct CompactedBlock: Sendable {
                 bytes, in: 8..<bytes.count, seed: CompactedHeader.seed(header.salt, row.place))
                 == bytes.uint64(at: 0)
         else { throw damage("checksum", at: row, of: header) }
-        let (length, stored) = (Int(bytes.uint32(at: 8)), Int(bytes.uint32(at: 12)))
+        let length = Int(bytes.uint32(at: rawLengthPlace))
+        let stored = Int(bytes.uint32(at: storedLengthPlace))
         guard length <= rawLimit, stored <= length, stored == row.length - headerLength,
-            bytes.uint64(at: 16) == row.firstOffset.rawValue
+            bytes.uint64(at: firstOffsetPlace) == row.firstOffset.rawValue
         else { throw damage("block", at: row, of: header) }
         let content = bytes.extracting(headerLength..<bytes.count)
         if stored == length { return content.array }

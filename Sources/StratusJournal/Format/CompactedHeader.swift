@@ -71,11 +71,22 @@ package struct CompactedHeader: Equatable, Sendable {
     /// Of the checksum over what lies at `place` of the file.
     static func seed(_ salt: UInt64, _ place: Int) -> UInt64 { salt &+ UInt64(place) }
 
-    /// Decodes and verifies the first 256 bytes of the file `name`, which are those of `listed`.
+    /// Decodes and verifies the first 256 bytes of the file of a segment that a manifest lists.
     init(
         _ span: Span<UInt8>, of listed: Manifest.Segment, in storeID: StoreID
     ) throws(JournalDamage) {
-        let name = listed.fileName
+        try self.init(span, file: listed.fileName)
+        var own = self.listed(
+            lengthInBytes: listed.lengthInBytes, isEnded: listed.state == .compactedEnded)
+        // It may be found later that nothing else has to go.
+        if clearedBefore <= listed.clearedBefore { own.clearedBefore = listed.clearedBefore }
+        guard self.storeID == storeID, own == listed else {
+            throw JournalDamage(.compacted("identity"), file: listed.fileName, byte: 0)
+        }
+    }
+
+    /// Decodes and verifies the first 256 bytes of the file `name`.
+    init(_ span: Span<UInt8>, file name: String) throws(JournalDamage) {
         func damage(_ field: StaticString, _ byte: Int = 0) -> JournalDamage {
             JournalDamage(.compacted(field), file: name, byte: byte)
         }
@@ -103,11 +114,6 @@ package struct CompactedHeader: Equatable, Sendable {
             span.uint32(at: Self.featuresPlace + 12) == 0,
             span.isZero(in: 132..<Self.checksumPlace)
         else { throw damage("reserved", 132) }
-        var own = self.listed(
-            lengthInBytes: listed.lengthInBytes, isEnded: listed.state == .compactedEnded)
-        // It may be found later that nothing else has to go.
-        if clearedBefore <= listed.clearedBefore { own.clearedBefore = listed.clearedBefore }
-        guard self.storeID == storeID, own == listed else { throw damage("identity") }
     }
 
     init(

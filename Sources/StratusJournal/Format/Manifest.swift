@@ -33,6 +33,17 @@ package struct Manifest: Equatable, Sendable {
             self.incarnation = incarnation
             self.end = end
         }
+
+        init(_ span: Span<UInt8>, at place: Int) {
+            let end = Version(rawValue: span.uint64(at: place + 8))
+            self.init(
+                lineage: span.uint64(at: place), incarnation: end.incarnation, end: end.offset)
+        }
+
+        func write(to writer: inout ByteWriter) {
+            writer.uint64(lineage)
+            writer.uint64(Version(incarnation: incarnation, offset: end).rawValue)
+        }
     }
 
     package struct Segment: Equatable, Sendable {
@@ -212,11 +223,7 @@ package struct Manifest: Equatable, Sendable {
         writer.uint64(lineage)
         writer.uint32(UInt32(ancestors.count))
         writer.uint32(0)
-        for ancestor in ancestors {
-            writer.uint64(ancestor.lineage)
-            writer.uint64(
-                Version(incarnation: ancestor.incarnation, offset: ancestor.end).rawValue)
-        }
+        for ancestor in ancestors { ancestor.write(to: &writer) }
         for segment in segments {
             writer.uint64(segment.base.rawValue)
             writer.uint64(UInt64(segment.lengthInBytes) << 8 | UInt64(segment.state.rawValue))
@@ -339,13 +346,13 @@ extension Manifest {
         }
         for index in 0..<ancestorCount {
             let place = Self.length(index, 0)
-            let end = Version(rawValue: span.uint64(at: place + 8))
-            let ancestor = Ancestor(
-                lineage: span.uint64(at: place), incarnation: end.incarnation, end: end.offset)
-            guard end.incarnation < incarnation,
-                ancestors.last.map({ $0.incarnation < end.incarnation && $0.end <= end.offset })
-                    ?? true
-            else { throw damage("ancestor", place) }
+            let ancestor = Ancestor(span, at: place)
+            let isBehind = ancestors.last.map {
+                $0.incarnation < ancestor.incarnation && $0.end <= ancestor.end
+            }
+            guard ancestor.incarnation < incarnation, isBehind ?? true else {
+                throw damage("ancestor", place)
+            }
             ancestors.append(ancestor)
         }
         segments = []

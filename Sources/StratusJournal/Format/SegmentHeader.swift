@@ -44,7 +44,8 @@ package enum JournalVersion {
 
 /// The first 4,096 bytes of a segment: `Formats/Journal.md`, "Segments".
 package struct SegmentHeader: Equatable, Sendable {
-    package var storeID: StoreID
+    /// Of the store when the segment was made: a manifest can be made of it anew.
+    package var identity: StoreIdentity
     /// Where the segment begins, this header included.
     package var base: JournalOffset
     /// Of the file, and of the range of offsets that is the segment's own.
@@ -101,7 +102,7 @@ package struct SegmentHeader: Equatable, Sendable {
         var writer = ByteWriter(capacity: Self.length)
         JournalVersion.begin(&writer, Self.magic)
         writer.uint32(UInt32(Self.length))
-        storeID.write(to: &writer)
+        identity.storeID.write(to: &writer)
         writer.uint64(base.rawValue)
         writer.uint64(UInt64(lengthInBytes))
         writer.uint64(salt)
@@ -112,6 +113,7 @@ package struct SegmentHeader: Equatable, Sendable {
         writer.uint64(chain)
         writer.int64(created)
         FeatureSet().write(to: &writer)
+        identity.write(to: &writer)
         writer.zeros(Self.checksumPlace - writer.count)
         writer.uint64(Checksum.xxh3(writer.bytes.span))
         return writer.bytes
@@ -138,7 +140,6 @@ package struct SegmentHeader: Equatable, Sendable {
         guard span.uint32(at: 60) == Layout.appended else {
             throw damage(.newerLayout(span.uint32(at: 60)), 60)
         }
-        storeID = StoreID(span, at: 16)
         base = JournalOffset(rawValue: span.uint64(at: 32))
         let length = span.uint64(at: 40)
         guard length >= Self.leastLength, length <= Self.greatestLength, length % 4096 == 0 else {
@@ -151,18 +152,23 @@ package struct SegmentHeader: Equatable, Sendable {
         predecessorEnd = JournalOffset(rawValue: span.uint64(at: 72))
         chain = span.uint64(at: 80)
         created = span.uint64(at: 88).asInt64
+        var end = 0
         guard base.rawValue < JournalOffset.limit, span.uint32(at: 12) == UInt32(Self.length),
             span.uint32(at: Self.featuresPlace + 12) == 0,
-            span.isZero(in: Self.featuresPlace + FeatureSet.length..<Self.checksumPlace)
+            let identity = StoreIdentity(
+                span, at: Self.featuresPlace + FeatureSet.length, of: StoreID(span, at: 16),
+                end: &end),
+            span.isZero(in: end..<Self.checksumPlace)
         else { throw damage(.segmentHeader("reserved"), 96) }
+        self.identity = identity
     }
 
     package init(
-        storeID: StoreID, base: JournalOffset, lengthInBytes: Int, salt: UInt64, epoch: UInt32,
+        identity: StoreIdentity, base: JournalOffset, lengthInBytes: Int, salt: UInt64, epoch: UInt32,
         predecessorBase: JournalOffset, predecessorEnd: JournalOffset, chain: UInt64,
         created: Int64
     ) {
-        self.storeID = storeID
+        self.identity = identity
         self.base = base
         self.lengthInBytes = lengthInBytes
         self.salt = salt

@@ -52,29 +52,45 @@ struct FrameSearch {
         return found
     }
 
+    /// A frame whose header is whole.
+    struct Frame {
+        var offset: JournalOffset
+        var header: FrameHeader
+        /// Nil where its payload is not whole.
+        var entry: JournalEntry?
+    }
+
+    /// The frames at `start` and behind it whose headers are whole, though their group is not. Group
+    /// frames are left out where they are whole.
+    func frames(
+        from start: JournalOffset, before end: JournalOffset
+    ) throws(StorageError) -> [Frame] {
+        var frames: [Frame] = []
+        try forEachPlace(from: start, before: end) { here in
+            if let header = here.frame, here.group == nil {
+                frames.append(Frame(offset: here.offset, header: header))
+            }
+            return true
+        }
+        for place in frames.indices {
+            let (offset, header) = (frames[place].offset, frames[place].header)
+            let start = offset.bytes(since: segment.base)
+            guard header.kind != .group, offset.advanced(byBytes: header.frameLength) <= end
+            else { continue }
+            let bytes = try file.read(start..<start + header.frameLength)
+            guard (try? header.verifyPayload(bytes.span, at: 0)) != nil else { continue }
+            frames[place].entry = JournalEntry(
+                offset: offset, header: header, source: .segment(segment.base), place: 0,
+                bytes: bytes)
+        }
+        return frames
+    }
+
     /// The frames behind `place` that are whole, though their group is not.
     func wholeFrames(
         behind place: JournalOffset, before end: JournalOffset
     ) throws(StorageError) -> [JournalEntry] {
-        var headers: [(offset: JournalOffset, header: FrameHeader)] = []
-        try forEachPlace(from: place, before: end) { here in
-            if here.offset > place, let header = here.frame, header.kind != .group {
-                headers.append((here.offset, header))
-            }
-            return true
-        }
-        var entries: [JournalEntry] = []
-        for (offset, header) in headers {
-            let start = offset.bytes(since: segment.base)
-            guard offset.advanced(byBytes: header.frameLength) <= end else { continue }
-            let bytes = try file.read(start..<start + header.frameLength)
-            guard (try? header.verifyPayload(bytes.span, at: 0)) != nil else { continue }
-            entries.append(
-                JournalEntry(
-                    offset: offset, header: header, source: .segment(segment.base), place: 0,
-                    bytes: bytes))
-        }
-        return entries
+        try frames(from: place.next, before: end).compactMap(\.entry)
     }
 
     private func place(at offset: JournalOffset, _ bytes: Span<UInt8>, _ start: Int) -> Place {

@@ -11,6 +11,10 @@ package struct JournalVerifier {
         _ entry: JournalEntry, _ isBehindDamage: Bool
     ) -> JournalDamage.Kind?
 
+    /// Is told of each part of the journal that is passed over, between the entries before and
+    /// behind it.
+    package typealias Skip = (JournalGap) throws(StorageError) -> Void
+
     package private(set) var findings: [JournalFinding] = []
     package private(set) var segmentCount = 0
     package private(set) var groupCount = 0
@@ -44,7 +48,9 @@ package struct JournalVerifier {
     }
 
     /// Checks everything.
-    package mutating func run(_ check: Check) throws(StorageError) {
+    package mutating func run(
+        skipping skip: Skip = { _ in }, _ check: Check
+    ) throws(StorageError) {
         if let damage = manifest.damage { findings.append(JournalFinding(damage)) }
         // What is wrong with one of two copies says nothing of the journal.
         let ofManifest = findings.count
@@ -58,10 +64,13 @@ package struct JournalVerifier {
             do throws(StorageError) {
                 chain =
                     segment.isCompacted
-                    ? try verifyCompacted(segment, check) : try verify(segment, check)
+                    ? try verifyCompacted(segment, skip, check)
+                    : try verify(segment, skip, check)
             } catch {
                 guard error.kind == .notFound else { throw error }
-                find(JournalDamage(.missingFile, file: segment.fileName, byte: 0))
+                let damage = JournalDamage(.missingFile, file: segment.fileName, byte: 0)
+                find(damage)
+                try skip(JournalGap(segment, from: segment.base, damage))
                 chain = nil
             }
         }
@@ -74,10 +83,13 @@ package struct JournalVerifier {
 
     /// Returns the chain with which the next segment begins; nil where that is not known.
     private mutating func verify(
-        _ segment: Manifest.Segment, _ check: Check
+        _ segment: Manifest.Segment, _ skip: Skip, _ check: Check
     ) throws(StorageError) -> UInt64? {
         let file = try storage.open(segment.fileName)
-        guard try verifyHeader(of: file, segment) else { return nil }
+        if let damage = try verifyHeader(of: file, segment) {
+            try skip(JournalGap(segment, from: segment.base, damage))
+            return nil
+        }
         if segment.isEmpty { return segment.chainAtEnd }
         segmentCount += 1
         let end = segment.state == .active ? segment.limit : segment.end
@@ -111,8 +123,15 @@ package struct JournalVerifier {
                     let severity = try severity(of: fault, at: place, in: file, segment)
                 else { return nil }
                 find(fault.damage, severity)
-                // In any other case the journal ends here.
-                guard severity == .damage, let next else { return nil }
+                let isEnd = severity != .damage
+                if severity != .tornTail {
+                    try skip(
+                        JournalGap(
+                            segment, from: place, to: isEnd ? end : next?.offset ?? end,
+                            fault.damage, isWhereGroupBegins: fault.part == nil,
+                            isWhereJournalEnds: isEnd, file: file))
+                }
+                guard !isEnd, let next else { return nil }
                 nextOrdinal = nil
                 reader.resume(at: next.offset, chain: next.chain)
             } catch {
@@ -133,16 +152,16 @@ package struct JournalVerifier {
 
     /// The same of a compacted segment.
     private mutating func verifyCompacted(
-        _ segment: Manifest.Segment, _ check: Check
+        _ segment: Manifest.Segment, _ skip: Skip, _ check: Check
     ) throws(StorageError) -> UInt64? {
         segmentCount += 1
         isWhole = true
+        var last: JournalOffset?
+        var end = CompactedHeader.length
         do throws(JournalError) {
             let file = try CompactedFile(segment, in: storage, of: manifest.storeID, cache: nil)
             var reader = CompactedReader(file)
             var (count, frameBytes) = (0, 0)
-            var end = CompactedHeader.length
-            var last: JournalOffset?
             while reader.next < file.blockCount {
                 let row = try reader.nextRow()
                 let piece = reader.next / CompactedFile.rowsInPiece
@@ -165,6 +184,15 @@ package struct JournalVerifier {
                 } catch {
                     guard case .damaged(let damage) = error else { throw error }
                     find(damage)
+                    let next =
+                        reader.next < file.blockCount ? try? reader.nextRow().firstOffset : nil
+                    do throws(StorageError) {
+                        try skip(
+                            JournalGap(
+                                segment, from: row.firstOffset, to: next ?? segment.end, damage))
+                    } catch {
+                        throw .storage(error)
+                    }
                 }
             }
             if end != file.directoryPlace { find(file.damage("directory", file.directoryPlace)) }
@@ -181,12 +209,18 @@ package struct JournalVerifier {
             totals.lastTime = file.header.lastTime
             return segment.chainAtEnd
         } catch {
+            let damage: JournalDamage
             switch error {
-            case .damaged(let damage), .newerFormat(let damage): find(damage)
+            case .damaged(let found), .newerFormat(let found): damage = found
             case .storage(let error): throw error
-            default: find(JournalDamage(.compacted("block"), file: segment.fileName, byte: 0))
+            default: damage = JournalDamage(.compacted("block"), file: segment.fileName, byte: 0)
             }
+            find(damage)
             nextOrdinal = nil
+            try skip(
+                JournalGap(
+                    segment, from: last?.next ?? segment.base, damage,
+                    file: try storage.open(segment.fileName), blocksFrom: end))
             return segment.chainAtEnd
         }
     }
@@ -202,14 +236,16 @@ package struct JournalVerifier {
         }
     }
 
-    /// Checks length and header of a segment's file; returns whether there is more to read.
+    /// Checks length and header of a segment's file; returns the damage where there is no more to
+    /// read.
     private mutating func verifyHeader(
         of file: any StorageFile, _ segment: Manifest.Segment
-    ) throws(StorageError) -> Bool {
+    ) throws(StorageError) -> JournalDamage? {
+        let length = JournalDamage(.fileLength, file: file.name, byte: file.length)
         if file.length != segment.lengthInBytes || file.length < SegmentHeader.length {
-            find(JournalDamage(.fileLength, file: file.name, byte: file.length))
+            find(length)
         }
-        guard file.length >= SegmentHeader.length else { return false }
+        guard file.length >= SegmentHeader.length else { return length }
         let first = try file.read(0..<SegmentHeader.length)
         do throws(JournalDamage) {
             let header = try SegmentHeader(first, file: file.name)
@@ -219,7 +255,7 @@ package struct JournalVerifier {
         } catch {
             find(error)
         }
-        return true
+        return nil
     }
 
     /// What it means that the groups of a segment stop being whole at `place`; nil where the

@@ -59,4 +59,18 @@ package struct CommitBuffer: Sendable {
         lastStart = start
         entryCount += 1
     }
+
+    /// The only entry that was added, as one that lies at `offset`.
+    package func soleEntry(at offset: JournalOffset, _ version: Version) -> JournalEntry {
+        precondition(entryCount == 1)
+        var frame = frames
+        let content = FrameFormat.content(isLast: false)
+        frame.set(version.rawValue, at: content + FrameFormat.version)
+        frame.set(
+            Checksum.xxh3(frame.bytes.span, in: content..<frame.count),
+            at: FrameFormat.payloadChecksum)
+        return JournalEntry(
+            offset: offset, header: FrameHeader(decoding: frame.bytes.span, at: 0),
+            source: .segment(offset), place: 0, bytes: frame.bytes)
+    }
 }

@@ -356,7 +356,7 @@ extension JournalWriter {
         }
         let last = manifest.segments.last
         let header = SegmentHeader(
-            storeID: manifest.storeID, base: max(last?.limit ?? .zero, droppedLimit),
+            identity: StoreIdentity(manifest), base: max(last?.limit ?? .zero, droppedLimit),
             lengthInBytes: segmentLength(roomFor: bytes),
             salt: options.randomness.next(), epoch: manifest.epoch,
             predecessorBase: last?.base ?? .zero, predecessorEnd: head, chain: chain,
@@ -546,7 +546,7 @@ extension SegmentHeader {
 
     /// Whether this is the header that the manifest of the store means by `segment`.
     func belongs(to segment: Manifest.Segment, of storeID: StoreID) -> Bool {
-        base == segment.base && self.storeID == storeID && salt == segment.salt
+        base == segment.base && identity.storeID == storeID && salt == segment.salt
             && lengthInBytes == segment.lengthInBytes && chain == segment.chainAtStart
     }
 

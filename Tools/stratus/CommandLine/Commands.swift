@@ -10,7 +10,7 @@ extension CommandTable {
             .devices,
             .log, .explain, .changes, .token, .history, .blame, .mark, .retention,
             .backup, .backups, .restore, .revert, .copy,
-            .verify,
+            .verify, .repair, .salvage,
             .hash, .asset, .stats, .pins, .gc, .compact, .checkpoint, .reindex, .schema, .help,
             .completion,
             .version,

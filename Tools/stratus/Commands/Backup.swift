@@ -133,7 +133,7 @@ enum Backup {
                 [
                     "severity": "damage", "file": .string(place.file), "byte": .integer(place.byte),
                     "kind": .string(place.kind),
-                ], text: "damage: \(place)")
+                ], text: "damage: \(place.text)")
         }
         try output.summary(
             archive.information.json(archive.path),

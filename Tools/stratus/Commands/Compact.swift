@@ -21,7 +21,7 @@ extension Compact {
         try output.header(schema: "stratus.compact/1")
         for place in report.damage {
             output.warning(
-                "compact.damaged", "the segment is damaged and stays as it is: \(place)",
+                "compact.damaged", "the segment is damaged and stays as it is: \(place.text)",
                 file: place.file)
         }
     }

@@ -205,7 +205,9 @@ extension ToolError {
 
     private static func hint(for code: ExitCode) -> String? {
         switch code {
-        case .damaged: "'stratus verify STORE' names every damaged place"
+        case .damaged:
+            "'stratus verify STORE' names every damaged place, 'stratus repair STORE' what can be made "
+                + "anew"
         case .tokenExpired: "begin anew without --since"
         case .newerFormat: "use the version of stratus that wrote the store, or a newer one"
         case .noStore:

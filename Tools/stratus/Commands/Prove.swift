@@ -39,7 +39,7 @@ enum Verify {
                     + "acknowledged may be missing"
             case .tornTail: "; a write was cut off, the next opening ends the journal there"
             }
-        return "\(place.file), byte \(place.byte): \(place.kind)" + meaning
+        return place.text + meaning
             + (place.record.map {
                 "; record \($0.recordName) of zone \($0.zoneID.zoneName), "
                     + "field \(place.field ?? "")"
@@ -57,6 +57,11 @@ enum Verify {
     private static func isWhole(_ result: StoreVerification) -> Bool {
         result.count(of: .tornTail) == result.findings.count
     }
+}
+
+extension StoreError.Place {
+    /// For people: where it is and what is wrong there.
+    var text: String { "\(file), byte \(byte): \(kind)" }
 }
 
 /// Writes the hash of what a store holds.

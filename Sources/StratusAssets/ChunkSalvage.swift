@@ -1,0 +1,102 @@
+package import StratusBytes
+package import StratusFiles
+
+/// Reads chunks from segments of which anything may be damaged, and encodes them for new segments with
+/// the same numbers.
+///
+/// A chunk is whole where its bytes have its address: nothing else that a segment says is believed.
+package struct ChunkSalvage {
+    private let storage: any Storage
+    private let storeID: Hash128
+    /// Of the new segments, each with its number added.
+    private let salt: UInt64
+
+    package init(of storage: any Storage, for storeID: Hash128, _ randomness: Randomness) {
+        self.storage = storage
+        self.storeID = storeID
+        salt = randomness.next()
+    }
+
+    /// The first bytes of a new segment.
+    package func header(ofSegment number: UInt64) -> [UInt8] {
+        ChunkSegmentHeader(storeID: storeID, number: number, salt: salt &+ number).encoded()
+    }
+
+    /// The frame of a chunk for the place where the journal says that it lies; nil where it is not
+    /// whole.
+    package func frame(
+        _ address: ChunkAddress, at place: ChunkLocation
+    ) throws(StorageError) -> [UInt8]? {
+        guard let file = try open(place.file), place.byte + place.frameLength <= file.length else {
+            return nil
+        }
+        let bytes = try file.read(place.byte..<place.byte + place.frameLength)
+        let frame = ChunkFrame(
+            storedLength: place.storedLength, length: place.length,
+            encoding: place.storedLength == place.length ? .plain : .lz4,
+            domain: ChunkFrame.statedDomain(bytes.span), address: address,
+            checksum: 0)
+        return encoded(frame, bytes, at: place)
+    }
+
+    /// Gives `body` the frames of a segment that say which chunks they are, in their order, as far as
+    /// its header holds.
+    package func forEachFrame(
+        ofSegment number: UInt64, _ body: (ChunkAddress, ChunkLocation) -> Void
+    ) throws(StorageError) {
+        guard let file = try open(ChunkSegmentHeader.fileName(number)),
+            file.length >= ChunkSegmentHeader.length
+        else { return }
+        let first = try file.read(0..<ChunkSegmentHeader.length)
+        guard let header = try? ChunkSegmentHeader(first.span) else { return }
+        var place = ChunkSegmentHeader.length
+        while place + ChunkFrame.headerLength <= file.length {
+            let bytes = try file.read(place..<place + ChunkFrame.headerLength)
+            guard let frame = try? ChunkFrame(header: bytes.span, at: place, salt: header.salt)
+            else {
+                place += ChunkFrame.alignment
+                continue
+            }
+            body(
+                frame.address,
+                ChunkLocation(
+                    number: number, byte: place, storedLength: frame.storedLength,
+                    length: frame.length))
+            place += ChunkFrame.frameLength(storedLength: frame.storedLength)
+        }
+    }
+
+    /// The numbers of the segments that there are.
+    package func segmentNumbers() throws(StorageError) -> [UInt64] {
+        try storage.list().compactMap(ChunkSegmentHeader.number(ofFile:)).sorted()
+    }
+
+    private func open(_ name: String) throws(StorageError) -> (any StorageFile)? {
+        do throws(StorageError) {
+            return try storage.open(name)
+        } catch {
+            guard error.kind == .notFound else { throw error }
+            return nil
+        }
+    }
+
+    private func encoded(
+        _ frame: ChunkFrame, _ bytes: [UInt8], at place: ChunkLocation
+    ) -> [UInt8]? {
+        var frame = frame
+        let stored = bytes.span.extracting(frame.storedRange)
+        frame.checksum = Checksum.xxh3(stored)
+        var writer = ByteWriter(capacity: place.frameLength)
+        frame.append(stored, to: &writer, at: place.byte, salt: salt &+ place.number)
+        // Its padding is written anew, too.
+        guard (try? frame.content(of: writer.bytes)) != nil else { return nil }
+        return writer.bytes
+    }
+}
+
+extension ChunkFrame {
+    /// The domain that the header of a frame states, which may be damaged.
+    fileprivate static func statedDomain(_ frame: Span<UInt8>) -> ChunkDomain {
+        ChunkDomain(Hash128(high: frame.uint64(at: 32), low: frame.uint64(at: 40)))
+    }
+}

@@ -1,0 +1,92 @@
+package import StratusAssets
+package import StratusFiles
+
+/// Copies chunks of assets into segments with the same numbers, to the places that they have there.
+package struct ChunkCopy {
+    package typealias Rows = (
+        _ body: (ChunkAddress, ChunkLocation) throws(EngineError) -> Void
+    ) throws(EngineError) -> Void
+
+    /// So many rows are held in memory, about.
+    private let limit: Int
+    /// Gives the chunks, in any order; each time the same.
+    private let rows: Rows
+    private let header: (_ segment: UInt64) throws(EngineError) -> [UInt8]
+    private let frame: (ChunkAddress, ChunkLocation) throws(EngineError) -> [UInt8]?
+
+    /// - Parameters:
+    ///   - header: the first bytes of a segment.
+    ///   - frame: what comes to the place of a chunk; nil: it is left out.
+    package init(
+        limit: Int, header: @escaping (_ segment: UInt64) throws(EngineError) -> [UInt8],
+        frame: @escaping (ChunkAddress, ChunkLocation) throws(EngineError) -> [UInt8]?,
+        rows: @escaping Rows
+    ) {
+        self.limit = limit
+        self.header = header
+        self.frame = frame
+        self.rows = rows
+    }
+
+    /// What is copied of the segments, by their numbers.
+    package typealias Shares = [UInt64: Share]
+
+    package struct Share {
+        var count = 0
+        /// Of the frames.
+        package var bytes = 0
+        /// Where the last frame ends.
+        var end = 0
+    }
+
+    package func shares() throws(EngineError) -> Shares {
+        var shares: Shares = [:]
+        try rows { _, place in
+            var share = shares[place.number] ?? Share()
+            share.count += 1
+            share.bytes += place.frameLength
+            share.end = max(share.end, place.byte + place.frameLength)
+            shares[place.number] = share
+        }
+        return shares
+    }
+
+    /// Copies the frames in the order in which they lie, a bounded number of rows at a time.
+    package func run(
+        _ shares: Shares, into sink: any FileSink,
+        progress: (_ done: Int) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        var numbers = shares.keys.sorted()[...]
+        var done = 0
+        while let first = numbers.first {
+            var count = 0
+            let window = numbers.prefix { number in
+                count += shares[number]?.count ?? 0
+                return number == first || count <= limit
+            }
+            numbers = numbers.dropFirst(window.count)
+            let chosen = Set(window)
+            var rows: [ChunkEntry.Row] = []
+            try self.rows { address, place in
+                if chosen.contains(place.number) { rows.append((address, place)) }
+            }
+            rows.sort(by: ChunkEntry.isBefore)
+            var last: UInt64?
+            for (address, place) in rows {
+                let length = shares[place.number]?.end ?? 0
+                func write(_ bytes: [UInt8], at byte: Int) throws(EngineError) {
+                    do throws(StorageError) {
+                        try sink.write(bytes[...], at: byte, of: place.file, length: length)
+                    } catch {
+                        throw EngineError(error)
+                    }
+                }
+                if last != place.number { try write(header(place.number), at: 0) }
+                last = place.number
+                if let frame = try frame(address, place) { try write(frame, at: place.byte) }
+                done += place.frameLength
+                try progress(done)
+            }
+        }
+    }
+}

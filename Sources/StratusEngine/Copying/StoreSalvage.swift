@@ -1,0 +1,314 @@
+internal import StratusBytes
+package import StratusFiles
+package import StratusIndex
+package import StratusJournal
+
+/// Writes all that is whole of a damaged journal into the directory of another store.
+///
+/// Offsets, versions and payloads stay what they are. Of entries that are lost others may need what
+/// they said of numbers: a user, a zone, names. These get entries that say as much as is known, from
+/// preambles and from the index that the last checkpoint names.
+package struct StoreSalvage {
+    /// What was lost, and what was put in its place.
+    package struct Outcome: Sendable {
+        /// Where the journal ends.
+        package var end = JournalOffset.zero
+        package var entryCount = 0
+        /// What a verification finds as well.
+        package var findings: [JournalFinding] = []
+        package var losses: [JournalLoss] = []
+        /// Entries that are whole and have no meaning without what is lost.
+        package var leftOut: [JournalDamage] = []
+        /// The numbers of users of whom no name is known.
+        package var namelessUsers: [UInt32] = []
+        /// Zones of which the name is lost.
+        package var renamedZones: [Zone] = []
+        /// Names of types and fields that stand for lost ones.
+        package var inventedNames: [String] = []
+        /// What of the losses was the newest state of a record at the checkpoint.
+        package var lostRows: [LostRow] = []
+        /// Of losses before it the index knew all.
+        package var known = JournalOffset.zero
+    }
+
+    /// The newest state of a record at the checkpoint, whose entry is lost.
+    package struct LostRow: Sendable {
+        package var zone: UInt32
+        package var key: IndexKey
+        package var location: EntryLocation
+        /// In ``Outcome/losses``.
+        package var loss: Int
+    }
+
+    /// A zone of which the entry is lost.
+    package struct Zone: Sendable {
+        package var number: UInt32
+        /// That it has from now on.
+        package var name: String
+        /// Whether it is known whose it is. If not, it is in the database of whoever there is.
+        package var isInItsDatabase: Bool
+    }
+
+    private let manifest: Manifest
+    private let storage: any Storage
+    private let registry: ProjectionRegistry
+    private let randomness: Randomness
+    /// Of the index that the checkpoint names.
+    private let index: FoldState?
+
+    /// - Parameter index: what the checkpoint of `manifest` says, where it can be read.
+    package init(
+        _ manifest: Manifest, in storage: any Storage, _ index: FoldState?,
+        _ registry: ProjectionRegistry, _ randomness: Randomness
+    ) {
+        self.manifest = manifest
+        self.storage = storage
+        self.index = index
+        self.registry = registry
+        self.randomness = randomness
+    }
+
+    /// Reads the journal twice. `sink` has the journal when this returns, but no chunks of assets.
+    ///
+    /// - Parameter progress: is told how many bytes of the journal were read, of how many.
+    package func run(
+        into sink: any FileSink, progress: (_ done: Int, _ total: Int) -> Void
+    ) throws(EngineError) -> Outcome {
+        var outcome = Outcome()
+        var survey = SalvageSurvey(manifest, registry)
+        let total = manifest.segments.last?.limit.bytes(since: .zero) ?? 0
+        var reader = JournalSalvage(manifest, in: storage)
+        do throws(JournalError) {
+            outcome.findings = try reader.run { part throws(JournalError) in
+                survey.take(part)
+                if case .entry(let entry) = part {
+                    progress(entry.offset.bytes(since: .zero), total * 2)
+                }
+            }
+        } catch {
+            throw EngineError(error)
+        }
+        survey.finish()
+        outcome.end = reader.end
+        outcome.losses = survey.losses
+        let deletedZones = noteLostRows(in: &outcome)
+        let identity = try StoreIdentity(manifest).salvaged(to: outcome.end, randomness)
+        var written = SalvagedJournal(
+            manifest, end: outcome.end, of: identity.storeID, randomness: randomness
+        ) { name, bytes throws(StorageError) in try sink.put(name, bytes) }
+        do throws(JournalError) {
+            try copy(survey, deletedZones, into: &written, &outcome) { offset in
+                progress(total + offset.bytes(since: .zero), total * 2)
+            }
+            try written.finish()
+        } catch {
+            throw EngineError(error)
+        }
+        var manifest = Manifest(copying: identity, behind: nil)
+        manifest.generation = self.manifest.generation + 1
+        manifest.segments = written.outputs
+        do throws(StorageError) {
+            try sink.put(manifest.fileName, manifest.encoded())
+        } catch {
+            throw EngineError(error)
+        }
+        return outcome
+    }
+
+    private func copy(
+        _ survey: SalvageSurvey, _ deletedZones: [ZonePlace],
+        into written: inout SalvagedJournal, _ outcome: inout Outcome,
+        progress: (JournalOffset) -> Void
+    ) throws(JournalError) {
+        var substitutes = survey.substitutes(and: deletedZones)[...]
+        var zoneNames: [UInt32: String] = [:]
+        var abandoned = survey.abandoned[...]
+        var numbers = NumberCheck()
+        func write(_ entry: JournalEntry) throws(JournalError) {
+            if let fault = try fault(of: entry, &numbers) {
+                outcome.leftOut.append(entry.damage(fault))
+            } else {
+                if entry.kind == .zone, let zone = try? entry.withPayload(ZoneEntry.init) {
+                    zoneNames[zone.number] = zone.name
+                }
+                try written.append(entry)
+                outcome.entryCount += 1
+            }
+        }
+        var reader = JournalSalvage(manifest, in: storage)
+        _ = try reader.run { part throws(JournalError) in
+            guard case .entry(let entry) = part, entry.kind.isEntry else { return }
+            while let next = substitutes.first, next.offset < entry.offset {
+                substitutes.removeFirst()
+                try write(
+                    substitute(next.kind, at: next.offset, survey, zoneNames, &outcome))
+            }
+            while let range = abandoned.first, range.upperBound <= entry.offset {
+                abandoned.removeFirst()
+            }
+            if let range = abandoned.first, range.contains(entry.offset) { return }
+            progress(entry.offset)
+            try write(entry)
+        }
+    }
+
+    /// Why an entry has no meaning behind those that `numbers` knows of; it is not to be noted there
+    /// then.
+    private func fault(
+        of entry: JournalEntry, _ numbers: inout NumberCheck
+    ) throws(JournalError) -> JournalDamage.Kind? {
+        guard registry.mayRead(entry.kind) else {
+            throw .newerFormat(entry.damage(.unknownKind(entry.kind.rawValue)))
+        }
+        var next = numbers
+        next.beginEntry()
+        do throws(FormatError) {
+            try entry.withPayload { payload throws(FormatError) in
+                try registry.validate(payload, of: entry, &next)
+            }
+        } catch {
+            let kind = JournalDamage.Kind(error)
+            if case .newer = error { throw .newerFormat(entry.damage(kind)) }
+            return kind
+        }
+        if let fault = next.fault { return .payload(fault) }
+        numbers = next
+        return nil
+    }
+}
+
+// In the place of what is lost.
+extension StoreSalvage {
+    private func substitute(
+        _ kind: SalvageSurvey.Substitute, at offset: JournalOffset, _ survey: SalvageSurvey,
+        _ zoneNames: [UInt32: String], _ outcome: inout Outcome
+    ) throws(JournalError) -> JournalEntry {
+        let version = StoreIdentity(manifest).version(at: offset)
+        var buffer = CommitBuffer()
+        do throws(FrameFault) {
+            switch kind {
+            case .user(let number):
+                outcome.namelessUsers.append(number)
+                let user = user(number)
+                try buffer.append(.user, zone: 0) { user.write(to: &$0) }
+            case .zone(let number):
+                let isUsed = survey.zones.contains(number)
+                let zone = zone(number, version.incarnation, isUsed: isUsed, &outcome)
+                try buffer.append(.zone, zone: number) { zone.write(to: &$0) }
+            case .deletion(let place):
+                let zone = ZoneEntry(
+                    place, state: place.state,
+                    name: zoneNames[place.number] ?? Self.lostName(place.number))
+                try buffer.append(.zone, zone: place.number) { zone.write(to: &$0) }
+            case .names(let numbers):
+                let addition = names(numbers, survey.names, &outcome)
+                try buffer.append(.names, zone: 0) { addition.write(to: &$0) }
+            }
+        } catch {
+            throw .entryTooLong
+        }
+        return buffer.soleEntry(at: offset, version)
+    }
+
+    /// What the index says of it.
+    private func value(_ key: IndexKey) -> IndexValue? {
+        // What cannot be read there is as if it were not there.
+        try? index?.index.value(of: key, .blocking)
+    }
+
+    private func user(_ number: UInt32) -> UserEntry {
+        let value = value(.userNumber(number))
+        let bits =
+            value.map { Hash128(high: $0.first, low: $0.second) }
+            ?? Hash128(high: randomness.next(), low: randomness.next())
+        let created = self.value(.user(bits)).map { Int64(bitPattern: $0.second) } ?? 0
+        return UserEntry(
+            number: number, user: UserID(bits: bits), name: "", created: created)
+    }
+
+    private static func lostName(_ zone: UInt32) -> String { "lost-\(zone)" }
+
+    /// Where nothing is known of it: a zone of the first user if records lie in it, and otherwise one
+    /// that was deleted, or a share that there is none of.
+    private func zone(
+        _ number: UInt32, _ incarnation: UInt16, isUsed: Bool, _ outcome: inout Outcome
+    ) -> ZoneEntry {
+        var name = Self.lostName(number)
+        guard let place = value(.zoneNumber(number)).flatMap({ ZonePlace($0) }) else {
+            if isUsed {
+                outcome.renamedZones.append(
+                    Zone(number: number, name: name, isInItsDatabase: false))
+            }
+            return ZoneEntry(
+                number: number, database: isUsed ? 1 : 0, state: isUsed ? .alive : .deleted,
+                capabilities: .custom, incarnation: incarnation, name: name)
+        }
+        let usual = Hash128(ZoneEntry.defaultName, seed: manifest.secret)
+        if let value = value(.zone(place.database, usual)), ZonePlace(value)?.number == number {
+            name = ZoneEntry.defaultName
+        } else if place.isAlive {
+            outcome.renamedZones.append(Zone(number: number, name: name, isInItsDatabase: true))
+        }
+        return ZoneEntry(place, state: place.state, name: name)
+    }
+
+    private func names(
+        _ numbers: Range<UInt32>, _ known: [String], _ outcome: inout Outcome
+    ) -> SchemaAddition {
+        let stated = index?.schema
+        var addition = SchemaAddition(firstNumber: numbers.lowerBound)
+        for number in numbers {
+            if number < known.count {
+                addition.names.append(known[Int(number)])
+            } else if let name = stated?.name(number) {
+                addition.names.append(name)
+            } else {
+                addition.names.append("lost_\(number)")
+                outcome.inventedNames.append("lost_\(number)")
+            }
+        }
+        addition.columns = (stated?.whole.columns ?? []).filter { column, _ in
+            (numbers.contains(column.type) || numbers.contains(column.field))
+                && max(column.type, column.field) < numbers.upperBound
+        }
+        return addition
+    }
+}
+
+// What the index tells of what is lost.
+extension StoreSalvage {
+    /// Notes which newest states of records are lost. Returns the zones whose deletion is.
+    private func noteLostRows(in outcome: inout Outcome) -> [ZonePlace] {
+        guard let index, let checkpoint = manifest.checkpoint?.position.offset,
+            outcome.losses.contains(where: { $0.range.lowerBound < checkpoint })
+        else { return [] }
+        let losses = outcome.losses
+        func loss(at offset: JournalOffset) -> Int? {
+            losses.lastIndex { $0.range.lowerBound <= offset }
+                .flatMap { losses[$0].range.contains(offset) ? $0 : nil }
+        }
+        var records: [LostRow] = []
+        var zones: [ZonePlace] = []
+        do throws(IndexError) {
+            for zone in 1..<max(1, index.zoneCount + 1) {
+                let value = try index.index.value(of: .zoneNumber(zone), .blocking)
+                if let place = value.flatMap({ ZonePlace($0) }), !place.isAlive,
+                    loss(at: place.offset) != nil
+                {
+                    zones.append(place)
+                }
+                var rows = index.index.cursor(KeySpace.records.range(zone: zone), .blocking)
+                while let (key, value) = try rows.next() {
+                    let location = EntryLocation(value)
+                    guard let loss = loss(at: location.offset) else { continue }
+                    records.append(LostRow(zone: zone, key: key, location: location, loss: loss))
+                }
+            }
+        } catch {
+            // What it says is not all of it.
+            return []
+        }
+        (outcome.lostRows, outcome.known) = (records, checkpoint)
+        return zones
+    }
+}

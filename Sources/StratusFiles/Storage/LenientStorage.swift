@@ -1,0 +1,95 @@
+/// A storage that is only read, and in which blocks that the medium does not give back read as zeros:
+/// what is read is verified, so that they are taken for damage, which has an end.
+package final class LenientStorage: Storage {
+    private let base: any Storage
+
+    package init(over base: any Storage) { self.base = base }
+
+    package func open(_ name: String) throws(StorageError) -> any StorageFile {
+        LenientFile(try base.open(name))
+    }
+
+    package var place: String { base.place }
+    package var fileSystem: any FileSystem { base.fileSystem }
+    package func list() throws(StorageError) -> [String] { try base.list() }
+    package func pin(_ name: String) throws(StorageError) -> any StoragePin { try base.pin(name) }
+    package func hasWriter() throws(StorageError) -> Bool { try base.hasWriter() }
+    package func writer() throws(StorageError) -> String? { try base.writer() }
+    package func close() { base.close() }
+
+    package func create(_ name: String, length: Int) throws(StorageError) -> any StorageFile {
+        throw StorageError(.permission, file: name)
+    }
+
+    package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
+        throw StorageError(.permission, file: name)
+    }
+
+    package func delete(_ name: String) throws(StorageError) -> Bool {
+        throw StorageError(.permission, file: name)
+    }
+
+    package func fence(
+        holding names: [String], without absent: String
+    ) throws(StorageError) -> any StorageFence {
+        throw StorageError(.permission, file: absent)
+    }
+}
+
+private final class LenientFile: StorageFile {
+    private let file: any StorageFile
+
+    init(_ file: any StorageFile) { self.file = file }
+
+    var name: String { file.name }
+    var length: Int { file.length }
+
+    func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
+        do throws(StorageError) {
+            return try file.read(range, mode)
+        } catch {
+            guard error.kind == .inputOutput else { throw error }
+            return try file.readableBytes(in: range)
+        }
+    }
+
+    func append(
+        _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode
+    ) throws(StorageError) { throw StorageError(.permission, file: name) }
+
+    func reserve(_ range: Range<Int>) throws(StorageError) {
+        throw StorageError(.permission, file: name)
+    }
+
+    func release(_ range: Range<Int>) throws(StorageError) {
+        throw StorageError(.permission, file: name)
+    }
+
+    func rewrite(_ range: Range<Int>) throws(StorageError) {
+        throw StorageError(.permission, file: name)
+    }
+
+    func sync() throws(StorageError) {}
+}
+
+extension StorageFile {
+    /// The bytes in `range`, with zeros for the blocks of 4,096 bytes that the medium does not give
+    /// back.
+    package func readableBytes(in range: Range<Int>) throws(StorageError) -> [UInt8] {
+        let blockLength = 4096
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(range.count)
+        var start = range.lowerBound
+        while start < range.upperBound {
+            let end = min((start / blockLength + 1) * blockLength, range.upperBound)
+            do throws(StorageError) {
+                bytes += try read(start..<end)
+            } catch {
+                guard error.kind == .inputOutput else { throw error }
+                bytes += repeatElement(0, count: end - start)
+            }
+            start = end
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,83 @@
+package import StratusBytes
+
+/// What never changes of a store.
+package struct StoreIdentity: Equatable, Sendable {
+    package var storeID: StoreID
+    package var secret: UInt64
+    package var userSeed: Hash128
+    package var incarnation: UInt16
+    package var lineage: UInt64
+    /// The oldest first.
+    package var ancestors: [Manifest.Ancestor]
+    package var environment: Manifest.Environment
+    /// In microseconds since 1970.
+    package var created: Int64
+    /// Of the format. Copies keep those that this code does not know.
+    package var features: FeatureSet
+
+    package init(_ manifest: Manifest) {
+        storeID = manifest.storeID
+        secret = manifest.secret
+        userSeed = manifest.userSeed
+        incarnation = manifest.incarnation
+        lineage = manifest.lineage
+        ancestors = manifest.ancestors
+        environment = manifest.environment
+        created = manifest.created
+        features = manifest.features
+    }
+
+    /// Of so many ancestors a segment tells, the newest.
+    private static let ancestorLimit = 200
+
+    /// As segments have it, behind the store ID, which all files have in one place.
+    func write(to writer: inout ByteWriter) {
+        writer.uint64(secret)
+        writer.hash(userSeed)
+        writer.uint64(lineage)
+        writer.int64(created)
+        writer.uint16(incarnation)
+        writer.uint8(environment.rawValue)
+        writer.uint8(0)
+        let told = ancestors.suffix(Self.ancestorLimit)
+        writer.uint32(UInt32(told.count))
+        for ancestor in told { ancestor.write(to: &writer) }
+    }
+
+    /// What lies from `place` on in a segment's header, and where it ends; nil where it is none that a
+    /// store can have.
+    init?(_ span: Span<UInt8>, at place: Int, of storeID: StoreID, end: inout Int) {
+        self.storeID = storeID
+        secret = span.uint64(at: place)
+        userSeed = Hash128(high: span.uint64(at: place + 8), low: span.uint64(at: place + 16))
+        lineage = span.uint64(at: place + 24)
+        created = span.uint64(at: place + 32).asInt64
+        incarnation = span.uint16(at: place + 40)
+        features = FeatureSet()
+        let count = Int(span.uint32(at: place + 44))
+        guard let environment = Manifest.Environment(rawValue: span.uint8(at: place + 42)),
+            span.uint8(at: place + 43) == 0, incarnation < 1 << 12, count <= Self.ancestorLimit
+        else { return nil }
+        self.environment = environment
+        ancestors = (0..<count).map { number in
+            Manifest.Ancestor(span, at: place + 48 + number * Manifest.ancestorLength)
+        }
+        end = place + 48 + count * Manifest.ancestorLength
+    }
+
+    /// The version of what the journal has at `offset`: it has the incarnation of the store that
+    /// wrote it.
+    package func version(at offset: JournalOffset) -> Version {
+        let writer = ancestors.first { offset < $0.end }
+        return Version(incarnation: writer?.incarnation ?? incarnation, offset: offset)
+    }
+
+    /// Whether a store of that lineage had this one's history up to `version`.
+    package func includes(_ version: Version, of lineage: UInt64) -> Bool {
+        guard version == .none || version == self.version(at: version.offset) else { return false }
+        if lineage == self.lineage { return true }
+        return ancestors.contains { $0.lineage == lineage && version.offset < $0.end }
+    }
+
+    package var idBits: Hash128 { Hash128(high: storeID.high, low: storeID.low) }
+}

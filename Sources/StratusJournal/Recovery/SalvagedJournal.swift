@@ -1,0 +1,96 @@
+internal import StratusBytes
+package import StratusFiles
+
+/// Writes the entries that a salvage found as compacted segments, in the places of those that they came
+/// from: `Formats/Compacted.md`.
+///
+/// So their offsets, versions and payloads stay, and where entries are missing nothing says what was
+/// there.
+package struct SalvagedJournal {
+    package typealias Put = (_ name: String, _ bytes: [UInt8]) throws(StorageError) -> Void
+
+    /// What was written.
+    package private(set) var outputs: [Manifest.Segment] = []
+
+    private let storeID: StoreID
+    private let randomness: Randomness
+    private let put: Put
+    /// Those that were not come to, with what they have of entries.
+    private var inputs: ArraySlice<Manifest.Segment>
+    private let end: JournalOffset
+    /// No group leads to it, so that it is the same everywhere.
+    private let chain: UInt64
+    private var nextNumber: UInt64
+    private var writer: CompactedWriter?
+    private var base = JournalOffset.zero
+    private var salt: UInt64 = 0
+    private var totals = SegmentTotals()
+
+    /// So long a file may become before the next one is begun.
+    private static let usualLength = 16 << 20
+
+    /// - Parameters:
+    ///   - manifest: of the journal that is salvaged.
+    ///   - end: where it ends.
+    ///   - storeID: of the store that comes out.
+    package init(
+        _ manifest: Manifest, end: JournalOffset, of storeID: StoreID, randomness: Randomness,
+        put: @escaping Put
+    ) {
+        self.storeID = storeID
+        self.randomness = randomness
+        self.put = put
+        inputs = manifest.segments[...]
+        self.end = end
+        chain = randomness.next()
+        nextNumber = manifest.generation << 16 | 1
+    }
+
+    /// Adds an entry, which lies behind all others.
+    package mutating func append(_ entry: JournalEntry) throws(JournalError) {
+        while let segment = inputs.first, entry.offset >= limit(of: segment) {
+            try finish(at: limit(of: segment), isEnded: segment.isEnded)
+            inputs.removeFirst()
+        }
+        if let writer, writer.count >= Self.usualLength {
+            try finish(at: entry.offset, isEnded: false)
+            base = entry.offset
+        }
+        if writer == nil {
+            base = max(base, inputs.first?.base ?? base)
+            salt = randomness.next()
+            writer = CompactedWriter(salt: salt)
+        }
+        writer?.append(entry, isNamed: false)
+        if let time = entry.commitTime { totals.countCommit(at: time) }
+    }
+
+    /// Writes what is left.
+    package mutating func finish() throws(JournalError) {
+        let isEnded = inputs.first?.isEnded ?? false
+        try finish(at: inputs.first.map(limit) ?? end, isEnded: isEnded)
+    }
+
+    private func limit(of segment: Manifest.Segment) -> JournalOffset {
+        segment.state == .active ? end : segment.end
+    }
+
+    private mutating func finish(at end: JournalOffset, isEnded: Bool) throws(JournalError) {
+        guard let writer = writer.take() else { return }
+        let header = CompactedHeader(
+            storeID: storeID, number: nextNumber, salt: salt, base: base, end: end,
+            clearedBefore: self.end, chainAtStart: chain, chainAtEnd: chain,
+            leastTime: totals.leastTime, greatestTime: totals.greatestTime,
+            lastTime: totals.lastTime, openOrdinal: 0)
+        nextNumber += 1
+        let bytes = writer.finish(header)
+        let listed = header.listed(lengthInBytes: bytes.count, isEnded: isEnded)
+        do throws(StorageError) {
+            try put(listed.fileName, bytes)
+        } catch {
+            throw .storage(error)
+        }
+        outputs.append(listed)
+        totals = SegmentTotals(after: totals)
+    }
+}

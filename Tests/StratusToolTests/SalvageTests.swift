@@ -1,0 +1,240 @@
+import FoundationEssentials
+import Stratus
+import StratusEngine
+import StratusFiles
+import StratusJournal
+import Support
+import Testing
+
+/// Damaged stores, of which everything else comes out.
+@Suite struct SalvageTests {
+    /// How many are damaged: STRATUS_SALVAGES; and where what is random comes from: STRATUS_SEED.
+    static let (count, seed) = {
+        let environment = ProcessInfo.processInfo.environment
+        func number(_ name: String) -> Int? { environment[name].flatMap { Int($0) } }
+        return (number("STRATUS_SALVAGES") ?? 100, UInt64(number("STRATUS_SEED") ?? 1))
+    }()
+
+    @Test func `of a store with a damaged byte everything else comes out`() async throws {
+        for number in 0..<Self.count {
+            var run = try await SalvageRun(seed: Self.seed &+ UInt64(number))
+            for _ in 0..<4 { try await run.damageAndSalvage() }
+            if number % 4 == 0 { try await run.loseManifest() }
+        }
+    }
+}
+
+/// A random store, of which bytes are changed one at a time.
+private struct SalvageRun {
+    private let place: Place
+    private let seed: UInt64
+    private var random: SeededGenerator
+    private let model: SalvageModel
+    private let checkpoint: UInt64
+    /// The content hashes of all zones, by database and name.
+    private let hashes: [String: String]
+    private var number = 0
+
+    init(seed: UInt64) async throws {
+        self.seed = seed
+        place = try Place()
+        var random = SeededGenerator(seed: seed)
+        let path = place.path + "/store"
+        var options = JournalOptions()
+        options.segmentLength = (16 << 10) << random.below(4)
+        let store = try Container(
+            writing: LocalStorage(at: path, .writing(creating: true)), creating: true,
+            durability: .none, options: options, steppedByCaller: false)
+        var changes = RandomStore(store, seed: random.next())
+        for _ in 0...random.below(3) {
+            try await changes.change(batches: 1 + random.below(30))
+            if random.oneIn(2) { try await store.checkpoint() }
+            if random.oneIn(3) { _ = try? await store.maintenance.compact() }
+        }
+        checkpoint = try await store.indexStatistics().checkpoint ?? 0
+        try await store.close()
+        self.random = random
+        model = try await SalvageModel(path)
+        hashes = try await Self.hashes(path)
+    }
+
+    private static func hashes(_ path: String) async throws -> [String: String] {
+        let store = try await Container.openReadOnly(at: path)
+        var hashes: [String: String] = [:]
+        for (owner, database) in try await databases(of: store) {
+            for zone in try await database.allRecordZones() {
+                // A default zone that nobody used has none.
+                let hash = try? await database.contentHash(
+                    of: zone.zoneID, includingSystem: true)
+                hashes[owner + "/" + zone.zoneID.zoneName] = hash?.description
+            }
+        }
+        try await store.close()
+        return hashes
+    }
+
+    private static func databases(
+        of store: Container
+    ) async throws -> [(owner: String, database: Database)] {
+        var found = [("", store.publicDatabase())]
+        for user in try await store.users().users {
+            let name = user.userRecordID.recordName
+            found.append((name, store.privateDatabase(for: name)))
+        }
+        return found
+    }
+
+    /// Changes a byte somewhere, salvages, and compares.
+    mutating func damageAndSalvage() async throws {
+        number += 1
+        let (copy, target) = (place.path + "/copy\(number)", place.path + "/saved\(number)")
+        try FileManager.default.copyItem(atPath: place.path + "/store", toPath: copy)
+        let (file, byte) = try pick(in: copy)
+        let url = URL(filePath: copy + "/" + file)
+        var bytes = try Data(contentsOf: url)
+        bytes[byte] ^= UInt8(1 + random.below(255))
+        try bytes.write(to: url)
+        let context: Comment = "seed \(seed), damage \(number): \(file), byte \(byte)"
+        let report: SalvageReport
+        do {
+            report = try await Container.salvage(copy, to: target)
+        } catch {
+            Issue.record("\(context): \(error)")
+            return
+        }
+        try await check(report, target, model.lost(file: file, byte: byte), context)
+    }
+
+    /// Makes the manifest unreadable: repairs one copy of the store, and salvages another.
+    mutating func loseManifest() async throws {
+        number += 1
+        let (copy, target) = (place.path + "/copy\(number)", place.path + "/saved\(number)")
+        try FileManager.default.copyItem(atPath: place.path + "/store", toPath: copy)
+        let context: Comment = "seed \(seed), without a manifest"
+        let names = try FileManager.default.contentsOfDirectory(atPath: copy)
+        let hasSegments = names.contains { $0.hasPrefix("journal-") }
+        for name in names where name.hasPrefix("manifest-") {
+            if random.oneIn(2) {
+                try FileManager.default.removeItem(atPath: copy + "/" + name)
+            } else {
+                try Data(random.bytes(random.below(2) * 5000)).write(
+                    to: URL(filePath: copy + "/" + name))
+            }
+        }
+        guard hasSegments else {
+            await #expect(throws: StoreError.self, "\(context)") {
+                try await Container.salvage(copy, to: target)
+            }
+            return
+        }
+        let report = try await Container.salvage(copy, to: target)
+        #expect(report.isComplete && report.losses.isEmpty, "\(context): \(report)")
+        #expect(try await Self.hashes(target) == hashes, "\(context)")
+        let plan = try await Container.planRepair(at: copy)
+        #expect(plan.steps == [.manifest, .index] && plan.remaining.isEmpty, "\(context): \(plan)")
+        try await Container.repair(at: copy)
+        #expect(try await Self.hashes(copy) == hashes, "\(context)")
+        #expect(try await StoreVerification(at: copy).findings.isEmpty, "\(context)")
+        // It takes commits, and its index is what the journal says.
+        let store = try await Container.open(at: copy)
+        let zone = RecordZone.ID(zoneName: "after the repair")
+        try await store.privateDatabase(for: "alice").save(RecordZone(zoneID: zone))
+        try await store.close()
+        #expect(try await Self.hashes(copy).count == hashes.count + 1, "\(context)")
+    }
+
+    /// A byte of an entry or, one time in three, of any file.
+    private mutating func pick(in copy: String) throws -> (file: String, byte: Int) {
+        if !random.oneIn(3), let entry = model.entries.randomElement(using: &random),
+            let byte = entry.bytes.randomElement(using: &random)
+        {
+            return (entry.file, byte)
+        }
+        while true {
+            let files = try FileManager.default.contentsOfDirectory(atPath: copy).sorted()
+            let file = files[random.below(files.count)]
+            let bytes = try Data(contentsOf: URL(filePath: copy + "/" + file))
+            // Behind what was written nothing is damaged.
+            guard file != "writer", let last = bytes.lastIndex(where: { $0 != 0 }) else { continue }
+            return (file, random.below(last + 1))
+        }
+    }
+
+    private func check(
+        _ report: SalvageReport, _ target: String, _ lost: Set<UInt64>, _ context: Comment
+    ) async throws {
+        let store = try await Container.openReadOnly(at: target)
+        var tags: [UInt64: String] = [:]
+        var found: [String: Set<String>] = [:]
+        for (owner, database) in try await Self.databases(of: store) {
+            for zone in try await database.allRecordZones() {
+                let name = owner + "/" + zone.zoneID.zoneName
+                var cursor: RecordPage.Cursor?
+                repeat {
+                    let page = try await database.records(inZoneWith: zone.zoneID, from: cursor)
+                    for record in page.records {
+                        found[name, default: []].insert(record.recordID.recordName)
+                        tags[UInt64(record.recordChangeTag ?? "") ?? 0] =
+                            record.recordID.recordName
+                    }
+                    cursor = page.cursor
+                } while cursor != nil
+            }
+        }
+        let isOfDefinition = !lost.isDisjoint(with: model.definitions)
+        let orphans = report.zones.filter { !$0.isOwnerKnown }.map { "\($0.owner)/\($0.zoneName)" }
+        let orphaned = Set(orphans.flatMap { found[$0] ?? [] })
+        // What was not lost is there.
+        for (name, offset) in model.living where !lost.contains(offset) {
+            #expect(
+                tags[offset] == name.record || orphaned.contains(name.record),
+                "\(context): record \(name.record) at \(offset) is missing")
+        }
+        // Nothing else is, but an earlier version where the newest state is lost.
+        let newest = Set(model.living.map(\.offset))
+        for (tag, name) in tags where !newest.contains(tag) && tag < 1 << 52 {
+            let states = model.states.first { $0.value.contains { $0.offset == tag } }
+            let later = states?.value.filter { $0.offset > tag } ?? []
+            #expect(
+                !later.isEmpty && later.allSatisfy { lost.contains($0.offset) }
+                    || isOfDefinition && model.zones[states?.key.zone ?? 0] != nil,
+                "\(context): record \(name) at \(tag) should not be there")
+        }
+        checkReport(report, lost, tags, context)
+        if lost.isEmpty {
+            #expect(try await Self.hashes(target) == hashes, "\(context)")
+            #expect(report.isComplete || !report.assets.isEmpty, "\(context): \(report)")
+        }
+        try await store.close()
+    }
+
+    private func checkReport(
+        _ report: SalvageReport, _ lost: Set<UInt64>, _ tags: [UInt64: String], _ context: Comment
+    ) {
+        for entry in model.entries {
+            let isSaid = report.losses.contains { $0.offsets.contains(entry.offset) }
+            #expect(isSaid == lost.contains(entry.offset), "\(context): entry at \(entry.offset)")
+        }
+        #expect(
+            report.losses.allSatisfy { $0.isOfJournalAlone == lost.isEmpty },
+            "\(context): \(report.losses)")
+        guard lost.isDisjoint(with: model.definitions) else { return }
+        #expect(report.leftOut.isEmpty, "\(context): \(report.leftOut)")
+        let said = report.losses.flatMap { loss in loss.records.map { (loss, $0) } }
+        for (name, states) in model.states where model.zones[name.zone]?.state == .alive {
+            guard let last = states.last, lost.contains(last.offset), last.offset < checkpoint
+            else { continue }
+            let rest = states.last { !lost.contains($0.offset) }
+            if last.isDeleted, rest?.isDeleted ?? true { continue }
+            let there = said.filter { $0.0.offsets.contains(last.offset) }.map(\.1)
+            let record =
+                there.first { $0.recordName == name.record }
+                ?? there.first { $0.recordName == nil }
+            let expected: SalvageReport.LostRecord.State =
+                last.isDeleted ? .deleted : rest.map { !$0.isDeleted } ?? false ? .earlier : .missing
+            #expect(record?.state == expected, "\(context): \(name.record), \(report.losses)")
+            #expect(
+                (rest == nil) == (record?.recordName == nil), "\(context): \(name.record)")
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Stratus
+import StratusFiles
+import StratusGateway
+
+/// `stratus repair`: makes anew what of a store can be made anew without a loss.
+enum Repair {
+    static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let path = invocation.argument("STORE")
+        let applies = invocation.has("apply")
+        let plan: RepairPlan
+        if applies {
+            let progress = ReadingProgress("repairing", invocation, output)
+            plan = try await Container.repair(at: path, progress: progress.update)
+            progress.finish()
+        } else {
+            plan = try await Container.planRepair(at: path)
+        }
+        let isDone = applies && plan.isPossible
+        try output.header(schema: "stratus.repair/1")
+        for place in plan.damage {
+            try output.result("damage", place.json, text: "damaged, and is made anew: \(place.text)")
+        }
+        for place in plan.remaining {
+            try output.result("remaining", place.json, text: "damaged, and stays so: \(place.text)")
+        }
+        for step in plan.steps {
+            try output.result(
+                "step", ["step": .string(step.rawValue), "done": .boolean(isDone)],
+                text: (isDone ? "made anew: " : "would make anew: ") + step.text)
+        }
+        try output.summary(
+            [
+                "applied": .boolean(isDone && !plan.steps.isEmpty),
+                "possible": .boolean(plan.isPossible), "steps": .integer(plan.steps.count),
+                "remaining": .integer(plan.remaining.count), "entries": .integer(plan.entryCount),
+                "commits": .integer(plan.commitCount),
+            ], text: text(of: plan, path, applies))
+        if !plan.isPossible { return .damaged }
+        return plan.remaining.isEmpty && (applies || plan.steps.isEmpty) ? .ok : .differences
+    }
+
+    private static func text(of plan: RepairPlan, _ path: String, _ applies: Bool) -> String {
+        let path = Output.escaped(path)
+        if !plan.isPossible {
+            return "the journal is damaged, which nothing makes anew; 'stratus salvage \(path) NEW' "
+                + "brings out what is whole"
+        }
+        let held =
+            "\(Quantities.count(plan.entryCount, "entry")) of "
+            + Quantities.count(plan.commitCount, "commit")
+        if plan.steps.isEmpty {
+            return plan.remaining.isEmpty
+                ? "nothing has to be made anew: \(held)" : "nothing can be made anew: \(held)"
+        }
+        return applies
+            ? "repaired: \(held); what was damaged is kept in files named broken-"
+            : "'stratus repair \(path) --apply' does that, without a loss: \(held)"
+    }
+}
+
+extension RepairPlan.Step {
+    fileprivate var text: String {
+        switch self {
+        case .manifest: "the manifest, of what the segments say of themselves"
+        case .index: "the index, of the journal"
+        }
+    }
+}
