@@ -43,6 +43,7 @@ extension Tool {
             "revert": Restore.revert,
             "copy": Restore.copy,
             "verify": Verify.run,
+            "certify": Certify.run,
             "hash": Hash.run,
             "asset": Assets.read,
             "stats": Maintain.stats,
