@@ -80,10 +80,12 @@ extension StoreVerification {
         findings.count { $0.severity == severity }
     }
 
-    /// What was read, and how many findings there are.
-    package var json: JSONObject {
-        [
-            "findings": .integer(findings.count), "damage": .integer(count(of: .damage)),
+    /// What was read, and how many findings there are; `differences` of them are those from a
+    /// certificate, where the store was compared with one.
+    package func json(differences: Int? = nil) -> JSONObject {
+        var object: JSONObject = [
+            "findings": .integer(findings.count + (differences ?? 0)),
+            "damage": .integer(count(of: .damage)),
             "possibleLoss": .integer(count(of: .possibleLoss)),
             "tornTail": .integer(count(of: .tornTail)), "segments": .integer(segmentCount),
             "commits": .integer(commitCount), "entries": .integer(entryCount),
@@ -91,6 +93,8 @@ extension StoreVerification {
             "tableBytes": .integer(tableBytes), "checkpoint": .boolean(hasCheckpoint),
             "chunks": .integer(chunkCount), "chunkBytes": .integer(chunkBytes),
         ]
+        object.append("differences", differences.map { .integer($0) })
+        return object
     }
 }
 

@@ -35,6 +35,7 @@ import Testing
         }
         try await run("copy @/store @/other --clone")
         try await run("follow @/store --into @/copy --once")
+        try await run("certify @/store -o @/store.certificate")
         try await run("backup @/store -o @/store.archive")
         try await run("backup @/store -o @/archives")
         try await run("put @/store note-2 title=two --zone notes")
@@ -135,8 +136,8 @@ import Testing
     private static let reading: Set<String> = [
         "diff", "info", "users", "zones", "types", "records", "show", "query", "tree", "shares",
         "why", "who-can", "what-can", "subscriptions", "notifications", "devices", "log",
-        "changes", "token", "history", "blame", "verify", "hash", "stats", "help", "completion",
-        "version",
+        "changes", "token", "history", "blame", "verify", "certify", "hash", "stats", "help",
+        "completion", "version",
     ]
 
     @Test func `every example that ends does its work`() async throws {

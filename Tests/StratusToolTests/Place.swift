@@ -36,6 +36,9 @@ final class Place {
         let invocation = try ArgumentParser.parse(words, .stratus)
         let code = await Tool.stratus.perform(
             invocation, capture.output { $0.isJSON = json })
+        if let path = invocation.outputPath, code == .ok {
+            try Data(capture.bytes).write(to: URL(filePath: path))
+        }
         return (code, capture.results, capture.messages)
     }
 

@@ -45,6 +45,7 @@ extension Tool {
             "verify": Verify.run,
             "repair": Repair.run,
             "salvage": Salvage.run,
+            "certify": Certify.run,
             "hash": Hash.run,
             "asset": Assets.read,
             "stats": Maintain.stats,

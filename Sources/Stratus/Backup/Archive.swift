@@ -22,6 +22,16 @@ public struct Archive: Sendable {
             public var recordCount: Int
             /// Its content hash, 64 hexadecimal digits; nil where it was not computed.
             public var contentHash: String?
+
+            /// A zone that was so.
+            public init(
+                owner: String?, zoneName: String, recordCount: Int, contentHash: String?
+            ) {
+                self.owner = owner
+                self.zoneName = zoneName
+                self.recordCount = recordCount
+                self.contentHash = contentHash
+            }
         }
 
         /// 32 hexadecimal digits, as of the base.
@@ -214,11 +224,15 @@ extension Archive.Information {
         keepsHistory = table.keepsHistory
         length = last.length
         chainLength = chain.count
-        zones = table.zones.map {
-            Zone(
-                owner: $0.owner.isEmpty ? nil : $0.owner, zoneName: $0.name,
-                recordCount: $0.recordCount, contentHash: $0.hash.map { Hex.encode($0) })
-        }
+        zones = table.zones.map { Zone($0) }
+    }
+}
+
+extension Archive.Information.Zone {
+    init(_ zone: ArchiveTable.Zone) {
+        self.init(
+            owner: zone.owner.isEmpty ? nil : zone.owner, zoneName: zone.name,
+            recordCount: zone.recordCount, contentHash: zone.hash.map { Hex.encode($0) })
     }
 }
 

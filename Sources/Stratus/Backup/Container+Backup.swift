@@ -108,12 +108,13 @@ extension Container {
     func zoneSummary(
         at snapshot: Snapshot, contentHashes: Bool
     ) throws(EngineError) -> [ArchiveTable.Zone] {
-        var databases = [(owner: "", snapshot: snapshot.publicDatabase())]
+        // The host reads all, whatever the schema grants and whatever the state of an account.
+        var databases = [(owner: "", snapshot: snapshot.publicDatabase(asHost: "host"))]
         let reading = snapshot.reading()
         for number in 0..<reading.userCount {
             guard let user = try reading.user(number + 1) else { continue }
             databases.append(
-                (user.recordName, snapshot.privateDatabase(for: user.recordName)))
+                (user.recordName, snapshot.privateDatabase(asHost: user.recordName)))
         }
         var zones: [ArchiveTable.Zone] = []
         for (owner, database) in databases {

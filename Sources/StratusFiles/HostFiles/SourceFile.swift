@@ -45,6 +45,18 @@ package final class SourceFile: Sendable {
         }
     }
 
+    /// All bytes, at most the first `limit`.
+    package func bytes(limit: Int) throws(SystemError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < limit {
+            let next = try read(
+                at: bytes.count, upTo: min(limit - bytes.count, max(1 << 16, bytes.count)))
+            if next.isEmpty { break }
+            bytes += next
+        }
+        return bytes
+    }
+
     /// Whether the opened file is the one that the place means; if not, it was changed or replaced
     /// since its entry was listed.
     package var isMeant: Bool { place.isMeant(status) }

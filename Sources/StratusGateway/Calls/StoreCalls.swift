@@ -27,7 +27,7 @@ struct StoreVerify: Call {
     func run(in session: Session) async throws(StoreError) -> JSONObject {
         try session.demand(.maintenance)
         let result = try await StoreVerification(of: session.container)
-        var body = result.json
+        var body = result.json()
         body.append("found", .array(result.findings.map { .object($0.json) }))
         return body
     }

@@ -146,13 +146,12 @@ package struct SegmentCopier {
         try end(at: offset, isEnded: isEnded)
     }
 
-    /// That the journal has been at `start`. Amid a segment its groups tell, unless these are gone.
+    /// That the journal has been at `start`. Amid a segment its groups tell as they are copied, unless
+    /// these are gone or none is copied.
     private func check(_ start: Place) throws(JournalError) {
-        guard let segment = view.segment(at: start.offset.previous)?.listed else {
-            throw .historyChanged
-        }
-        let next = view.segments.first { $0.base == start.offset }?.listed
-        let chain = segment.end == start.offset ? segment.chainAtEnd : next?.chainBefore
+        let chain =
+            start.offset < head
+            ? try view.chainAtEdge(before: start.offset) : try view.chain(before: start.offset)
         guard chain == nil || chain == start.chain else { throw .historyChanged }
     }
 
@@ -309,11 +308,6 @@ package struct SegmentCopier {
         }
         outputs.append(listed)
     }
-}
-
-extension Manifest.Segment {
-    /// The chain that leads to it, which passes by what holds nothing.
-    fileprivate var chainBefore: UInt64 { isEmpty ? chainAtEnd : chainAtStart }
 }
 
 extension JournalGroup {

@@ -75,8 +75,13 @@ package struct StoreIdentity: Equatable, Sendable {
     /// Whether a store of that lineage had this one's history up to `version`.
     package func includes(_ version: Version, of lineage: UInt64) -> Bool {
         guard version == .none || version == self.version(at: version.offset) else { return false }
+        return includes(before: version.offset.next, of: lineage)
+    }
+
+    /// Whether a store of that lineage had this one's history before `end`.
+    package func includes(before end: JournalOffset, of lineage: UInt64) -> Bool {
         if lineage == self.lineage { return true }
-        return ancestors.contains { $0.lineage == lineage && version.offset < $0.end }
+        return ancestors.contains { $0.lineage == lineage && end <= $0.end }
     }
 
     package var idBits: Hash128 { Hash128(high: storeID.high, low: storeID.low) }

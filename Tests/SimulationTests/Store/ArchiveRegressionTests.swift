@@ -418,6 +418,51 @@ extension ArchiveRegressionTests {
         try await expectWhole(store.opening("restored"), restored)
     }
 
+    /// The checkpoint of an erasure, where the archive ends, lies where a segment was begun for what
+    /// follows.
+    @Test func `an archive of a store of which everything is compacted is a base`() async throws {
+        let container = try store.open()
+        try await makeZone(container)
+        for number in 0..<20 { try await save(container, "r", number) }
+        try await container.maintenance.erase()
+        let base = try await container.backup(to: store.archivePath("base"))
+        try await save(container, "r", 100)
+        try await container.backup(to: store.archivePath("next"), since: base)
+        try await container.close()
+        let next = try await store.openArchive("next")
+        #expect(try await next.verify().isEmpty)
+        try await next.restore(to: "restored")
+        let restored = try store.opening("restored").open()
+        #expect(try await numbers(restored) == ["r": 100])
+        try await expectWhole(store.opening("restored"), restored)
+    }
+
+    /// Nothing was committed since, so that no group behind it tells that chain.
+    @Test func `an archive of another way that ends at the same offset is no base`() async throws {
+        let first = try store.open()
+        try await makeZone(first)
+        try await first.close()
+        let twin = store.copy(seed: 1)
+        let container = try store.open()
+        try await save(container, "r", 1)
+        let archive = try await container.backup(to: store.archivePath("a"))
+        let other = try twin.open()
+        try await save(other, "r", 2)
+        // As after its death: no manifest says what the chain is.
+        let dead = twin.copy(seed: 2)
+        dead.disk.replaceContents(
+            dead.archivePath("a"), store.disk.contents(store.archivePath("a")))
+        let reader = try dead.openReadOnly()
+        #expect(reader.snapshot().offset == archive.information.range.upperBound)
+        let base = try await dead.openArchive("a")
+        let error = await #expect(throws: StoreError.self) {
+            try await reader.backup(to: dead.archivePath("b"), since: base)
+        }
+        #expect(error?.needsFullBackup == true)
+        try await other.close()
+        try await container.close()
+    }
+
     /// Each commit changes two records, so that two states in one archive or copy would show.
     @Test func `a backup and a copy of a reader are of one moment, also while it is refreshed`()
         async throws

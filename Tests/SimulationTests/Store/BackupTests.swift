@@ -450,6 +450,33 @@ struct BackupTests {
         return path
     }
 
+    @Test func `what schema and accounts forbid to users is backed up and copied all the same`()
+        async throws
+    {
+        let container = try store.open()
+        try await makeZone(container)
+        try await save(container, "r", 1)
+        try await container.importSchema(
+            """
+            DEFINE SCHEMA CREATE ROLE Curator;
+            RECORD TYPE Note ("number" INT64);
+            RECORD TYPE Secret (n INT64, GRANT READ, CREATE, WRITE TO Curator);
+            """)
+        try await container.setRoles(["Curator"], of: "bob")
+        var record = Record(
+            recordType: "Secret", recordID: Record.ID(recordName: "s", zoneID: .default))
+        record["n"] = 1
+        try await container.publicDatabase(as: "bob").save(record)
+        try await container.setUserProfile(UserProfile(accountStatus: .restricted), for: "alice")
+        let archive = try await container.backup(to: store.archivePath("a"))
+        let zones = archive.information.zones
+        #expect(
+            zones.count == 2 && zones.allSatisfy { $0.recordCount == 1 && $0.contentHash != nil })
+        #expect(try await store.openArchive("a").restore(to: "restored").isProved)
+        #expect(try await container.copy(to: "copied").isProved)
+        try await container.close()
+    }
+
     @Test func `a restore that fails leaves nothing`() async throws {
         let path = try await backUpRecords()
         let paths = Set(store.disk.paths)

@@ -10,7 +10,7 @@ extension CommandTable {
             .devices,
             .log, .explain, .changes, .token, .history, .blame, .mark, .retention,
             .backup, .backups, .restore, .revert, .copy,
-            .verify, .repair, .salvage,
+            .verify, .certify, .repair, .salvage,
             .hash, .asset, .stats, .pins, .gc, .compact, .checkpoint, .reindex, .schema, .help,
             .completion,
             .version,
@@ -312,52 +312,6 @@ extension Command {
                 "stratus token ./store AQLH7Q0",
                 "Shows what the token is of, and why the store refuses it."),
             Example("stratus token ./store AQLH7Q0 --json", "Writes it as one JSON object."),
-        ])
-}
-
-/// Commands that prove something about a store.
-extension Command {
-    fileprivate static let verify = Command(
-        "verify", "check every byte of a store",
-        details: """
-            Reads the whole store, its journal, its index and its assets, changes nothing, and \
-            names each finding with its file, byte and kind, and of an asset with record and \
-            field. An index that is whole is compared with one made anew of the journal; what of \
-            that does not fit into memory lies in a temporary file in TMPDIR (default: /var/tmp). \
-            Damage of the index, or of one of the two copies of the manifest, loses nothing: reindex \
-            heals it. Where the last write \
-            before a crash is not whole, the severity of the finding is possibleLoss if the write \
-            may have been acknowledged, and else tornTail, which is no damage. Beside a running \
-            writer only what is durable is checked.
-
-            The exit code is 0 where nothing is damaged, 1 where something is or may be lost, 13 \
-            where both copies of the manifest are damaged and nothing could be checked.
-            """,
-        arguments: [.store],
-        examples: [
-            Example("stratus verify ./store", "Checks the store."),
-            Example(
-                "stratus verify ./store --json -o findings.ndjson",
-                "Writes what is found to a file, one JSON object a line."),
-        ])
-
-    fileprivate static let hash = Command(
-        "hash", "write the hash of what a store holds",
-        details: """
-            Two databases with the same zones and records have the same hash, however they came \
-            to be. Zones, record names, types, fields and parents count; change tags, dates and \
-            users only with --system. Where a record cannot be read there is no hash, and every \
-            damaged place is named.
-            """,
-        arguments: [.store],
-        options: [
-            .zone("only this zone"),
-            Option("system", "count change tags, dates and users too"), .at,
-        ],
-        examples: [
-            Example("stratus hash ./store", "Writes the hash of the private database."),
-            Example(
-                "stratus hash ./copy --zone photos", "Writes the hash of one zone, to compare."),
         ])
 }
 

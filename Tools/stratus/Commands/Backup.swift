@@ -89,11 +89,7 @@ enum Backup {
         let information = archive.information
         try output.header(schema: "stratus.backup/1")
         for zone in information.zones {
-            var object: JSONObject = ["zoneName": .string(zone.zoneName)]
-            object.append("user", zone.owner.map(JSONValue.string))
-            object.append("records", .integer(zone.recordCount))
-            object.append("contentHash", zone.contentHash.map(JSONValue.string))
-            try output.object("zone", object)
+            try output.object("zone", zone.json)
         }
         try output.summary(information.json(archive.path))
         var lines: [(name: String, value: String)] = [

@@ -6,14 +6,16 @@ import StratusGateway
 enum Verify {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let path = invocation.argument("STORE")
+        let certificate = try invocation.certificate()
         let progress = ReadingProgress("verifying", invocation, output)
         let result = try await StoreVerification(at: path, progress: progress.update)
         progress.finish()
         for finding in result.findings {
             try output.result("finding", finding.json, text: text(of: finding))
         }
+        let differences = try await compare(with: certificate, result, invocation, output)
         try output.summary(
-            result.json,
+            result.json(differences: differences),
             text: "\(found(result)) in "
                 + "\(Quantities.count(result.entryCount, "entry")) of "
                 + "\(Quantities.count(result.commitCount, "commit")), "
@@ -26,7 +28,27 @@ enum Verify {
                 + (result.chunkCount > 0
                     ? "; \(Quantities.size(UInt64(result.chunkBytes))) in "
                         + "\(Quantities.count(result.chunkCount, "chunk")) of assets" : ""))
-        return isWhole(result) ? .ok : .differences
+        return isWhole(result) && differences ?? 0 == 0 ? .ok : .differences
+    }
+
+    /// Compares the store with the certificate of `--against`; returns how many differences there
+    /// are, nil where it was not compared.
+    private static func compare(
+        with certificate: Certificate?, _ result: StoreVerification, _ invocation: Invocation,
+        _ output: Output
+    ) async throws -> Int? {
+        guard let certificate else { return nil }
+        let comparison: CertificateComparison
+        do {
+            comparison = try await invocation.openStore().compare(with: certificate)
+        } catch let error as StoreError where error.cause == .damaged && !isWhole(result) {
+            // What is damaged was named already.
+            output.warning(
+                "certificate.not-compared", "not compared with the certificate: \(error.reason)")
+            return nil
+        }
+        try comparison.write(certificate, to: output)
+        return comparison.differences.count
     }
 
     private static func text(of finding: StoreVerification.Finding) -> String {

@@ -109,21 +109,11 @@ enum SchemaText {
 
     private static func text(_ path: String) throws(ToolError) -> [UInt8] {
         do throws(SystemError) {
-            return try read(SourceFile(FilePlace(path), on: LinuxFileSystem()))
+            // A byte more than a schema may have shows that it is too long.
+            return try SourceFile(FilePlace(path), on: LinuxFileSystem())
+                .bytes(limit: SchemaDocument.textLimit + 1)
         } catch {
             throw ToolError(error, "cannot read the schema", path)
         }
-    }
-
-    /// A byte more than a schema may have shows that it is too long.
-    private static func read(_ file: SourceFile) throws(SystemError) -> [UInt8] {
-        let limit = SchemaDocument.textLimit + 1
-        var bytes: [UInt8] = []
-        while bytes.count < limit {
-            let next = try file.read(at: bytes.count, upTo: limit - bytes.count)
-            if next.isEmpty { break }
-            bytes += next
-        }
-        return bytes
     }
 }
