@@ -35,10 +35,21 @@ extension Container {
         at path: String, durability: Durability = .full, rules: RecordRules = .none,
         memoryLimit: Int = 64 << 20, progress: @escaping ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> Container {
+        try await reindex(
+            at: path, on: LinuxFileSystem(), durability: durability, rules: rules,
+            memoryLimit: memoryLimit, progress: progress)
+    }
+
+    /// The same in a directory of `system`.
+    nonisolated(nonsending) static func reindex(
+        at path: String, on system: any FileSystem, durability: Durability = .full,
+        rules: RecordRules = .none, memoryLimit: Int = 64 << 20,
+        progress: @escaping ReadingProgress = { _, _ in }
+    ) async throws(StoreError) -> Container {
         try await answering { () async throws(EngineError) -> Container in
             let threads = IOThreads(count: threadCount)
             let container = try await threads.run {
-                let storage = try LocalStorage(at: path, .writing(creating: false))
+                let storage = try LocalStorage(at: path, .writing(creating: false), on: system)
                 return try Container(
                     writing: StoreFoundation(storage, memoryLimit: memoryLimit, threads: threads),
                     creating: false, durability: durability, rules: rules,

@@ -50,9 +50,17 @@ package struct ChunkSalvage {
         let first = try file.read(0..<ChunkSegmentHeader.length)
         guard let header = try? ChunkSegmentHeader(first.span) else { return }
         var place = ChunkSegmentHeader.length
+        var window: [UInt8] = []
+        var start = place
         while place + ChunkFrame.headerLength <= file.length {
-            let bytes = try file.read(place..<place + ChunkFrame.headerLength)
-            guard let frame = try? ChunkFrame(header: bytes.span, at: place, salt: header.salt)
+            if place < start || place + ChunkFrame.headerLength > start + window.count {
+                start = place
+                window = try file.read(start..<min(start + Self.windowLength, file.length))
+            }
+            let bytes = window.span.extracting(place - start..<window.count)
+            // Behind the last frame there are zeros, with which none begins.
+            guard bytes.uint64(at: 0) != 0,
+                let frame = try? ChunkFrame(header: bytes, at: place, salt: header.salt)
             else {
                 place += ChunkFrame.alignment
                 continue
@@ -65,6 +73,9 @@ package struct ChunkSalvage {
             place += ChunkFrame.frameLength(storedLength: frame.storedLength)
         }
     }
+
+    /// So much is read at once.
+    private static let windowLength = 1 << 20
 
     /// The numbers of the segments that there are.
     package func segmentNumbers() throws(StorageError) -> [UInt64] {

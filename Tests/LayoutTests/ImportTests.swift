@@ -44,9 +44,7 @@ private let reach: [String: Set<String>] = {
         "LayoutTests": tests,
         "ReadmeTests": ["Testing", "FoundationEssentials", "Stratus"],
         "StratusGatewayTests": tests.union(["StratusGateway", "Stratus", "StratusFiles"]),
-        "StratusToolTests": tests.union([
-            "StratusTool", "StratusGateway", "Stratus", "StratusFiles",
-        ]),
+        "StratusToolTests": tests.union(all).union(["StratusTool", "StratusGateway"]),
     ]
 }()
 

@@ -10,7 +10,8 @@ struct CommandTableTests {
             "users", "zones", "types", "records", "show", "query", "tree", "shares", "why",
             "who-can", "what-can", "subscriptions", "notifications", "devices", "log", "explain",
             "changes", "token", "history", "blame", "mark", "retention", "backup", "backups",
-            "restore", "revert", "copy", "verify", "certify", "hash", "asset", "stats", "pins",
+            "restore", "revert", "copy", "verify", "certify", "repair", "salvage", "hash", "asset",
+            "stats", "pins",
             "gc", "compact", "checkpoint", "reindex", "schema", "help", "completion", "version",
         ]
         #expect(Self.table.commands.map(\.name) == names)

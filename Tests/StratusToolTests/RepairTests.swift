@@ -72,7 +72,8 @@ import Testing
         #expect(try await place.run("verify @/store").code == .ok)
     }
 
-    @Test func `a damaged journal is left alone, and what is whole of it brought out`() async throws {
+    @Test func `a damaged journal is left alone, and what is whole of it brought out`() async throws
+    {
         try damage("journal-", at: [4200])
         let before = try files()
         for line in ["repair @/store", "repair @/store --apply"] {
@@ -98,6 +99,34 @@ import Testing
         let saved = try await place.run("salvage @/store @/saved")
         #expect(saved.code == .partial || saved.code == .ok, "\(saved)")
         #expect(try await place.run("verify @/saved").code == .ok)
+    }
+
+    @Test func `change tags stay good in what was salvaged, and tokens are refused`() async throws {
+        let zone = RecordZone.ID(zoneName: "files")
+        let old = try await Container.openReadOnly(at: place.path + "/store")
+        let token = try await old.privateDatabase(for: "local")
+            .recordZoneChanges(inZoneWith: zone, since: nil).changeToken
+        let record = try await old.privateDatabase(for: "local")
+            .records(inZoneWith: zone).records[0]
+        try await old.close()
+        _ = try await place.run("salvage @/store @/saved")
+        let store = try await Container.open(at: place.path + "/saved")
+        let database = store.privateDatabase(for: "local")
+        await #expect(throws: StoreError.self) {
+            try await database.recordZoneChanges(inZoneWith: zone, since: token)
+        }
+        var changed = record
+        changed["note"] = "saved with the old tag"
+        #expect(try await database.save(changed)["note"] == "saved with the old tag")
+        // A repaired store is the same one: its tokens stay good.
+        try damage("manifest-", at: [30, -30])
+        _ = try await place.run("repair @/store --apply")
+        let repaired = try await Container.openReadOnly(at: place.path + "/store")
+        let changes = try await repaired.privateDatabase(for: "local")
+            .recordZoneChanges(inZoneWith: zone, since: token)
+        #expect(changes.modifications.isEmpty)
+        try await repaired.close()
+        try await store.close()
     }
 
     @Test func `a folder without a store is said to be none`() async throws {

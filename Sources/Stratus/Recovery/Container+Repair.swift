@@ -1,4 +1,4 @@
-internal import StratusFiles
+package import StratusFiles
 internal import StratusJournal
 internal import StratusEngine
 
@@ -16,27 +16,32 @@ public struct RepairPlan: Sendable {
     public private(set) var damage: [StoreError.Place] = []
     /// What is wrong and is not: in the journal, or in assets.
     public private(set) var remaining: [StoreError.Place] = []
+    /// What is made anew, in this order.
     public private(set) var steps: [Step] = []
-    /// How many entries and commits there are.
+    /// How many entries the journal has.
     public private(set) var entryCount = 0
+    /// How many commits, as far as their last entries are kept.
     public private(set) var commitCount = 0
     /// That takes the place of one that is not whole.
     private var manifest: Manifest?
 
     /// Whether the steps make a store of it that opens: its journal is whole.
-    public var isPossible: Bool { remaining.allSatisfy { $0.record != nil } }
+    public var isPossible: Bool { remaining.allSatisfy(\.isOfAssets) }
+    /// The files that are kept beside what takes their place.
+    public private(set) var keptFiles: [String] = []
 
-    fileprivate init(_ storage: any Storage) throws {
+    fileprivate init(_ storage: any Storage, scratch directory: String) throws {
         let found = try Journal.readableManifest(in: storage)
-        let scratch = ScratchStorage(over: storage, in: StoreVerification.scratchDirectory)
+        let scratch = ScratchStorage(over: storage, in: directory)
         if let place = found.damage {
             manifest = found.manifest
             damage.append(StoreError.Place(place))
             try scratch.put(found.manifest.fileName, found.manifest.encoded())
             steps = [.manifest]
         }
-        let result = try StoreVerification(scratch)
-        for finding in result.findings where finding.severity != .tornTail {
+        let result = try StoreVerification(scratch, scratch: directory)
+        // Where the manifest is lost, nothing says that the journal was not longer.
+        for finding in result.findings where manifest != nil || finding.severity != .tornTail {
             if StoreVerification.canBeMadeAnew(finding.place) {
                 damage.append(finding.place)
             } else {
@@ -62,7 +67,7 @@ extension Container {
             try await IOThreads(count: 1).run {
                 let storage = try LocalStorage(at: path, .reading)
                 defer { storage.close() }
-                return try RepairPlan(storage)
+                return try RepairPlan(storage, scratch: StoreVerification.scratchDirectory)
             }
         }
     }
@@ -77,18 +82,33 @@ extension Container {
     public nonisolated(nonsending) static func repair(
         at path: String, progress: @escaping ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> RepairPlan {
+        try await repair(at: path, on: LinuxFileSystem(), progress: progress)
+    }
+
+    /// The same in a directory of `system`.
+    @discardableResult
+    package nonisolated(nonsending) static func repair(
+        at path: String, on system: any FileSystem,
+        scratch: String = StoreVerification.scratchDirectory,
+        progress: @escaping ReadingProgress = { _, _ in }
+    ) async throws(StoreError) -> RepairPlan {
         let plan = try await answering { () async throws(EngineError) -> RepairPlan in
             try await IOThreads(count: 1).run {
-                // Nobody writes meanwhile.
-                let storage = try LocalStorage(at: path, .writing(creating: false))
+                let reading = try LocalStorage(at: path, .reading, on: system)
+                defer { reading.close() }
+                let plan = try RepairPlan(reading, scratch: scratch)
+                guard plan.isPossible, !plan.steps.isEmpty else { return plan }
+                // No other process writes from here on; what it may have written is looked at again.
+                let storage = try LocalStorage(at: path, .writing(creating: false), on: system)
                 defer { storage.close() }
-                let plan = try RepairPlan(storage)
-                if plan.isPossible { try plan.beginRepair(storage) }
-                return plan
+                var last = try RepairPlan(
+                    LenientStorage(over: storage, hidesWriter: true), scratch: scratch)
+                if last.isPossible { try last.beginRepair(storage) }
+                return last
             }
         }
         if plan.isPossible, plan.steps.contains(.index) {
-            try await reindex(at: path, progress: progress).close()
+            try await reindex(at: path, on: system, progress: progress).close()
         }
         return plan
     }
@@ -98,13 +118,19 @@ extension RepairPlan {
     private static let keptPrefix = "broken-"
 
     /// Keeps what is damaged, and puts the manifest in its place.
-    fileprivate func beginRepair(_ storage: any Storage) throws {
+    fileprivate mutating func beginRepair(_ storage: any Storage) throws {
         let names = try storage.list()
         let files = Set(damage.map(\.file)).sorted()
         for name in files where names.contains(name) && !names.contains(Self.keptPrefix + name) {
             let file = try storage.open(name)
             try storage.put(Self.keptPrefix + name, file.readableBytes(in: 0..<file.length))
+            keptFiles.append(Self.keptPrefix + name)
         }
         if let manifest { try storage.put(manifest.fileName, manifest.encoded()) }
     }
+}
+
+extension StoreError.Place {
+    /// Whether it concerns assets alone, so that the store opens.
+    fileprivate var isOfAssets: Bool { kind.hasPrefix("asset.") || kind.hasPrefix("chunk") }
 }

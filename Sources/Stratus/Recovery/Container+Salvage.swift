@@ -1,6 +1,6 @@
 internal import StratusArchive
 internal import StratusAssets
-internal import StratusFiles
+package import StratusFiles
 internal import StratusIndex
 internal import StratusJournal
 internal import StratusEngine
@@ -12,7 +12,7 @@ extension Container {
     ///
     /// For a store that does not open, or of which something cannot be read: what cannot be brought
     /// back by an archive. Entries keep their offsets, versions and change tags. Change tokens of the
-    /// damaged store are refused, so that whoever follows a feed reads it anew. The journal is believed
+    /// damaged store are refused, so that clients read feeds anew. The journal is believed
     /// where its checksums hold and nowhere else; the index is asked for what was lost.
     ///
     /// Where the newest version of a record is lost, an earlier one stands in its place if there is one,
@@ -29,14 +29,23 @@ extension Container {
         _ path: String, to target: String,
         progress: @escaping ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> SalvageReport {
+        try await salvage(path, to: target, on: LinuxFileSystem(), progress: progress)
+    }
+
+    /// The same in directories of `system`.
+    package nonisolated(nonsending) static func salvage(
+        _ path: String, to target: String, on system: any FileSystem,
+        scratch: String = StoreVerification.scratchDirectory,
+        progress: @escaping ReadingProgress = { _, _ in }
+    ) async throws(StoreError) -> SalvageReport {
         try await answering { () async throws(EngineError) -> SalvageReport in
             let threads = IOThreads(count: threadCount)
-            return try await threads.run {
-                let source = try LocalStorage(at: path, .reading)
-                defer { source.close() }
-                return Salvage(
-                    source: LenientStorage(over: source), registry: .store, threads: threads)
-            }.run(target, on: LinuxFileSystem(), progress)
+            let source = try await threads.run { try LocalStorage(at: path, .reading, on: system) }
+            defer { source.close() }
+            return try await Salvage(
+                source: LenientStorage(over: source), registry: .store, threads: threads,
+                scratch: scratch
+            ).run(target, on: system, progress)
         }
     }
 }
@@ -46,6 +55,8 @@ private struct Salvage: Sendable {
     let source: any Storage
     let registry: ProjectionRegistry
     let threads: IOThreads
+    /// A directory for temporary files.
+    let scratch: String
     var options = JournalOptions()
 
     /// What caches and memtables may take, in bytes.
@@ -96,9 +107,10 @@ private struct Salvage: Sendable {
     private func copy(
         to path: String, on system: any FileSystem, _ progress: Container.ReadingProgress
     ) throws -> Copied {
-        let found = try Journal.readableManifest(in: source)
-        let manifest = found.manifest
-        let pin = found.damage == nil ? try source.pin(manifest.fileName) : nil
+        let (source, damage) = try readableSource()
+        guard let (manifest, pin) = try StoreFollower.pinNewest(in: source) else {
+            throw JournalError.noStore
+        }
         defer { withExtendedLifetime(pin) {} }
         let tables = registry.tables(of: manifest, in: source, cache: BlockCache(limit: 8 << 20))
         let index = manifest.checkpoint.flatMap { FoldState($0, tables, ReleasedFiles()) }
@@ -107,13 +119,22 @@ private struct Salvage: Sendable {
         defer { storage.close() }
         let sink = StorageSink(storage)
         var copied = Copied(journal: try salvage.run(into: sink, progress: progress))
-        if let damage = found.damage {
+        if let damage {
             copied.journal.findings.insert(JournalFinding(damage), at: 0)
         }
         let store = try Container(reading: foundation(at: path, .reading, on: system))
         try copyChunks(of: store.reading.waiting, into: sink, &copied)
         try sink.finish()
         return copied
+    }
+
+    /// The damaged store with a manifest that can be read.
+    private func readableSource() throws -> (any Storage, JournalDamage?) {
+        let found = try Journal.readableManifest(in: source)
+        guard let damage = found.damage else { return (source, nil) }
+        let repaired = ScratchStorage(over: source, in: scratch)
+        try repaired.put(found.manifest.fileName, found.manifest.encoded())
+        return (repaired, damage)
     }
 
     private func copyChunks(
@@ -151,11 +172,11 @@ private struct Salvage: Sendable {
             for (address, place) in further { try body(address, place) }
         }
         try copy.run(try copy.shares(), into: sink) { _ in }
-        let addresses = Set(lost.map(\.address))
-        copied.foundChunks.removeAll { addresses.contains($0.address) }
-        for row in lost where try reading.location(of: row.address) != nil {
+        for row in lost where try reading.location(of: row.address) == row.place {
             copied.lostChunks.append(row)
         }
+        let places = Set(lost.map(\.place))
+        copied.foundChunks.removeAll { places.contains($0.place) }
     }
 
     /// Opens what was copied, which proves the journal, does what is left, and verifies all of it.
@@ -214,7 +235,7 @@ private struct Salvage: Sendable {
     ) throws -> [StoreError.Place] {
         let storage = try LocalStorage(at: path, .reading, on: system)
         defer { storage.close() }
-        let result = try StoreVerification(storage, registry)
+        let result = try StoreVerification(storage, registry, scratch: scratch)
         for finding in result.findings where finding.place.record == nil {
             throw StoreError(
                 .internalError,
@@ -230,9 +251,6 @@ private struct SalvagedContent {
     private let store: Container
     private let journal: StoreSalvage.Outcome
 
-    /// Has the zones of which it is not known whose they are.
-    private static let finder = "lost-found"
-
     init(_ store: Container, _ journal: StoreSalvage.Outcome) {
         self.store = store
         self.journal = journal
@@ -244,7 +262,7 @@ private struct SalvagedContent {
         let users = try journal.namelessUsers.map { number throws(StoreError) in
             try store.user(number: number).recordName
         }
-        let zones = try await renamedZones()
+        let zones = try renamedZones()
         let records = try await lostRecords()
         let losses = journal.losses.enumerated().map { number, loss in
             SalvageReport.Loss(
@@ -256,7 +274,8 @@ private struct SalvagedContent {
                         kind: store.foundation.registry.name(of: header.kind),
                         zoneNumber: header.zone)
                 },
-                records: records[number] ?? [], isKnown: loss.range.upperBound <= journal.known)
+                records: records[number] ?? [], maps: (journal.lostMaps[number] ?? []).sorted(),
+                isKnown: loss.range.upperBound <= journal.known)
         }
         let summary = try answering { () throws(EngineError) in
             try store.zoneSummary(at: store.snapshot(), contentHashes: false)
@@ -275,7 +294,9 @@ private struct SalvagedContent {
     private func database(
         of zone: ZonePlace
     ) throws(StoreError) -> (database: Database, owner: String?) {
-        if zone.database == 0 { return (store.publicDatabase(asHost: Self.finder), nil) }
+        if zone.database == 0 {
+            return (store.publicDatabase(asHost: StoreSalvage.finderName), nil)
+        }
         let owner = try store.user(number: zone.database).recordName
         return (store.privateDatabase(for: owner), owner)
     }
@@ -289,25 +310,14 @@ private struct SalvagedContent {
         }
     }
 
-    private nonisolated(nonsending) func renamedZones() async throws(StoreError)
-        -> [SalvageReport.RenamedZone]
-    {
+    private func renamedZones() throws(StoreError) -> [SalvageReport.RenamedZone] {
         var renamed: [SalvageReport.RenamedZone] = []
         for found in journal.renamedZones {
             guard let (place, name) = try zone(found.number) else { continue }
-            var (database, owner) = try database(of: place)
-            if !found.isInItsDatabase, let other = owner {
-                // Until then nobody has seen the store.
-                let id = RecordZone.ID(zoneName: name)
-                let target = store.privateDatabase(for: Self.finder)
-                try await target.restore(
-                    id, from: store.snapshot().privateDatabase(for: other))
-                try await database.deleteRecordZone(withID: id)
-                owner = store.userRecordID(for: Self.finder).recordName
-            }
             renamed.append(
                 SalvageReport.RenamedZone(
-                    owner: owner ?? "", zoneName: name, isOwnerKnown: found.isInItsDatabase))
+                    owner: try database(of: place).owner ?? "", zoneName: name,
+                    isOwnerKnown: found.isInItsDatabase))
         }
         return renamed
     }
@@ -330,7 +340,8 @@ private struct SalvagedContent {
             if row.location.isDeleted, !isThere { continue }
             let name = try answering { () throws(EngineError) -> String? in
                 guard let current else { return nil }
-                return try reading.entry(current).recordName
+                let entry = try reading.entry(current)
+                return store.foundation.registry.describe(entry, reading.schema).recordName
             }
             if row.location.isDeleted, let name { deleted[row.zone, default: []].append(name) }
             found[row.loss, default: []].append(

@@ -17,17 +17,23 @@ public struct SalvageReport: Hashable, Sendable {
         /// The records whose newest version, or whose deletion, was in it, as far as the index knew
         /// them. A version that was replaced later is no loss.
         public var records: [LostRecord]
-        /// Whether the index knew all of it, so that ``records`` is complete.
+        /// The maps of the index that have something else in it, such as `participations` or `roles`: of
+        /// that an earlier state is in force, so that access may be back that was taken away.
+        public var maps: [String]
+        /// Whether the index knew all of it, so that ``records`` and ``maps`` are complete.
         public var isKnown: Bool
 
-        /// Whether the newest state of all records came out in spite of it.
+        /// Whether the newest state of everything came out in spite of it.
         public var isHarmless: Bool {
-            isOfJournalAlone || isKnown && records.allSatisfy { $0.state == .deleted }
+            isOfJournalAlone
+                || isKnown && maps.isEmpty && records.allSatisfy { $0.state == .deleted }
         }
 
         /// An entry of the journal.
         public struct Entry: Hashable, Sendable {
+            /// As `stratus log` names it.
             public var kind: String
+            /// Of the zone that it is of; 0: it is of none.
             public var zoneNumber: UInt32
         }
     }
@@ -36,12 +42,14 @@ public struct SalvageReport: Hashable, Sendable {
     public struct LostRecord: Hashable, Sendable {
         /// The user record name of the owner of its database; nil: the public database.
         public var owner: String?
+        /// The name of its zone.
         public var zoneName: String
         /// Nil where nothing of the record is left that has its name.
         public var recordName: String?
         /// What there is of it now.
         public var state: State
 
+        /// What there is of a record whose newest state is lost.
         public enum State: String, Hashable, Sendable {
             /// Nothing.
             case missing
@@ -82,6 +90,7 @@ public struct SalvageReport: Hashable, Sendable {
     public var assets: [StoreError.Place]
     /// How many chunks of assets are lost, named by a record or not.
     public var lostChunkCount: Int
+    /// Zones whose names are lost.
     public var zones: [RenamedZone]
     /// User record names of users whose own entry is lost. A host that gives their names is not led to
     /// them where the index did not know them either.
@@ -91,7 +100,7 @@ public struct SalvageReport: Hashable, Sendable {
 
     /// Whether all that the store held came out.
     public var isComplete: Bool {
-        losses.allSatisfy(\.isHarmless) && leftOut.isEmpty && assets.isEmpty && zones.isEmpty && users.isEmpty
-            && inventedNames.isEmpty
+        losses.allSatisfy(\.isHarmless) && leftOut.isEmpty && assets.isEmpty && zones.isEmpty
+            && users.isEmpty && inventedNames.isEmpty
     }
 }

@@ -25,10 +25,15 @@ struct SalvageSurvey {
     private(set) var zones: Set<UInt32> = []
     /// What preambles say of names, from number 0 on.
     private(set) var names: [String] = []
+    /// The number of the user who has what is found of others; nil: none has yet.
+    private(set) var finderNumber: UInt32?
+    private let finder: UserID
     private var numbers = Numbers()
     /// Before the commit that is open.
     private var committed = Numbers()
-    private var open: (start: JournalOffset, hasGap: Bool)?
+    private var open: JournalOffset?
+    /// How many substitutes there were then.
+    private var committedCount = 0
     /// Whether something was lost right before the next entry.
     private var isBehindLoss = false
     /// Whether the entries up to the next commit are those of one that may not have been written as a
@@ -46,7 +51,8 @@ struct SalvageSurvey {
         var names: UInt32 = 0
     }
 
-    init(_ manifest: Manifest, _ registry: ProjectionRegistry) {
+    init(_ manifest: Manifest, _ registry: ProjectionRegistry, finder: UserID) {
+        self.finder = finder
         segments = manifest.segments[...]
         self.registry = registry
     }
@@ -54,15 +60,16 @@ struct SalvageSurvey {
     mutating func take(_ part: JournalSalvage.Part) {
         switch part {
         case .loss(let loss):
+            losses.append(loss)
+            nextPlace = loss.range.lowerBound
             if loss.mayBeUnwritten {
                 giveUpOpenCommit(at: loss.range.lowerBound)
                 isAmidUnwritten = true
             }
-            open?.hasGap = true
-            isBehindLoss = true
-            losses.append(loss)
-            nextPlace = loss.range.lowerBound
+            // What keeps the journal alone is no end of a commit.
+            isBehindLoss = isBehindLoss || !loss.isOfJournalAlone
         case .entry(let entry) where entry.kind.isEntry:
+            defer { isBehindLoss = false }
             guard begin(entry) else { return }
             // What cannot be decoded is left out later.
             try? entry.withPayload { payload throws(FormatError) in try note(entry, payload) }
@@ -93,9 +100,16 @@ struct SalvageSurvey {
     /// Behind the last part.
     mutating func finish() { giveUpOpenCommit(at: JournalOffset(rawValue: .max)) }
 
+    /// Whether the number of a zone is one of which the entry is lost.
+    func stands(for number: UInt32) -> Bool {
+        substitutes.contains { if case .zone(number) = $0.kind { true } else { false } }
+    }
+
+    /// How many users there are, as far as is known.
+    var userCount: UInt32 { numbers.users }
+
     /// Whether its commit may be complete, as far as it is known by now.
     private mutating func begin(_ entry: JournalEntry) -> Bool {
-        defer { isBehindLoss = false }
         while let segment = segments.first, entry.offset >= segment.limit {
             if segment.state != .sealed { giveUpOpenCommit(at: segment.end) }
             segments.removeFirst()
@@ -113,26 +127,27 @@ struct SalvageSurvey {
         guard entry.header.ordinal == 0 || open == nil else { return true }
         giveUpOpenCommit(at: entry.offset)
         committed = numbers
-        // Of a commit that began in what is compacted, entries follow also where it was given up.
-        open = (entry.offset, isBehindLoss && entry.header.ordinal > 0)
+        committedCount = substitutes.count
+        open = entry.offset
         return true
     }
 
     /// A commit that another one follows, or that ends with its segment, was given up, unless its last
-    /// entry may be what is lost.
+    /// entry may be what was lost right before.
     private mutating func giveUpOpenCommit(at end: JournalOffset) {
-        guard let (start, hasGap) = open.take(), !hasGap else { return }
-        abandoned.append(start..<end)
+        guard let start = open.take(), !isBehindLoss else { return }
+        abandoned.append(start..<max(end, start.next))
         numbers = committed
+        substitutes.removeLast(substitutes.count - committedCount)
     }
 
     private mutating func note(
         _ entry: JournalEntry, _ payload: Span<UInt8>
     ) throws(FormatError) {
-        if registry.isInZone(entry.kind) { defineZones(upTo: entry.zone) }
         switch entry.kind {
         case .user:
             let user = try UserEntry(payload)
+            if user.bits == finder.bits { finderNumber = user.number }
             defineUsers(upTo: user.number - 1)
             numbers.users = max(numbers.users, user.number)
         case .zone:
@@ -142,6 +157,7 @@ struct SalvageSurvey {
             numbers.zones = max(numbers.zones, zone.number)
         case .share:
             let share = try ShareEntry(payload)
+            defineZones(upTo: entry.zone)
             defineZones(upTo: share.began == .none ? share.number - 1 : share.number)
             numbers.zones = max(numbers.zones, share.number)
         case .names:
@@ -149,20 +165,13 @@ struct SalvageSurvey {
             defineNames(upTo: Int(addition.firstNumber))
             let end = addition.firstNumber + UInt32(addition.names.count)
             numbers.names = max(numbers.names, end)
-        case .tombstone:
-            zones.insert(entry.zone)
-            let tombstone = try Tombstone(payload)
-            defineNames(upTo: Int(tombstone.type) + 1)
-            defineUsers(upTo: tombstone.deleter)
-        case .record:
-            zones.insert(entry.zone)
-            var cursor = ByteCursor()
-            let head = try RecordHead(payload, &cursor)
-            defineUsers(upTo: max(head.modifier, head.creator))
-            let table = try FieldTable(payload, at: cursor)
-            let last = table.count == 0 ? 0 : table.number(table.count - 1, payload)
-            defineNames(upTo: Int(max(head.type, last)) + 1)
-        default: break
+        default:
+            if entry.kind == .record { zones.insert(entry.zone) }
+            var check = NumberCheck()
+            try registry.validate(payload, of: entry, &check)
+            defineZones(upTo: check.greatest.zone)
+            defineUsers(upTo: check.greatest.user)
+            defineNames(upTo: check.greatest.nameCount)
         }
     }
 
@@ -171,8 +180,6 @@ struct SalvageSurvey {
     }
 
     private mutating func defineZones(upTo number: UInt32) {
-        // Whose it is may not be known; a user there must be.
-        if numbers.zones < number { defineUsers(upTo: 1) }
         while numbers.zones < number, substitute(.zone(numbers.zones + 1)) { numbers.zones += 1 }
     }
 

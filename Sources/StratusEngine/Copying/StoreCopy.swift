@@ -258,7 +258,7 @@ extension StoreIdentity {
     }
 
     /// That of a copy in which something may be missing: tokens of the original are refused, so that
-    /// whoever follows a feed reads it anew and comes to what is there.
+    /// clients read feeds anew and come to what is there.
     func salvaged(
         to end: JournalOffset, _ randomness: Randomness
     ) throws(EngineError) -> StoreIdentity {

@@ -27,6 +27,8 @@ package struct StoreSalvage {
         package var inventedNames: [String] = []
         /// What of the losses was the newest state of a record at the checkpoint.
         package var lostRows: [LostRow] = []
+        /// The maps of the index that have rows of other things in losses, by the numbers of these.
+        package var lostMaps: [Int: Set<String>] = [:]
         /// Of losses before it the index knew all.
         package var known = JournalOffset.zero
     }
@@ -45,9 +47,12 @@ package struct StoreSalvage {
         package var number: UInt32
         /// That it has from now on.
         package var name: String
-        /// Whether it is known whose it is. If not, it is in the database of whoever there is.
+        /// Whether it is known whose it is. If not, it is that of ``StoreSalvage/finderName``.
         package var isInItsDatabase: Bool
     }
+
+    /// What the host calls the user who has the zones of which it is not known whose they are.
+    package static let finderName = "lost-found"
 
     private let manifest: Manifest
     private let storage: any Storage
@@ -75,7 +80,7 @@ package struct StoreSalvage {
         into sink: any FileSink, progress: (_ done: Int, _ total: Int) -> Void
     ) throws(EngineError) -> Outcome {
         var outcome = Outcome()
-        var survey = SalvageSurvey(manifest, registry)
+        var survey = SalvageSurvey(manifest, registry, finder: finder)
         let total = manifest.segments.last?.limit.bytes(since: .zero) ?? 0
         var reader = JournalSalvage(manifest, in: storage)
         do throws(JournalError) {
@@ -92,20 +97,26 @@ package struct StoreSalvage {
         outcome.end = reader.end
         outcome.losses = survey.losses
         let deletedZones = noteLostRows(in: &outcome)
+        let orphans = survey.zones.filter { number in
+            survey.stands(for: number) && value(.zoneNumber(number)) == nil
+        }
+        // The zones of which it is not known whose they are come last, and before them a user.
+        outcome.end = outcome.end.advanced(
+            byBytes: orphans.isEmpty ? 0 : (orphans.count + 1) * JournalOffset.unit)
         let identity = try StoreIdentity(manifest).salvaged(to: outcome.end, randomness)
         var written = SalvagedJournal(
             manifest, end: outcome.end, of: identity.storeID, randomness: randomness
         ) { name, bytes throws(StorageError) in try sink.put(name, bytes) }
         do throws(JournalError) {
-            try copy(survey, deletedZones, into: &written, &outcome) { offset in
+            try copy(survey, deletedZones, before: reader.end, into: &written, &outcome) { offset in
                 progress(total + offset.bytes(since: .zero), total * 2)
             }
+            try write(orphans.sorted(), survey, at: reader.end, into: &written, &outcome)
             try written.finish()
         } catch {
             throw EngineError(error)
         }
         var manifest = Manifest(copying: identity, behind: nil)
-        manifest.generation = self.manifest.generation + 1
         manifest.segments = written.outputs
         do throws(StorageError) {
             try sink.put(manifest.fileName, manifest.encoded())
@@ -116,7 +127,7 @@ package struct StoreSalvage {
     }
 
     private func copy(
-        _ survey: SalvageSurvey, _ deletedZones: [ZonePlace],
+        _ survey: SalvageSurvey, _ deletedZones: [ZonePlace], before end: JournalOffset,
         into written: inout SalvagedJournal, _ outcome: inout Outcome,
         progress: (JournalOffset) -> Void
     ) throws(JournalError) {
@@ -135,20 +146,68 @@ package struct StoreSalvage {
                 outcome.entryCount += 1
             }
         }
+        /// Behind the last entry that was written.
+        var last = JournalOffset.zero
+        func fill(before offset: JournalOffset) throws(JournalError) {
+            while let next = substitutes.first, next.offset < offset {
+                substitutes.removeFirst()
+                if next.offset < last { continue }
+                last = next.offset.next
+                try write(substitute(next.kind, at: next.offset, survey, zoneNames, &outcome))
+            }
+        }
         var reader = JournalSalvage(manifest, in: storage)
         _ = try reader.run { part throws(JournalError) in
-            guard case .entry(let entry) = part, entry.kind.isEntry else { return }
-            while let next = substitutes.first, next.offset < entry.offset {
-                substitutes.removeFirst()
-                try write(
-                    substitute(next.kind, at: next.offset, survey, zoneNames, &outcome))
+            // A writer may have written more since.
+            guard case .entry(let entry) = part, entry.kind.isEntry, entry.offset < end else {
+                return
             }
+            try fill(before: entry.offset)
             while let range = abandoned.first, range.upperBound <= entry.offset {
                 abandoned.removeFirst()
             }
             if let range = abandoned.first, range.contains(entry.offset) { return }
             progress(entry.offset)
+            last = entry.offset.next
             try write(entry)
+        }
+        try fill(before: end)
+    }
+
+    private var finder: UserID { UserID(Self.finderName, seed: manifest.userSeed) }
+
+    /// Makes zones anew whose entries are lost, as those of a user of their own, from `offset` on.
+    private func write(
+        _ zones: [UInt32], _ survey: SalvageSurvey, at offset: JournalOffset,
+        into written: inout SalvagedJournal, _ outcome: inout Outcome
+    ) throws(JournalError) {
+        if zones.isEmpty { return }
+        let identity = StoreIdentity(manifest)
+        var offset = offset
+        func write(
+            _ kind: EntryKind, zone: UInt32, _ payload: (inout ByteWriter) -> Void
+        ) throws(JournalError) {
+            var buffer = CommitBuffer()
+            do throws(FrameFault) {
+                try buffer.append(kind, zone: zone, payload: payload)
+            } catch {
+                throw .entryTooLong
+            }
+            try written.append(buffer.soleEntry(at: offset, identity.version(at: offset)))
+            offset = offset.next
+        }
+        let number = survey.finderNumber ?? survey.userCount + 1
+        if survey.finderNumber == nil {
+            let user = UserEntry(number: number, user: finder, name: Self.finderName, created: 0)
+            try write(.user, zone: 0) { user.write(to: &$0) }
+        }
+        for zone in zones {
+            let entry = ZoneEntry(
+                number: zone, database: number, state: .alive, capabilities: .custom,
+                incarnation: identity.version(at: offset).incarnation, name: Self.lostName(zone))
+            try write(.zone, zone: zone) { entry.write(to: &$0) }
+            outcome.renamedZones.append(
+                Zone(number: zone, name: entry.name, isInItsDatabase: false))
         }
     }
 
@@ -192,8 +251,7 @@ extension StoreSalvage {
                 let user = user(number)
                 try buffer.append(.user, zone: 0) { user.write(to: &$0) }
             case .zone(let number):
-                let isUsed = survey.zones.contains(number)
-                let zone = zone(number, version.incarnation, isUsed: isUsed, &outcome)
+                let zone = zone(number, version.incarnation, &outcome)
                 try buffer.append(.zone, zone: number) { zone.write(to: &$0) }
             case .deletion(let place):
                 let zone = ZoneEntry(
@@ -228,20 +286,16 @@ extension StoreSalvage {
 
     private static func lostName(_ zone: UInt32) -> String { "lost-\(zone)" }
 
-    /// Where nothing is known of it: a zone of the first user if records lie in it, and otherwise one
-    /// that was deleted, or a share that there is none of.
+    /// Where nothing is known of it: one that was deleted, or a share that there is none of. Where
+    /// records lie in it, it is made anew behind them.
     private func zone(
-        _ number: UInt32, _ incarnation: UInt16, isUsed: Bool, _ outcome: inout Outcome
+        _ number: UInt32, _ incarnation: UInt16, _ outcome: inout Outcome
     ) -> ZoneEntry {
         var name = Self.lostName(number)
         guard let place = value(.zoneNumber(number)).flatMap({ ZonePlace($0) }) else {
-            if isUsed {
-                outcome.renamedZones.append(
-                    Zone(number: number, name: name, isInItsDatabase: false))
-            }
             return ZoneEntry(
-                number: number, database: isUsed ? 1 : 0, state: isUsed ? .alive : .deleted,
-                capabilities: .custom, incarnation: incarnation, name: name)
+                number: number, database: 0, state: .deleted, capabilities: .custom,
+                incarnation: incarnation, name: name)
         }
         let usual = Hash128(ZoneEntry.defaultName, seed: manifest.secret)
         if let value = value(.zone(place.database, usual)), ZonePlace(value)?.number == number {
@@ -277,6 +331,14 @@ extension StoreSalvage {
 
 // What the index tells of what is lost.
 extension StoreSalvage {
+    /// Maps whose rows later entries, or what takes the place of lost ones, bring as well.
+    private static let derivedMaps: Set<String> = [
+        "feed", "types", "children", "references", "assets", "declared", "members", "shareRows",
+        "zones", "zoneNumbers", "databaseFeed", "activity", "users", "userNumbers", "usage",
+        "chunks", "horizons", "notifications", "notificationTimes", "notificationCounts",
+        "operationTimes", "requestTimes",
+    ]
+
     /// Notes which newest states of records are lost. Returns the zones whose deletion is.
     private func noteLostRows(in outcome: inout Outcome) -> [ZonePlace] {
         guard let index, let checkpoint = manifest.checkpoint?.position.offset,
@@ -289,6 +351,7 @@ extension StoreSalvage {
         }
         var records: [LostRow] = []
         var zones: [ZonePlace] = []
+        var maps: [Int: Set<String>] = [:]
         do throws(IndexError) {
             for zone in 1..<max(1, index.zoneCount + 1) {
                 let value = try index.index.value(of: .zoneNumber(zone), .blocking)
@@ -297,18 +360,25 @@ extension StoreSalvage {
                 {
                     zones.append(place)
                 }
-                var rows = index.index.cursor(KeySpace.records.range(zone: zone), .blocking)
-                while let (key, value) = try rows.next() {
-                    let location = EntryLocation(value)
-                    guard let loss = loss(at: location.offset) else { continue }
-                    records.append(LostRow(zone: zone, key: key, location: location, loss: loss))
+            }
+            var rows = index.index.cursor(IndexKey.all, .blocking)
+            while let (key, value) = try rows.next() {
+                guard let loss = loss(at: JournalOffset(rawValue: value.stamp)) else { continue }
+                if key.keyspace == KeySpace.records.rawValue {
+                    records.append(
+                        LostRow(
+                            zone: key.uint32(at: 0), key: key, location: EntryLocation(value),
+                            loss: loss))
+                } else {
+                    let name = registry.name(ofKeyspace: key.keyspace)
+                    if !Self.derivedMaps.contains(name) { maps[loss, default: []].insert(name) }
                 }
             }
         } catch {
             // What it says is not all of it.
             return []
         }
-        (outcome.lostRows, outcome.known) = (records, checkpoint)
+        (outcome.lostRows, outcome.lostMaps, outcome.known) = (records, maps, checkpoint)
         return zones
     }
 }

@@ -44,10 +44,11 @@ package struct StoredFields: Sendable {
 
     /// Whether every field has a name; their numbers rise.
     package func checkNumbers(_ schema: Schema) throws(FormatError) {
-        guard count > 0 else { return }
-        let greatest = table.number(count - 1, bytes.span)
-        if greatest >= schema.nameCount { throw .value("field number") }
+        if nameCount > schema.nameCount { throw .value("field number") }
     }
+
+    /// How many names there must be at least, for each field to have one.
+    package var nameCount: Int { count == 0 ? 0 : Int(table.number(count - 1, bytes.span)) + 1 }
 
     /// What the field table says of a field, and where its value lies.
     package struct Field {

@@ -11,17 +11,23 @@ package struct NumberCheck {
     /// False behind an entry that could not be read, which may have defined numbers.
     package var isReliable = true
 
+    /// The greatest numbers that were used, known or not.
+    package private(set) var greatest = (zone: UInt32(0), user: UInt32(0), nameCount: 0)
+
     package mutating func beginEntry() { fault = nil }
 
     package mutating func useZone(_ number: UInt32) {
+        greatest.zone = max(greatest.zone, number)
         if !numbers.hasZone(number) { note("zone number") }
     }
 
     package mutating func useUser(_ number: UInt32) {
+        greatest.user = max(greatest.user, number)
         if !numbers.hasUser(number) { note("user number") }
     }
 
     package mutating func useType(_ number: UInt32) {
+        greatest.nameCount = max(greatest.nameCount, Int(number) + 1)
         if numbers.schema.name(number) == nil { note("type number") }
     }
 
@@ -31,6 +37,7 @@ package struct NumberCheck {
     }
 
     package mutating func use(_ fields: StoredFields) {
+        greatest.nameCount = max(greatest.nameCount, fields.nameCount)
         do throws(FormatError) { try fields.checkNumbers(numbers.schema) } catch { note(error) }
     }
 

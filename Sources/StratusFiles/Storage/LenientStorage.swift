@@ -2,8 +2,14 @@
 /// what is read is verified, so that they are taken for damage, which has an end.
 package final class LenientStorage: Storage {
     private let base: any Storage
+    private let hidesWriter: Bool
 
-    package init(over base: any Storage) { self.base = base }
+    /// - Parameter hidesWriter: that there is a writer is not said, since it is the caller itself, which
+    ///   writes nothing.
+    package init(over base: any Storage, hidesWriter: Bool = false) {
+        self.base = base
+        self.hidesWriter = hidesWriter
+    }
 
     package func open(_ name: String) throws(StorageError) -> any StorageFile {
         LenientFile(try base.open(name))
@@ -13,7 +19,9 @@ package final class LenientStorage: Storage {
     package var fileSystem: any FileSystem { base.fileSystem }
     package func list() throws(StorageError) -> [String] { try base.list() }
     package func pin(_ name: String) throws(StorageError) -> any StoragePin { try base.pin(name) }
-    package func hasWriter() throws(StorageError) -> Bool { try base.hasWriter() }
+    package func hasWriter() throws(StorageError) -> Bool {
+        hidesWriter ? false : try base.hasWriter()
+    }
     package func writer() throws(StorageError) -> String? { try base.writer() }
     package func close() { base.close() }
 

@@ -98,6 +98,15 @@ package struct CompactedHeader: Equatable, Sendable {
             throw JournalDamage(.newerFormat(span.uint16(at: 10)), file: name, byte: 10)
         }
         _ = try FeatureSet(span, at: Self.featuresPlace, file: name)
+        self.init(unverified: span)
+        guard span.uint32(at: 12) == UInt32(Self.length), openOrdinal < 1 << 31,
+            span.uint32(at: Self.featuresPlace + 12) == 0,
+            span.isZero(in: 132..<Self.checksumPlace)
+        else { throw damage("reserved", 132) }
+    }
+
+    /// What the first 256 bytes say, which may be damaged.
+    init(unverified span: Span<UInt8>) {
         self.storeID = StoreID(span, at: 16)
         number = span.uint64(at: 32)
         salt = span.uint64(at: 40)
@@ -110,10 +119,6 @@ package struct CompactedHeader: Equatable, Sendable {
         greatestTime = span.uint64(at: 96).asInt64
         lastTime = span.uint64(at: 104).asInt64
         openOrdinal = span.uint32(at: 128)
-        guard span.uint32(at: 12) == UInt32(Self.length), openOrdinal < 1 << 31,
-            span.uint32(at: Self.featuresPlace + 12) == 0,
-            span.isZero(in: 132..<Self.checksumPlace)
-        else { throw damage("reserved", 132) }
     }
 
     init(

@@ -80,6 +80,7 @@ package struct SegmentHeader: Equatable, Sendable {
     package static let length = 4096
     private static let checksumPlace = length - 8
     private static let featuresPlace = 96
+    static let saltPlace = 48
     /// A changed first byte or line ending shows that a file was treated as text.
     static let magic: [UInt8] = [0x89, 0x53, 0x54, 0x4a, 0x0d, 0x0a, 0x1a, 0x0a]
 
@@ -97,6 +98,8 @@ package struct SegmentHeader: Equatable, Sendable {
     }
 
     package var fileName: String { Self.fileName(base: base) }
+    /// Where the range of offsets ends that is the segment's own.
+    var limit: JournalOffset { base.advanced(byBytes: lengthInBytes) }
 
     func encoded() -> [UInt8] {
         var writer = ByteWriter(capacity: Self.length)
@@ -146,7 +149,7 @@ package struct SegmentHeader: Equatable, Sendable {
             throw damage(.segmentHeader("size"), 40)
         }
         lengthInBytes = Int(length)
-        salt = span.uint64(at: 48)
+        salt = span.uint64(at: Self.saltPlace)
         epoch = span.uint32(at: 56)
         predecessorBase = JournalOffset(rawValue: span.uint64(at: 64))
         predecessorEnd = JournalOffset(rawValue: span.uint64(at: 72))
@@ -164,7 +167,8 @@ package struct SegmentHeader: Equatable, Sendable {
     }
 
     package init(
-        identity: StoreIdentity, base: JournalOffset, lengthInBytes: Int, salt: UInt64, epoch: UInt32,
+        identity: StoreIdentity, base: JournalOffset, lengthInBytes: Int, salt: UInt64,
+        epoch: UInt32,
         predecessorBase: JournalOffset, predecessorEnd: JournalOffset, chain: UInt64,
         created: Int64
     ) {

@@ -16,12 +16,15 @@ package struct JournalGap {
     let file: (any StorageFile)?
     /// Of a compacted segment, the byte from which on its blocks lie.
     let blocksFrom: Int
+    /// Where they end; nil where that is not known.
+    let blocksTo: Int?
 
     /// From `start` on, to the end of what the manifest lists unless another end is given.
     init(
         _ segment: Manifest.Segment, from start: JournalOffset, to end: JournalOffset? = nil,
         _ damage: JournalDamage, isWhereGroupBegins: Bool = false,
-        isWhereJournalEnds: Bool = false, file: (any StorageFile)? = nil, blocksFrom: Int = 0
+        isWhereJournalEnds: Bool = false, file: (any StorageFile)? = nil, blocksFrom: Int = 0,
+        blocksTo: Int? = nil
     ) {
         self.segment = segment
         range = start..<max(start, end ?? segment.end)
@@ -30,5 +33,6 @@ package struct JournalGap {
         self.isWhereJournalEnds = isWhereJournalEnds
         self.file = file
         self.blocksFrom = blocksFrom
+        self.blocksTo = blocksTo
     }
 }

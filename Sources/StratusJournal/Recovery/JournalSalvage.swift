@@ -182,7 +182,8 @@ private struct GapSearch {
         let directoryStart = first + 8 <= bytes.count ? bytes.span.uint64(at: first) : 0
         var place = gap.blocksFrom
         var isBehindDamage = false
-        while place + CompactedBlock.headerLength < bytes.count {
+        let blocksEnd = gap.blocksTo ?? bytes.count
+        while place + CompactedBlock.headerLength < blocksEnd {
             if let block = CompactedBlock.find(in: bytes, at: place, from: start, of: header),
                 let entries = try? block.entries()
             {
@@ -196,7 +197,9 @@ private struct GapSearch {
                 place += 1
             }
         }
-        lose(to: gap.range.upperBound)
+        if place < blocksEnd || isBehindDamage || gap.blocksTo == nil {
+            lose(to: gap.range.upperBound)
+        }
     }
 }
 
@@ -221,9 +224,11 @@ extension CompactedBlock {
         let span = bytes.span
         let stored = Int(span.uint32(at: place + storedLengthPlace))
         let row = Row(
-            firstOffset: JournalOffset(rawValue: span.uint64(at: place + firstOffsetPlace)), place: place,
+            firstOffset: JournalOffset(rawValue: span.uint64(at: place + firstOffsetPlace)),
+            place: place,
             length: headerLength + stored)
-        guard stored > 0, stored <= span.uint32(at: place + rawLengthPlace), row.length <= bytes.count - place,
+        guard stored > 0, stored <= span.uint32(at: place + rawLengthPlace),
+            row.length <= bytes.count - place,
             row.firstOffset >= start, row.firstOffset < header.end
         else { return nil }
         return try? CompactedBlock(bytes, from: place, at: row, of: header)

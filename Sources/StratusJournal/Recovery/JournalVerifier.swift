@@ -90,6 +90,19 @@ package struct JournalVerifier {
             try skip(JournalGap(segment, from: segment.base, damage))
             return nil
         }
+        let chain = try verifyGroups(of: segment, in: file, skip, check)
+        if file.length < segment.lengthInBytes {
+            let end = segment.base.advanced(byBytes: file.length & ~7)
+            let stated = segment.state == .active ? segment.limit : segment.end
+            let damage = JournalDamage(.fileLength, file: file.name, byte: file.length)
+            if end < stated { try skip(JournalGap(segment, from: end, to: stated, damage)) }
+        }
+        return chain
+    }
+
+    private mutating func verifyGroups(
+        of segment: Manifest.Segment, in file: any StorageFile, _ skip: Skip, _ check: Check
+    ) throws(StorageError) -> UInt64? {
         if segment.isEmpty { return segment.chainAtEnd }
         segmentCount += 1
         let end = segment.state == .active ? segment.limit : segment.end
@@ -158,8 +171,10 @@ package struct JournalVerifier {
         isWhole = true
         var last: JournalOffset?
         var end = CompactedHeader.length
+        var directoryPlace: Int?
         do throws(JournalError) {
             let file = try CompactedFile(segment, in: storage, of: manifest.storeID, cache: nil)
+            directoryPlace = file.directoryPlace
             var reader = CompactedReader(file)
             var (count, frameBytes) = (0, 0)
             while reader.next < file.blockCount {
@@ -220,7 +235,8 @@ package struct JournalVerifier {
             try skip(
                 JournalGap(
                     segment, from: last?.next ?? segment.base, damage,
-                    file: try storage.open(segment.fileName), blocksFrom: end))
+                    file: try storage.open(segment.fileName), blocksFrom: end,
+                    blocksTo: directoryPlace))
             return segment.chainAtEnd
         }
     }

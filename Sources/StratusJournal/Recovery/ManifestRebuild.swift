@@ -2,17 +2,10 @@ internal import StratusBytes
 package import StratusFiles
 
 extension Journal {
-    /// The manifest that a store had whose manifest is lost, made of what its segments say of themselves:
-    /// `Formats/Manifest.md`, "A manifest that is lost". It has no checkpoint.
+    /// The newest manifest or, where that is not whole, one that is made of what the segments say of
+    /// themselves, with the damage: `Formats/Manifest.md`, "A manifest that is lost".
     ///
-    /// - Throws: ``JournalError/noStore`` where no segment tells which store it is.
-    package static func rebuiltManifest(in storage: any Storage) throws -> Manifest {
-        try ManifestRebuild(storage).run()
-    }
-
-    /// The newest manifest or, where that is not whole, one that is made of the segments, with the damage.
-    ///
-    /// - Throws: the damage, where there is no segment that tells which store it is.
+    /// - Throws: the damage, where the segments do not tell which store it is.
     package static func readableManifest(
         in storage: any Storage
     ) throws -> (manifest: Manifest, damage: JournalDamage?) {
@@ -21,24 +14,8 @@ extension Journal {
             return (manifest, nil)
         } catch let damage as JournalDamage {
             if damage.isNewer { throw damage }
-            do throws(JournalError) {
-                return (try rebuilt(in: storage), damage)
-            } catch {
-                guard case .noStore = error else { throw error }
-                throw damage
-            }
-        }
-    }
-
-    private static func rebuilt(in storage: any Storage) throws(JournalError) -> Manifest {
-        do {
-            return try rebuiltManifest(in: storage)
-        } catch let error as StorageError {
-            throw .storage(error)
-        } catch let damage as JournalDamage {
-            throw JournalError(damage)
-        } catch {
-            throw .noStore
+            guard let manifest = try ManifestRebuild(storage).run() else { throw damage }
+            return (manifest, damage)
         }
     }
 }
@@ -47,12 +24,24 @@ private struct ManifestRebuild {
     private let storage: any Storage
     private let names: [String]
 
-    /// A segment's file.
-    private struct Found {
+    /// The file of a segment that is not compacted.
+    private struct Written {
         var base: JournalOffset
         var length: Int
         /// Nil where it is not whole.
         var header: SegmentHeader?
+        /// What lies where the salt should, which frames confirm or not.
+        var salt: UInt64
+        var isZero: Bool
+
+        var limit: JournalOffset { base.advanced(byBytes: length) }
+    }
+
+    /// The file of a compacted segment.
+    private struct Compacted {
+        var row: Manifest.Segment
+        /// Whether a commit goes on behind it.
+        var isOpen: Bool
     }
 
     init(_ storage: any Storage) throws {
@@ -60,41 +49,45 @@ private struct ManifestRebuild {
         names = try storage.list()
     }
 
-    func run() throws -> Manifest {
-        let found = try segments()
-        let newest = found.compactMap(\.header).max { $0.base < $1.base }
-        guard let identity = newest?.identity else { throw JournalError.noStore }
-        let compacted = try compactedSegments(of: identity.storeID)
-        // What was compacted may not have been deleted yet.
-        let written = found.filter { segment in
-            let isOther = segment.header.map { $0.identity.storeID != identity.storeID } ?? false
-            return !isOther && !compacted.contains { $0.base <= segment.base && segment.base < $0.end }
+    /// Nil where no header of a segment is whole, or there are headers of several stores.
+    func run() throws -> Manifest? {
+        var written = try writtenSegments()
+        let headers = written.compactMap(\.header)
+        guard let identity = headers.last?.identity,
+            headers.allSatisfy({ $0.identity.storeID == identity.storeID })
+        else { return nil }
+        // A crash may have left a file without its header; files of other kinds may have such names.
+        if let last = written.last, last.isZero { written.removeLast() }
+        written.removeAll { segment in
+            segment.header == nil
+                && headers.contains { $0.base < segment.base && segment.base < $0.limit }
         }
-        var epoch = found.compactMap(\.header?.epoch).max() ?? 0
+        let compacted = try compactedSegments(of: identity.storeID, beside: written)
+        written.removeAll { segment in
+            compacted.contains { $0.row.base <= segment.base && segment.base < $0.row.end }
+        }
+        let generations =
+            names.compactMap { Manifest.generation(ofFile: $0) }
+            + compacted.map { $0.row.number >> 16 }
+        let generation = generations.max() ?? 0
+        guard generation < .max - 2 else { return nil }
         var manifest = Manifest(
-            generation: generation(above: compacted), storeID: identity.storeID,
+            generation: generation + 1, storeID: identity.storeID,
             secret: identity.secret, userSeed: identity.userSeed,
             incarnation: identity.incarnation, lineage: identity.lineage,
-            ancestors: identity.ancestors, environment: identity.environment, epoch: epoch,
-            created: identity.created, segments: [])
-        manifest.segments = try (compacted + listed(written, &epoch)).sorted { $0.base < $1.base }
+            ancestors: identity.ancestors, environment: identity.environment,
+            epoch: headers.map(\.epoch).max() ?? 0, created: identity.created, segments: [])
+        manifest.segments = try listed(written, compacted.map(\.row), &manifest.epoch)
         for place in manifest.segments.indices.dropLast()
         where manifest.segments[place].isCompacted
             && manifest.segments[place + 1].base != manifest.segments[place].end
         {
             // Whether it was sealed or ended by a recovery nothing tells. Nothing is joined to it then.
-            if try !isOpen(manifest.segments[place], identity.storeID) {
-                manifest.segments[place].state = .compactedEnded
-            }
+            let number = manifest.segments[place].number
+            let isOpen = compacted.contains { $0.row.number == number && $0.isOpen }
+            if !isOpen { manifest.segments[place].state = .compactedEnded }
         }
-        manifest.epoch = epoch
         return manifest
-    }
-
-    /// Above all that there were, as far as files tell.
-    private func generation(above compacted: [Manifest.Segment]) -> UInt64 {
-        let stated = names.compactMap { Manifest.generation(ofFile: $0) } + compacted.map { $0.number >> 16 }
-        return (stated.max() ?? 0) + 1
     }
 
     private func bytes(_ count: Int, of file: any StorageFile) throws(StorageError) -> [UInt8] {
@@ -102,44 +95,63 @@ private struct ManifestRebuild {
     }
 
     /// In the order of their bases.
-    private func segments() throws -> [Found] {
+    private func writtenSegments() throws -> [Written] {
         try names.compactMap { name in
-            guard let base = SegmentHeader.base(ofFile: name) else { return nil }
+            guard let base = SegmentHeader.base(ofFile: name), base.rawValue < JournalOffset.limit
+            else { return nil }
             let file = try storage.open(name)
-            let header = try Self.whole {
-                try SegmentHeader(bytes(SegmentHeader.length, of: file), file: name)
-            }
+            let first = try bytes(SegmentHeader.length, of: file)
+            let header = try Self.whole { try SegmentHeader(first, file: name) }
             let isOwn = header.map { $0.base == base && $0.lengthInBytes == file.length } ?? false
-            return Found(base: base, length: file.length, header: isOwn ? header : nil)
+            let isShort = first.count < SegmentHeader.length
+            return Written(
+                base: base, length: min(file.length & ~4095, SegmentHeader.greatestLength),
+                header: isOwn ? header : nil,
+                salt: isShort ? 0 : first.span.uint64(at: SegmentHeader.saltPlace),
+                isZero: first.allSatisfy { $0 == 0 })
         }.sorted { $0.base < $1.base }
     }
 
-    /// Those that no newer one stands for, too.
-    private func compactedSegments(of storeID: StoreID) throws -> [Manifest.Segment] {
-        var found: [(header: CompactedHeader, length: Int)] = []
+    /// Those that no newer one stands for, and that do not stand for segments which are all there: what
+    /// took the place of an entry that such a one has not may not have been durable.
+    private func compactedSegments(
+        of storeID: StoreID, beside written: [Written]
+    ) throws -> [Compacted] {
+        var found: [Compacted] = []
         for name in names {
             guard let number = CompactedHeader.number(ofFile: name) else { continue }
             let file = try storage.open(name)
             let first = try bytes(CompactedHeader.length, of: file)
-            guard first.count == CompactedHeader.length,
-                let header = try Self.whole({ try CompactedHeader(first.span, file: name) }),
-                header.number == number, header.storeID == storeID
+            guard first.count == CompactedHeader.length else { continue }
+            let whole = try Self.whole { try CompactedHeader(first.span, file: name) }
+            // Of one that is not whole the blocks confirm what it says, or not.
+            let header = whole ?? CompactedHeader(unverified: first.span)
+            let isOwn = header.number == number && header.storeID == storeID
+            guard isOwn || whole == nil, header.base < header.end,
+                header.end.rawValue < JournalOffset.limit, !coversWhole(header, written)
             else { continue }
-            found.append((header, file.length))
+            var row = header.listed(lengthInBytes: file.length, isEnded: false)
+            row.number = number
+            found.append(Compacted(row: row, isOpen: header.openOrdinal > 0))
         }
-        found.sort { $0.header.number > $1.header.number }
-        var listed: [Manifest.Segment] = []
-        for (header, length) in found
-        where !listed.contains(where: { $0.base < header.end && header.base < $0.end }) {
-            listed.append(header.listed(lengthInBytes: length, isEnded: false))
+        found.sort { $0.row.number > $1.row.number }
+        var listed: [Compacted] = []
+        for one in found
+        where !listed.contains(where: { $0.row.base < one.row.end && one.row.base < $0.row.end }) {
+            listed.append(one)
         }
         return listed
     }
 
-    private func isOpen(_ segment: Manifest.Segment, _ storeID: StoreID) throws -> Bool {
-        let file = try storage.open(segment.fileName)
-        let first = try bytes(CompactedHeader.length, of: file)
-        return try CompactedHeader(first.span, file: segment.fileName).openOrdinal > 0
+    /// Whether all segments that it stands for are there, one behind the other, with their headers.
+    private func coversWhole(_ compacted: CompactedHeader, _ written: [Written]) -> Bool {
+        let inputs = written.filter { compacted.base <= $0.base && $0.base < compacted.end }
+        guard inputs.first?.base == compacted.base, let last = inputs.last,
+            inputs.allSatisfy({ $0.header != nil }),
+            zip(inputs, inputs.dropFirst()).allSatisfy({ $1.header?.predecessorBase == $0.base })
+        else { return false }
+        let next = written.first { $0.base >= compacted.end }
+        return next?.header.map { $0.predecessorBase == last.base } ?? false
     }
 
     /// Nil where that is damaged. What is of a newer format fails.
@@ -153,56 +165,86 @@ private struct ManifestRebuild {
     }
 
     /// As a manifest lists them. Where each ends the header of the next one says; the last is active.
+    /// Where one is missing, as a header says, it is listed all the same.
     private func listed(
-        _ found: [Found], _ epoch: inout UInt32
+        _ written: [Written], _ compacted: [Manifest.Segment], _ epoch: inout UInt32
     ) throws -> [Manifest.Segment] {
         var listed: [Manifest.Segment] = []
         /// Where the journal was when the segment behind was made, and the chain there; nil where
         /// nothing is known of that.
-        var next: (base: JournalOffset, end: JournalOffset, chain: UInt64)?
-        for (place, segment) in found.enumerated().reversed() {
+        var next: (end: JournalOffset, chain: UInt64)?
+        for (place, segment) in written.enumerated().reversed() {
+            let isLast = place == written.count - 1
             guard let header = segment.header else {
-                // So that what is in it is told to be lost.
-                let limit = segment.base.advanced(byBytes: segment.length & ~4095)
-                let end = next.map { max($0.end, segment.base) } ?? limit
-                listed.append(
-                    Manifest.Segment(
-                        base: segment.base, lengthInBytes: segment.length & ~4095, salt: 0,
-                        state: .ended, end: min(end, limit), chainAtStart: 0,
-                        chainAtEnd: next?.chain ?? 0))
+                var row = Self.row(segment, next?.chain ?? 0)
+                row.state = isLast ? .active : .ended
+                let end = max(next?.end ?? row.limit, row.firstGroup)
+                row.end = isLast ? row.firstGroup : min(end, row.limit)
+                listed.append(row)
                 next = nil
                 continue
             }
-            var row = Manifest.Segment(
-                base: header.base, lengthInBytes: header.lengthInBytes, salt: header.salt,
-                state: .active, end: header.base.advanced(byBytes: SegmentHeader.length),
-                chainAtStart: header.chain, chainAtEnd: header.chain)
-            if place < found.count - 1 {
-                try end(&row, next)
-            } else {
+            var row = Self.row(segment, header.chain)
+            if isLast {
                 epoch = max(epoch, try lastEpoch(of: row))
+            } else {
+                try end(&row, next)
             }
             listed.append(row)
             // Behind an end that lies before it, a recovery left it empty.
-            let isEmpty = next.map { $0.end <= header.base } ?? false
-            next = isEmpty ? next : (header.base, header.predecessorEnd, header.chain)
+            if next.map({ $0.end > header.base }) ?? true {
+                next = (header.predecessorEnd, header.chain)
+            }
+            let before = max(
+                place > 0 ? written[place - 1].limit : .zero,
+                compacted.filter { $0.base < segment.base }.map(\.end).max() ?? .zero)
+            let isThere =
+                place > 0 && written[place - 1].base == header.predecessorBase
+                || compacted.contains {
+                    $0.base <= header.predecessorBase && header.predecessorBase < $0.end
+                }
+            let isFirst = header.predecessorEnd == .zero
+            if !isThere, !isFirst, before < segment.base {
+                listed.append(
+                    missing(from: max(before, header.predecessorBase), to: segment.base, header))
+                if before < header.predecessorBase {
+                    listed.append(missing(from: before, to: header.predecessorBase, header))
+                }
+                next = nil
+            }
         }
-        return listed
+        return (listed + compacted).sorted { $0.base < $1.base }
+    }
+
+    private static func row(_ segment: Written, _ chain: UInt64) -> Manifest.Segment {
+        Manifest.Segment(
+            base: segment.base, lengthInBytes: segment.length, salt: segment.salt, state: .active,
+            end: min(segment.base.advanced(byBytes: SegmentHeader.length), segment.limit),
+            chainAtStart: chain, chainAtEnd: chain)
+    }
+
+    /// A segment of which there is no file.
+    private func missing(
+        from base: JournalOffset, to limit: JournalOffset, _ next: SegmentHeader
+    ) -> Manifest.Segment {
+        let length = min(limit.bytes(since: base), SegmentHeader.greatestLength) & ~4095
+        let end = base.advanced(byBytes: length)
+        return Manifest.Segment(
+            base: base, lengthInBytes: length, salt: 0, state: .ended, end: end,
+            chainAtStart: next.chain, chainAtEnd: next.chain)
     }
 
     /// States where a segment ends that is not the last.
     private func end(
-        _ row: inout Manifest.Segment,
-        _ next: (base: JournalOffset, end: JournalOffset, chain: UInt64)?
+        _ row: inout Manifest.Segment, _ next: (end: JournalOffset, chain: UInt64)?
     ) throws {
+        row.state = .ended
         if let next, next.end <= row.limit {
-            row.state = .ended
             row.end = max(next.end, row.firstGroup)
             row.chainAtEnd = next.chain
         } else {
             var groups = try reader(of: row)
             while let group = try? groups.next() { row.end = group.end }
-            row.state = .ended
             row.chainAtEnd = groups.chain
         }
         guard row.end > row.firstGroup, let trailer = try trailer(before: row.end, of: row) else {

@@ -20,7 +20,8 @@ package struct SalvagedJournal {
     private let end: JournalOffset
     /// No group leads to it, so that it is the same everywhere.
     private let chain: UInt64
-    private var nextNumber: UInt64
+    /// Of the first generation of a store, as its compactions would count.
+    private var nextNumber: UInt64 = 1 << 16 | 1
     private var writer: CompactedWriter?
     private var base = JournalOffset.zero
     private var salt: UInt64 = 0
@@ -43,7 +44,6 @@ package struct SalvagedJournal {
         inputs = manifest.segments[...]
         self.end = end
         chain = randomness.next()
-        nextNumber = manifest.generation << 16 | 1
     }
 
     /// Adds an entry, which lies behind all others.
@@ -54,21 +54,25 @@ package struct SalvagedJournal {
         }
         if let writer, writer.count >= Self.usualLength {
             try finish(at: entry.offset, isEnded: false)
-            base = entry.offset
         }
-        if writer == nil {
-            base = max(base, inputs.first?.base ?? base)
-            salt = randomness.next()
-            writer = CompactedWriter(salt: salt)
-        }
+        if writer == nil { begin(at: max(written, inputs.first?.base ?? .zero)) }
         writer?.append(entry, isNamed: false)
         if let time = entry.commitTime { totals.countCommit(at: time) }
     }
 
-    /// Writes what is left.
+    /// Writes what is left, up to the end, whatever of that is lost: no offset is used again.
     package mutating func finish() throws(JournalError) {
-        let isEnded = inputs.first?.isEnded ?? false
-        try finish(at: inputs.first.map(limit) ?? end, isEnded: isEnded)
+        if writer == nil, written < end { begin(at: written) }
+        try finish(at: end, isEnded: false)
+    }
+
+    /// Up to where there are files.
+    private var written: JournalOffset { outputs.last?.end ?? .zero }
+
+    private mutating func begin(at offset: JournalOffset) {
+        base = offset
+        salt = randomness.next()
+        writer = CompactedWriter(salt: salt)
     }
 
     private func limit(of segment: Manifest.Segment) -> JournalOffset {

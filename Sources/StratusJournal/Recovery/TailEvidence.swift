@@ -26,7 +26,7 @@ extension TailEvidence {
         end = place
         let start = place.bytes(since: segment.base)
         let header = try file.read(
-            start..<min(start + FrameFormat.greatestHeaderLength, segment.lengthInBytes))
+            start..<max(start, min(start + FrameFormat.greatestHeaderLength, file.length)))
         isStale = others.contains { other in
             let offset = other.base.advanced(byBytes: start)
             let frame = try? FrameHeader(

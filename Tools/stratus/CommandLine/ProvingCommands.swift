@@ -8,7 +8,7 @@ extension Command {
             field. An index that is whole is compared with one made anew of the journal; what of \
             that does not fit into memory lies in a temporary file in TMPDIR (default: /var/tmp). \
             Damage of the index, or of one of the two copies of the manifest, loses nothing: reindex \
-            heals it. Where the last write \
+            heals it; what is whole of a damaged journal, salvage brings out. Where the last write \
             before a crash is not whole, the severity of the finding is possibleLoss if the write \
             may have been acknowledged, and else tornTail, which is no damage. Beside a running \
             writer only what is durable is checked.

@@ -43,7 +43,7 @@ extension Command {
         examples: [
             Example("stratus salvage ./store ./saved", "Brings out what is whole."),
             Example(
-                "stratus salvage ./store ./saved --json -o losses.ndjson",
+                "stratus salvage ./store ./whole --json -o losses.ndjson",
                 "Writes what is lost to a file, one JSON object a line."),
         ])
 }

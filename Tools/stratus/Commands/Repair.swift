@@ -18,7 +18,8 @@ enum Repair {
         let isDone = applies && plan.isPossible
         try output.header(schema: "stratus.repair/1")
         for place in plan.damage {
-            try output.result("damage", place.json, text: "damaged, and is made anew: \(place.text)")
+            try output.result(
+                "damage", place.json, text: "damaged, and is made anew: \(place.text)")
         }
         for place in plan.remaining {
             try output.result("remaining", place.json, text: "damaged, and stays so: \(place.text)")
@@ -42,8 +43,8 @@ enum Repair {
     private static func text(of plan: RepairPlan, _ path: String, _ applies: Bool) -> String {
         let path = Output.escaped(path)
         if !plan.isPossible {
-            return "the journal is damaged, which nothing makes anew; 'stratus salvage \(path) NEW' "
-                + "brings out what is whole"
+            return "the journal is damaged, and is not touched; "
+                + "'stratus salvage \(path) NEW' brings out what is whole"
         }
         let held =
             "\(Quantities.count(plan.entryCount, "entry")) of "
@@ -53,8 +54,11 @@ enum Repair {
                 ? "nothing has to be made anew: \(held)" : "nothing can be made anew: \(held)"
         }
         return applies
-            ? "repaired: \(held); what was damaged is kept in files named broken-"
-            : "'stratus repair \(path) --apply' does that, without a loss: \(held)"
+            ? "repaired: \(held)"
+                + (plan.keptFiles.isEmpty
+                    ? ""
+                    : "; what was damaged is kept in \(plan.keptFiles.joined(separator: ", "))")
+            : "'stratus repair \(path) --apply' does that: \(held)"
     }
 }
 

@@ -57,6 +57,7 @@ enum Salvage {
         object.append("journalAlone", .boolean(loss.isOfJournalAlone))
         object.append("mayBeUnwritten", .boolean(loss.mayBeUnwritten))
         object.append("known", .boolean(loss.isKnown))
+        object.append("maps", .array(loss.maps.map(JSONValue.string)))
         object.append(
             "entries",
             .array(
@@ -69,13 +70,18 @@ enum Salvage {
             text: "lost: offsets \(loss.offsets.lowerBound) to \(loss.offsets.upperBound)"
                 + meaning(of: loss))
         for record in loss.records { try output.line("  " + record.text) }
+        if !loss.maps.isEmpty {
+            try output.line(
+                "  the newest state of \(loss.maps.joined(separator: ", ")): an earlier one is in "
+                    + "force, look at what users may do")
+        }
     }
 
     private static func meaning(of loss: SalvageReport.Loss) -> String {
         if loss.mayBeUnwritten { return ", at the end, which may never have been acknowledged" }
         if loss.isOfJournalAlone { return ", which held no entry" }
         if loss.isKnown {
-            return loss.records.isEmpty ? ", of which nothing was current" : ""
+            return loss.isHarmless && loss.records.isEmpty ? ", which the index did not need" : ""
         }
         if loss.entries.isEmpty { return ", and it is not known what was there" }
         return ", with "
