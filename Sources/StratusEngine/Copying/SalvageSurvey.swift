@@ -28,6 +28,7 @@ struct SalvageSurvey {
     /// The number of the user who has what is found of others; nil: none has yet.
     private(set) var finderNumber: UInt32?
     private let finder: UserID
+    private let database: (_ zone: UInt32) -> UInt32?
     private var numbers = Numbers()
     /// Before the commit that is open.
     private var committed = Numbers()
@@ -51,8 +52,13 @@ struct SalvageSurvey {
         var names: UInt32 = 0
     }
 
-    init(_ manifest: Manifest, _ registry: ProjectionRegistry, finder: UserID) {
+    /// - Parameter database: what is known of a zone otherwise.
+    init(
+        _ manifest: Manifest, _ registry: ProjectionRegistry, finder: UserID,
+        database: @escaping (_ zone: UInt32) -> UInt32?
+    ) {
         self.finder = finder
+        self.database = database
         segments = manifest.segments[...]
         self.registry = registry
     }
@@ -180,7 +186,12 @@ struct SalvageSurvey {
     }
 
     private mutating func defineZones(upTo number: UInt32) {
-        while numbers.zones < number, substitute(.zone(numbers.zones + 1)) { numbers.zones += 1 }
+        while numbers.zones < number {
+            // Whose it is must be known before.
+            if let user = database(numbers.zones + 1) { defineUsers(upTo: user) }
+            guard substitute(.zone(numbers.zones + 1)) else { return }
+            numbers.zones += 1
+        }
     }
 
     private mutating func defineNames(upTo end: Int) {

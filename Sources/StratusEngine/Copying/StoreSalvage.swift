@@ -80,7 +80,9 @@ package struct StoreSalvage {
         into sink: any FileSink, progress: (_ done: Int, _ total: Int) -> Void
     ) throws(EngineError) -> Outcome {
         var outcome = Outcome()
-        var survey = SalvageSurvey(manifest, registry, finder: finder)
+        var survey = SalvageSurvey(manifest, registry, finder: finder) { zone in
+            value(.zoneNumber(zone)).flatMap { ZonePlace($0) }?.database
+        }
         let total = manifest.segments.last?.limit.bytes(since: .zero) ?? 0
         var reader = JournalSalvage(manifest, in: storage)
         do throws(JournalError) {
