@@ -1,2 +1,3 @@
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>

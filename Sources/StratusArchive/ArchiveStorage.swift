@@ -1,7 +1,7 @@
 package import StratusFiles
 
 /// The files that a chain of archives holds: a store that can be read.
-package final class ArchiveStorage: Storage {
+package final class ArchiveStorage: ReadOnlyStorage {
     /// The full archive first, then those that go on from each other.
     package let chain: [ArchiveFile]
     package let place: String
@@ -42,24 +42,6 @@ package final class ArchiveStorage: Storage {
     package func hasWriter() throws(StorageError) -> Bool { false }
     package func writer() throws(StorageError) -> String? { nil }
     package func close() {}
-
-    package func create(_ name: String, length: Int) throws(StorageError) -> any StorageFile {
-        throw StorageError(.permission, file: name)
-    }
-
-    package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
-        throw StorageError(.permission, file: name)
-    }
-
-    package func delete(_ name: String) throws(StorageError) -> Bool {
-        throw StorageError(.permission, file: name)
-    }
-
-    package func fence(
-        holding names: [String], without absent: String
-    ) throws(StorageError) -> any StorageFence {
-        throw StorageError(.permission, file: absent)
-    }
 }
 
 private final class ArchivePin: StoragePin {}
@@ -71,7 +53,7 @@ private struct ChainedFile: Sendable {
     var layers: [(archive: ArchiveFile, number: Int)] = []
 }
 
-private final class ArchivedFile: StorageFile {
+private final class ArchivedFile: ReadOnlyFile {
     private let file: ChainedFile
     var name: String { file.name }
     var length: Int { file.length }
@@ -86,22 +68,4 @@ private final class ArchivedFile: StorageFile {
         }
         return bytes
     }
-
-    func append(
-        _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode
-    ) throws(StorageError) { throw StorageError(.permission, file: name) }
-
-    func reserve(_ range: Range<Int>) throws(StorageError) {
-        throw StorageError(.permission, file: name)
-    }
-
-    func release(_ range: Range<Int>) throws(StorageError) {
-        throw StorageError(.permission, file: name)
-    }
-
-    func rewrite(_ range: Range<Int>) throws(StorageError) {
-        throw StorageError(.permission, file: name)
-    }
-
-    func sync() throws(StorageError) {}
 }

@@ -60,13 +60,17 @@ struct ChunkFrame: Equatable, Sendable {
             bytes.isZero(in: 25..<32)
         else { throw .frame("encoding") }
         self.encoding = encoding
-        domain = ChunkDomain(
-            Hash128(high: bytes.uint64(at: 32), low: bytes.uint64(at: 40)))
+        domain = Self.domain(bytes)
         address = ChunkAddress(bytes, at: 48)
         // Believed before anything is allocated for it.
         guard length > 0, length <= Chunker.most, storedLength > 0,
             encoding == .plain ? storedLength == length : storedLength < length
         else { throw .frame("lengths") }
+    }
+
+    /// The domain that the header of a frame states.
+    static func domain(_ frame: Span<UInt8>) -> ChunkDomain {
+        ChunkDomain(Hash128(high: frame.uint64(at: 32), low: frame.uint64(at: 40)))
     }
 
     init(

@@ -31,12 +31,18 @@ package struct ChunkSalvage {
             return nil
         }
         let bytes = try file.read(place.byte..<place.byte + place.frameLength)
+        let stored = ChunkFrame.headerLength..<ChunkFrame.headerLength + place.storedLength
         let frame = ChunkFrame(
             storedLength: place.storedLength, length: place.length,
             encoding: place.storedLength == place.length ? .plain : .lz4,
-            domain: ChunkFrame.statedDomain(bytes.span), address: address,
-            checksum: 0)
-        return encoded(frame, bytes, at: place)
+            domain: ChunkFrame.domain(bytes.span), address: address,
+            checksum: Checksum.xxh3(bytes.span, in: stored))
+        // Header and padding are written anew.
+        var writer = ByteWriter(capacity: place.frameLength)
+        frame.append(
+            bytes.span.extracting(stored), to: &writer, at: place.byte, salt: salt &+ place.number)
+        guard (try? frame.content(of: writer.bytes)) != nil else { return nil }
+        return writer.bytes
     }
 
     /// Gives `body` the frames of a segment that say which chunks they are, in their order, as far as
@@ -89,25 +95,5 @@ package struct ChunkSalvage {
             guard error.kind == .notFound else { throw error }
             return nil
         }
-    }
-
-    private func encoded(
-        _ frame: ChunkFrame, _ bytes: [UInt8], at place: ChunkLocation
-    ) -> [UInt8]? {
-        var frame = frame
-        let stored = bytes.span.extracting(frame.storedRange)
-        frame.checksum = Checksum.xxh3(stored)
-        var writer = ByteWriter(capacity: place.frameLength)
-        frame.append(stored, to: &writer, at: place.byte, salt: salt &+ place.number)
-        // Its padding is written anew, too.
-        guard (try? frame.content(of: writer.bytes)) != nil else { return nil }
-        return writer.bytes
-    }
-}
-
-extension ChunkFrame {
-    /// The domain that the header of a frame states, which may be damaged.
-    fileprivate static func statedDomain(_ frame: Span<UInt8>) -> ChunkDomain {
-        ChunkDomain(Hash128(high: frame.uint64(at: 32), low: frame.uint64(at: 40)))
     }
 }

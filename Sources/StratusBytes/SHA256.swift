@@ -7,10 +7,15 @@ internal import CCrypto
 package struct SHA256: ~Copyable {
     private let context: OpaquePointer
 
+    /// Whether the library frees nothing when the process ends: it would free what threads that are just
+    /// ending still use.
+    private static let isKeptAtExit =
+        OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
+
     /// Begins a hash.
     package init() {
         // Safe: libcrypto returns a context or nil for want of memory; SHA-256 is always there.
-        guard let context = unsafe EVP_MD_CTX_new(),
+        guard Self.isKeptAtExit, let context = unsafe EVP_MD_CTX_new(),
             unsafe EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1
         else { preconditionFailure("libcrypto has no SHA-256") }
         unsafe self.context = context

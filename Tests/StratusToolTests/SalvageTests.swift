@@ -63,7 +63,7 @@ private struct SalvageRun {
         var hashes: [String: String] = [:]
         for (owner, database) in try await databases(of: store) {
             for zone in try await database.allRecordZones() {
-                // A default zone that nobody used has none.
+                // A default zone that was never used has no hash.
                 let hash = try? await database.contentHash(
                     of: zone.zoneID, includingSystem: true)
                 hashes[owner + "/" + zone.zoneID.zoneName] = hash?.description

@@ -139,12 +139,7 @@ private struct StoreRestoration: Sendable {
             defer { storage.close() }
             let result = try StoreVerification(
                 storage, source.foundation.registry, scratch: scratch)
-            if let finding = result.findings.first {
-                throw StoreError(
-                    .internalError,
-                    "the store that came out is damaged: \(finding.place.file), byte "
-                        + "\(finding.place.byte): \(finding.place.kind)")
-            }
+            if let finding = result.findings.first { throw StoreError(madeWith: finding) }
             directory.discard()
         }
     }
@@ -155,18 +150,13 @@ private struct StoreRestoration: Sendable {
         _ end: @escaping @Sendable (FreshDirectory) throws -> Void
     ) async throws(EngineError) -> RestoreReport {
         let start = Clock.monotonicNanoseconds
-        let directory = try await source.threads.run {
-            try making(path) { () throws(SystemError) in try FreshDirectory(path, on: system) }
-        }
-        do throws(EngineError) {
+        return try await FreshDirectory.filled(path, on: system, source.threads) {
+            directory async throws(EngineError) in
             let copied = try await fill(directory.temporaryPath, on: system)
             var report = try await finish(directory.temporaryPath, copied, on: system)
             report.duration = .nanoseconds(Clock.monotonicNanoseconds - start)
             try await source.threads.run { try end(directory) }
             return report
-        } catch {
-            directory.discard()
-            throw error
         }
     }
 
@@ -212,11 +202,7 @@ private struct StoreRestoration: Sendable {
             let engine = try store.engine()
             // From here on the source had all states that it says it keeps.
             let floor = min(snapshot.state.fold.history.floor ?? end, end)
-            let history = store.state.fold.history
-            if let first = history.floor, first < floor {
-                _ = try await engine.commit(
-                    HistoryPolicyRequest.keeping(history.policy, from: floor))
-            }
+            try await store.keepHistory(from: floor)
             if end < snapshot.state.fold.end {
                 try await source.threads.run { [self] in
                     try forgetMarks(of: store, before: floor)
@@ -258,6 +244,47 @@ private struct StoreRestoration: Sendable {
             storeID: store.identity.storeID.description, offset: end.rawValue,
             zoneCount: zones.count, recordCount: zones.reduce(0) { $0 + $1.recordCount },
             isProved: isProved)
+    }
+}
+
+extension FreshDirectory {
+    /// Gives `body` a new directory that is to be named `path`, to fill and to place or discard; it is
+    /// discarded where that fails.
+    nonisolated(nonsending) static func filled<Result>(
+        _ path: String, on system: any FileSystem, _ threads: IOThreads,
+        _ body: nonisolated(nonsending) (FreshDirectory) async throws(EngineError) -> Result
+    ) async throws(EngineError) -> Result {
+        let directory = try await threads.run {
+            try making(path) { () throws(SystemError) in try FreshDirectory(path, on: system) }
+        }
+        do throws(EngineError) {
+            return try await body(directory)
+        } catch {
+            directory.discard()
+            throw error
+        }
+    }
+}
+
+extension Container {
+    /// States the history policy of a store that was made of another one anew, if states from before
+    /// `floor` are not all there.
+    nonisolated(nonsending) func keepHistory(
+        from floor: JournalOffset
+    ) async throws(EngineError) {
+        let history = state.fold.history
+        guard let first = history.floor, first < floor else { return }
+        _ = try await engine().commit(HistoryPolicyRequest.keeping(history.policy, from: floor))
+    }
+}
+
+extension StoreError {
+    /// That a store which was made is not whole.
+    init(madeWith finding: StoreVerification.Finding) {
+        let place = finding.place
+        self.init(
+            .internalError,
+            "the store that came out is damaged: \(place.file), byte \(place.byte): \(place.kind)")
     }
 }
 

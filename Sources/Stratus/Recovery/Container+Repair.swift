@@ -30,16 +30,14 @@ public struct RepairPlan: Sendable {
     /// The files that are kept beside what takes their place.
     public private(set) var keptFiles: [String] = []
 
-    fileprivate init(_ storage: any Storage, scratch directory: String) throws {
-        let found = try Journal.readableManifest(in: storage)
-        let scratch = ScratchStorage(over: storage, in: directory)
-        if let place = found.damage {
-            manifest = found.manifest
+    fileprivate init(_ storage: any Storage, scratch: String) throws {
+        let readable = try ReadableStore(storage, scratch: scratch)
+        manifest = readable.manifest
+        if let place = readable.damage {
             damage.append(StoreError.Place(place))
-            try scratch.put(found.manifest.fileName, found.manifest.encoded())
             steps = [.manifest]
         }
-        let result = try StoreVerification(scratch, scratch: directory)
+        let result = try StoreVerification(readable.storage, scratch: scratch)
         // Where the manifest is lost, nothing says that the journal was not longer.
         for finding in result.findings where manifest != nil || finding.severity != .tornTail {
             if StoreVerification.canBeMadeAnew(finding.place) {

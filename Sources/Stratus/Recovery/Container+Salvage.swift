@@ -67,10 +67,8 @@ private struct Salvage: Sendable {
     nonisolated(nonsending) func run(
         _ path: String, on system: any FileSystem, _ progress: @escaping Container.ReadingProgress
     ) async throws(EngineError) -> SalvageReport {
-        let directory = try await threads.run {
-            try making(path) { () throws(SystemError) in try FreshDirectory(path, on: system) }
-        }
-        do throws(EngineError) {
+        try await FreshDirectory.filled(path, on: system, threads) {
+            directory async throws(EngineError) in
             let copied = try await threads.run { [self] in
                 try copy(to: directory.temporaryPath, on: system, progress)
             }
@@ -79,9 +77,6 @@ private struct Salvage: Sendable {
                 try making(path) { () throws(SystemError) in try directory.place() }
             }
             return report
-        } catch {
-            directory.discard()
-            throw error
         }
     }
 
@@ -107,7 +102,8 @@ private struct Salvage: Sendable {
     private func copy(
         to path: String, on system: any FileSystem, _ progress: Container.ReadingProgress
     ) throws -> Copied {
-        let (source, damage) = try readableSource()
+        let readable = try ReadableStore(source, scratch: scratch)
+        let source = readable.storage
         guard let (manifest, pin) = try StoreFollower.pinNewest(in: source) else {
             throw JournalError.noStore
         }
@@ -119,22 +115,13 @@ private struct Salvage: Sendable {
         defer { storage.close() }
         let sink = StorageSink(storage)
         var copied = Copied(journal: try salvage.run(into: sink, progress: progress))
-        if let damage {
+        if let damage = readable.damage {
             copied.journal.findings.insert(JournalFinding(damage), at: 0)
         }
         let store = try Container(reading: foundation(at: path, .reading, on: system))
         try copyChunks(of: store.reading.waiting, into: sink, &copied)
         try sink.finish()
         return copied
-    }
-
-    /// The damaged store with a manifest that can be read.
-    private func readableSource() throws -> (any Storage, JournalDamage?) {
-        let found = try Journal.readableManifest(in: source)
-        guard let damage = found.damage else { return (source, nil) }
-        let repaired = ScratchStorage(over: source, in: scratch)
-        try repaired.put(found.manifest.fileName, found.manifest.encoded())
-        return (repaired, damage)
     }
 
     private func copyChunks(
@@ -171,7 +158,7 @@ private struct Salvage: Sendable {
             try reading.forEachChunk(body)
             for (address, place) in further { try body(address, place) }
         }
-        try copy.run(try copy.shares(), into: sink) { _ in }
+        try copy.run(try copy.portions(), into: sink) { _ in }
         for row in lost where try reading.location(of: row.address) == row.place {
             copied.lostChunks.append(row)
         }
@@ -191,12 +178,8 @@ private struct Salvage: Sendable {
         var report: SalvageReport
         do throws(EngineError) {
             let engine = try store.engine()
-            let history = store.state.fold.history
             // Of the states before not all is there.
-            if let floor = history.floor, floor < copied.journal.end {
-                _ = try await engine.commit(
-                    HistoryPolicyRequest.keeping(history.policy, from: copied.journal.end))
-            }
+            try await store.keepHistory(from: copied.journal.end)
             try await threads.run { [self] in try placeChunks(copied, engine) }
             do throws(StoreError) {
                 report = try await SalvagedContent(store, copied.journal).settle()
@@ -217,16 +200,16 @@ private struct Salvage: Sendable {
     }
 
     private func placeChunks(_ copied: Copied, _ engine: Engine) throws(EngineError) {
-        for start in stride(from: 0, to: copied.foundChunks.count, by: Self.chunkLimit) {
-            let end = min(start + Self.chunkLimit, copied.foundChunks.count)
-            _ = try engine.commitBlocking(
-                ChunkCommit(rows: Array(copied.foundChunks[start..<end])))
+        func commit(
+            _ rows: [ChunkEntry.Row], _ transaction: ([ChunkEntry.Row]) -> any Transaction
+        ) throws(EngineError) {
+            for start in stride(from: 0, to: rows.count, by: Self.chunkLimit) {
+                let batch = rows[start..<min(start + Self.chunkLimit, rows.count)]
+                _ = try engine.commitBlocking(transaction(Array(batch)))
+            }
         }
-        for start in stride(from: 0, to: copied.lostChunks.count, by: Self.chunkLimit) {
-            let end = min(start + Self.chunkLimit, copied.lostChunks.count)
-            _ = try engine.commitBlocking(
-                ReclaimedChunksCommit(rows: Array(copied.lostChunks[start..<end])))
-        }
+        try commit(copied.foundChunks) { ChunkCommit(rows: $0) }
+        try commit(copied.lostChunks) { ReclaimedChunksCommit(rows: $0) }
     }
 
     /// Reads every byte of what came out. Returns the assets that are not whole.
@@ -237,10 +220,7 @@ private struct Salvage: Sendable {
         defer { storage.close() }
         let result = try StoreVerification(storage, registry, scratch: scratch)
         for finding in result.findings where finding.place.record == nil {
-            throw StoreError(
-                .internalError,
-                "the store that came out is damaged: \(finding.place.file), byte "
-                    + "\(finding.place.byte): \(finding.place.kind)")
+            throw StoreError(madeWith: finding)
         }
         return result.findings.map(\.place)
     }
@@ -295,7 +275,7 @@ private struct SalvagedContent {
         of zone: ZonePlace
     ) throws(StoreError) -> (database: Database, owner: String?) {
         if zone.database == 0 {
-            return (store.publicDatabase(asHost: StoreSalvage.finderName), nil)
+            return (store.publicDatabase(asHost: StoreSalvage.lostFoundName), nil)
         }
         let owner = try store.user(number: zone.database).recordName
         return (store.privateDatabase(for: owner), owner)

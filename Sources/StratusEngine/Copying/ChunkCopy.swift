@@ -29,9 +29,9 @@ package struct ChunkCopy {
     }
 
     /// What is copied of the segments, by their numbers.
-    package typealias Shares = [UInt64: Share]
+    package typealias Portions = [UInt64: Portion]
 
-    package struct Share {
+    package struct Portion {
         var count = 0
         /// Of the frames.
         package var bytes = 0
@@ -39,29 +39,29 @@ package struct ChunkCopy {
         var end = 0
     }
 
-    package func shares() throws(EngineError) -> Shares {
-        var shares: Shares = [:]
+    package func portions() throws(EngineError) -> Portions {
+        var portions: Portions = [:]
         try rows { _, place in
-            var share = shares[place.number] ?? Share()
-            share.count += 1
-            share.bytes += place.frameLength
-            share.end = max(share.end, place.byte + place.frameLength)
-            shares[place.number] = share
+            var portion = portions[place.number] ?? Portion()
+            portion.count += 1
+            portion.bytes += place.frameLength
+            portion.end = max(portion.end, place.byte + place.frameLength)
+            portions[place.number] = portion
         }
-        return shares
+        return portions
     }
 
     /// Copies the frames in the order in which they lie, a bounded number of rows at a time.
     package func run(
-        _ shares: Shares, into sink: any FileSink,
+        _ portions: Portions, into sink: any FileSink,
         progress: (_ done: Int) throws(EngineError) -> Void
     ) throws(EngineError) {
-        var numbers = shares.keys.sorted()[...]
+        var numbers = portions.keys.sorted()[...]
         var done = 0
         while let first = numbers.first {
             var count = 0
             let window = numbers.prefix { number in
-                count += shares[number]?.count ?? 0
+                count += portions[number]?.count ?? 0
                 return number == first || count <= limit
             }
             numbers = numbers.dropFirst(window.count)
@@ -73,7 +73,7 @@ package struct ChunkCopy {
             rows.sort(by: ChunkEntry.isBefore)
             var last: UInt64?
             for (address, place) in rows {
-                let length = shares[place.number]?.end ?? 0
+                let length = portions[place.number]?.end ?? 0
                 func write(_ bytes: [UInt8], at byte: Int) throws(EngineError) {
                     do throws(StorageError) {
                         try sink.write(bytes[...], at: byte, of: place.file, length: length)

@@ -22,12 +22,12 @@ struct SalvageSurvey {
     /// In the order of their offsets.
     private var substitutes: [(offset: JournalOffset, kind: Substitute)] = []
     /// The zones that records lie in.
-    private(set) var zones: Set<UInt32> = []
+    private var zones: Set<UInt32> = []
     /// What preambles say of names, from number 0 on.
     private(set) var names: [String] = []
     /// The number of the user who has what is found of others; nil: none has yet.
-    private(set) var finderNumber: UInt32?
-    private let finder: UserID
+    private(set) var lostFoundNumber: UInt32?
+    private let lostFound: UserID
     private let database: (_ zone: UInt32) -> UInt32?
     private var numbers = Numbers()
     /// Before the commit that is open.
@@ -54,10 +54,10 @@ struct SalvageSurvey {
 
     /// - Parameter database: what is known of a zone otherwise.
     init(
-        _ manifest: Manifest, _ registry: ProjectionRegistry, finder: UserID,
+        _ manifest: Manifest, _ registry: ProjectionRegistry, lostFound: UserID,
         database: @escaping (_ zone: UInt32) -> UInt32?
     ) {
-        self.finder = finder
+        self.lostFound = lostFound
         self.database = database
         segments = manifest.segments[...]
         self.registry = registry
@@ -106,9 +106,12 @@ struct SalvageSurvey {
     /// Behind the last part.
     mutating func finish() { giveUpOpenCommit(at: JournalOffset(rawValue: .max)) }
 
-    /// Whether the number of a zone is one of which the entry is lost.
-    func stands(for number: UInt32) -> Bool {
-        substitutes.contains { if case .zone(number) = $0.kind { true } else { false } }
+    /// The zones that records lie in and of which the first entry is lost.
+    var orphans: Set<UInt32> {
+        let lost = substitutes.compactMap {
+            if case .zone(let number) = $0.kind { number } else { nil }
+        }
+        return zones.intersection(lost)
     }
 
     /// How many users there are, as far as is known.
@@ -153,7 +156,7 @@ struct SalvageSurvey {
         switch entry.kind {
         case .user:
             let user = try UserEntry(payload)
-            if user.bits == finder.bits { finderNumber = user.number }
+            if user.bits == lostFound.bits { lostFoundNumber = user.number }
             defineUsers(upTo: user.number - 1)
             numbers.users = max(numbers.users, user.number)
         case .zone:

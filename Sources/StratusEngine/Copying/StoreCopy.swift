@@ -82,9 +82,9 @@ package struct StoreCopy {
     ) throws(EngineError) -> Outcome {
         if let start { try checkHorizons(behind: start.offset) }
         let chunkCopy = chunkCopy(for: identity)
-        let shares = try chunkCopy.shares()
+        let portions = try chunkCopy.portions()
         let from = start?.offset ?? .zero
-        let total = end.bytes(since: min(from, end)) + shares.values.reduce(0) { $0 + $1.bytes }
+        let total = end.bytes(since: min(from, end)) + portions.values.reduce(0) { $0 + $1.bytes }
         var manifest = Manifest(copying: identity, behind: base)
         var offsets = NeededOffsets(from: from, limit: offsetLimit, forEachNeeded)
         var failure: EngineError?
@@ -121,15 +121,11 @@ package struct StoreCopy {
             manifest.segments[last].state = .compactedEnded
         }
         manifest.segments += copier.outputs
-        try chunkCopy.run(shares, into: sink) { done throws(EngineError) in
+        try chunkCopy.run(portions, into: sink) { done throws(EngineError) in
             try progress(end.bytes(since: min(from, end)) + done, total)
         }
-        do throws(StorageError) {
-            // Without it the rest is no store.
-            try sink.put(manifest.fileName, manifest.encoded())
-        } catch {
-            throw EngineError(error)
-        }
+        // Without it the rest is no store.
+        try sink.put(manifest)
         try progress(total, total)
         return Outcome(end: place, manifest: manifest)
     }
@@ -209,6 +205,16 @@ extension StoreCopy {
             address, place throws(EngineError) in
             if !isNewest, try copied.location(of: address) == nil { return }
             try body(address, place)
+        }
+    }
+}
+
+extension FileSink {
+    func put(_ manifest: Manifest) throws(EngineError) {
+        do throws(StorageError) {
+            try put(manifest.fileName, manifest.encoded())
+        } catch {
+            throw EngineError(error)
         }
     }
 }

@@ -47,12 +47,12 @@ package struct StoreSalvage {
         package var number: UInt32
         /// That it has from now on.
         package var name: String
-        /// Whether it is known whose it is. If not, it is that of ``StoreSalvage/finderName``.
+        /// Whether it is known whose it is. If not, it is that of ``StoreSalvage/lostFoundName``.
         package var isInItsDatabase: Bool
     }
 
     /// What the host calls the user who has the zones of which it is not known whose they are.
-    package static let finderName = "lost-found"
+    package static let lostFoundName = "lost-found"
 
     private let manifest: Manifest
     private let storage: any Storage
@@ -80,7 +80,7 @@ package struct StoreSalvage {
         into sink: any FileSink, progress: (_ done: Int, _ total: Int) -> Void
     ) throws(EngineError) -> Outcome {
         var outcome = Outcome()
-        var survey = SalvageSurvey(manifest, registry, finder: finder) { zone in
+        var survey = SalvageSurvey(manifest, registry, lostFound: lostFound) { zone in
             value(.zoneNumber(zone)).flatMap { ZonePlace($0) }?.database
         }
         let total = manifest.segments.last?.limit.bytes(since: .zero) ?? 0
@@ -99,9 +99,7 @@ package struct StoreSalvage {
         outcome.end = reader.end
         outcome.losses = survey.losses
         let deletedZones = noteLostRows(in: &outcome)
-        let orphans = survey.zones.filter { number in
-            survey.stands(for: number) && value(.zoneNumber(number)) == nil
-        }
+        let orphans = survey.orphans.filter { value(.zoneNumber($0)) == nil }
         // The zones of which it is not known whose they are come last, and before them a user.
         outcome.end = outcome.end.advanced(
             byBytes: orphans.isEmpty ? 0 : (orphans.count + 1) * JournalOffset.unit)
@@ -120,11 +118,7 @@ package struct StoreSalvage {
         }
         var manifest = Manifest(copying: identity, behind: nil)
         manifest.segments = written.outputs
-        do throws(StorageError) {
-            try sink.put(manifest.fileName, manifest.encoded())
-        } catch {
-            throw EngineError(error)
-        }
+        try sink.put(manifest)
         return outcome
     }
 
@@ -176,7 +170,7 @@ package struct StoreSalvage {
         try fill(before: end)
     }
 
-    private var finder: UserID { UserID(Self.finderName, seed: manifest.userSeed) }
+    private var lostFound: UserID { UserID(Self.lostFoundName, seed: manifest.userSeed) }
 
     /// Makes zones anew whose entries are lost, as those of a user of their own, from `offset` on.
     private func write(
@@ -184,29 +178,23 @@ package struct StoreSalvage {
         into written: inout SalvagedJournal, _ outcome: inout Outcome
     ) throws(JournalError) {
         if zones.isEmpty { return }
-        let identity = StoreIdentity(manifest)
         var offset = offset
         func write(
-            _ kind: EntryKind, zone: UInt32, _ payload: (inout ByteWriter) -> Void
+            _ kind: EntryKind, zone: UInt32 = 0, _ payload: (inout ByteWriter) -> Void
         ) throws(JournalError) {
-            var buffer = CommitBuffer()
-            do throws(FrameFault) {
-                try buffer.append(kind, zone: zone, payload: payload)
-            } catch {
-                throw .entryTooLong
-            }
-            try written.append(buffer.soleEntry(at: offset, identity.version(at: offset)))
+            try written.append(entry(kind, zone: zone, at: offset, payload))
             offset = offset.next
         }
-        let number = survey.finderNumber ?? survey.userCount + 1
-        if survey.finderNumber == nil {
-            let user = UserEntry(number: number, user: finder, name: Self.finderName, created: 0)
-            try write(.user, zone: 0) { user.write(to: &$0) }
+        let number = survey.lostFoundNumber ?? survey.userCount + 1
+        if survey.lostFoundNumber == nil {
+            let user = UserEntry(
+                number: number, user: lostFound, name: Self.lostFoundName, created: 0)
+            try write(.user) { user.write(to: &$0) }
         }
         for zone in zones {
             let entry = ZoneEntry(
                 number: zone, database: number, state: .alive, capabilities: .custom,
-                incarnation: identity.version(at: offset).incarnation, name: Self.lostName(zone))
+                incarnation: version(at: offset).incarnation, name: Self.lostName(zone))
             try write(.zone, zone: zone) { entry.write(to: &$0) }
             outcome.renamedZones.append(
                 Zone(number: zone, name: entry.name, isInItsDatabase: false))
@@ -244,30 +232,41 @@ extension StoreSalvage {
         _ kind: SalvageSurvey.Substitute, at offset: JournalOffset, _ survey: SalvageSurvey,
         _ zoneNames: [UInt32: String], _ outcome: inout Outcome
     ) throws(JournalError) -> JournalEntry {
-        let version = StoreIdentity(manifest).version(at: offset)
+        switch kind {
+        case .user(let number):
+            outcome.namelessUsers.append(number)
+            let user = user(number)
+            return try entry(.user, at: offset) { user.write(to: &$0) }
+        case .zone(let number):
+            let zone = zone(number, version(at: offset).incarnation, &outcome)
+            return try entry(.zone, zone: number, at: offset) { zone.write(to: &$0) }
+        case .deletion(let place):
+            let zone = ZoneEntry(
+                place, state: place.state,
+                name: zoneNames[place.number] ?? Self.lostName(place.number))
+            return try entry(.zone, zone: place.number, at: offset) { zone.write(to: &$0) }
+        case .names(let numbers):
+            let addition = names(numbers, survey.names, &outcome)
+            return try entry(.names, at: offset) { addition.write(to: &$0) }
+        }
+    }
+
+    private func version(at offset: JournalOffset) -> Version {
+        StoreIdentity(manifest).version(at: offset)
+    }
+
+    /// An entry that the journal did not have.
+    private func entry(
+        _ kind: EntryKind, zone: UInt32 = 0, at offset: JournalOffset,
+        _ payload: (inout ByteWriter) -> Void
+    ) throws(JournalError) -> JournalEntry {
         var buffer = CommitBuffer()
         do throws(FrameFault) {
-            switch kind {
-            case .user(let number):
-                outcome.namelessUsers.append(number)
-                let user = user(number)
-                try buffer.append(.user, zone: 0) { user.write(to: &$0) }
-            case .zone(let number):
-                let zone = zone(number, version.incarnation, &outcome)
-                try buffer.append(.zone, zone: number) { zone.write(to: &$0) }
-            case .deletion(let place):
-                let zone = ZoneEntry(
-                    place, state: place.state,
-                    name: zoneNames[place.number] ?? Self.lostName(place.number))
-                try buffer.append(.zone, zone: place.number) { zone.write(to: &$0) }
-            case .names(let numbers):
-                let addition = names(numbers, survey.names, &outcome)
-                try buffer.append(.names, zone: 0) { addition.write(to: &$0) }
-            }
+            try buffer.append(kind, zone: zone, payload: payload)
         } catch {
             throw .entryTooLong
         }
-        return buffer.soleEntry(at: offset, version)
+        return buffer.soleEntry(at: offset, version(at: offset))
     }
 
     /// What the index says of it.
@@ -333,23 +332,20 @@ extension StoreSalvage {
 
 // What the index tells of what is lost.
 extension StoreSalvage {
-    /// Maps whose rows later entries, or what takes the place of lost ones, bring as well.
-    private static let derivedMaps: Set<String> = [
-        "feed", "types", "children", "references", "assets", "declared", "members", "shareRows",
-        "zones", "zoneNumbers", "databaseFeed", "activity", "users", "userNumbers", "usage",
-        "chunks", "horizons", "notifications", "notificationTimes", "notificationCounts",
-        "operationTimes", "requestTimes",
-    ]
-
     /// Notes which newest states of records are lost. Returns the zones whose deletion is.
     private func noteLostRows(in outcome: inout Outcome) -> [ZonePlace] {
         guard let index, let checkpoint = manifest.checkpoint?.position.offset,
             outcome.losses.contains(where: { $0.range.lowerBound < checkpoint })
         else { return [] }
-        let losses = outcome.losses
+        let ranges = outcome.losses.map(\.range)
         func loss(at offset: JournalOffset) -> Int? {
-            losses.lastIndex { $0.range.lowerBound <= offset }
-                .flatMap { losses[$0].range.contains(offset) ? $0 : nil }
+            // In the order of their offsets.
+            var (low, high) = (0, ranges.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if ranges[middle].upperBound <= offset { low = middle + 1 } else { high = middle }
+            }
+            return low < ranges.count && ranges[low].contains(offset) ? low : nil
         }
         var records: [LostRow] = []
         var zones: [ZonePlace] = []
@@ -371,9 +367,8 @@ extension StoreSalvage {
                         LostRow(
                             zone: key.uint32(at: 0), key: key, location: EntryLocation(value),
                             loss: loss))
-                } else {
-                    let name = registry.name(ofKeyspace: key.keyspace)
-                    if !Self.derivedMaps.contains(name) { maps[loss, default: []].insert(name) }
+                } else if !registry.isRestated(key) {
+                    maps[loss, default: []].insert(registry.name(ofKeyspace: key.keyspace))
                 }
             }
         } catch {

@@ -4,9 +4,13 @@ package import StratusIndex
 package import StratusJournal
 
 extension KeySpace {
-    package static var databaseFeed: KeySpace { KeySpace(18, "databaseFeed", names: .elsewhere) }
-    package static var activity: KeySpace { KeySpace(19, "activity", names: .elsewhere) }
-    package static var usage: KeySpace { KeySpace(23, "usage", names: .nothing) }
+    package static var databaseFeed: KeySpace {
+        KeySpace(18, "databaseFeed", names: .elsewhere, isRestated: true)
+    }
+    package static var activity: KeySpace {
+        KeySpace(19, "activity", names: .elsewhere, isRestated: true)
+    }
+    package static var usage: KeySpace { KeySpace(23, "usage", names: .nothing, isRestated: true) }
 }
 
 extension IndexKey {

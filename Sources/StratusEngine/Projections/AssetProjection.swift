@@ -9,8 +9,10 @@ extension EntryKind {
 }
 
 extension KeySpace {
-    package static var assets: KeySpace { KeySpace(6, "assets", names: .elsewhere) }
-    package static var chunks: KeySpace { KeySpace(24, "chunks", names: .parts) }
+    package static var assets: KeySpace {
+        KeySpace(6, "assets", names: .elsewhere, isRestated: true)
+    }
+    package static var chunks: KeySpace { KeySpace(24, "chunks", names: .parts, isRestated: true) }
 }
 
 extension IndexKey {

@@ -11,7 +11,7 @@ extension KeySpace {
     /// That of a zone, at ``StratusIndex/IndexKey/horizon(ofPartition:)``: the first word is the
     /// last deletion that is forgotten. ``SharingProjection`` repeats it for the shares of the zone,
     /// without the length of the entry.
-    package static var horizons: KeySpace { KeySpace(0, "horizons") }
+    package static var horizons: KeySpace { KeySpace(0, "horizons", isRestated: true) }
     package static var deletionPolicy: KeySpace { KeySpace(26, "deletionPolicy") }
 }
 

@@ -10,7 +10,9 @@ extension EntryKind {
 extension KeySpace {
     /// The rows of declared indexes. The first word of a row is 1 where the row was built for a record
     /// that was there before the index, otherwise 0.
-    package static var declared: KeySpace { KeySpace(7, "declared", names: .built) }
+    package static var declared: KeySpace {
+        KeySpace(7, "declared", names: .built, isRestated: true)
+    }
     /// The last change of any index, at one key.
     package static var indexes: KeySpace { KeySpace(30, "indexes", names: .elsewhere) }
 }

@@ -14,6 +14,9 @@ package struct KeySpace: Sendable {
     /// Whether rows that were taken away for their number or age may come back where the index is made
     /// anew of a journal that has lost what they were counted with.
     package let mayComeBack: Bool
+    /// Whether later entries, or the entries of others, bring what a row says where its own entry is lost:
+    /// of all other rows an earlier state is in force then.
+    package let isRestated: Bool
     /// Whether its keys form groups, by the first hash in them: filters tell that there is none of one.
     package let isGrouped: Bool
 
@@ -45,12 +48,13 @@ package struct KeySpace: Sendable {
 
     package init(
         _ number: UInt8, _ name: String, names: Naming = .entries, mayComeBack: Bool = false,
-        isGrouped: Bool = false
+        isRestated: Bool = false, isGrouped: Bool = false
     ) {
         rawValue = number
         self.name = name
         self.names = names
         self.mayComeBack = mayComeBack
+        self.isRestated = isRestated
         self.isGrouped = isGrouped
     }
 

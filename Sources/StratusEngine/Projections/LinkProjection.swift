@@ -4,10 +4,10 @@ internal import StratusJournal
 
 extension KeySpace {
     package static var children: KeySpace {
-        KeySpace(4, "children", names: .nothing, isGrouped: true)
+        KeySpace(4, "children", names: .nothing, isRestated: true, isGrouped: true)
     }
     package static var references: KeySpace {
-        KeySpace(5, "references", names: .nothing, isGrouped: true)
+        KeySpace(5, "references", names: .nothing, isRestated: true, isGrouped: true)
     }
 }
 

@@ -9,16 +9,16 @@ extension KeySpace {
     }
     /// The notifications of a user: ``NotificationRow``.
     package static var notifications: KeySpace {
-        KeySpace(42, "notifications", names: .elsewhere, mayComeBack: true)
+        KeySpace(42, "notifications", names: .elsewhere, mayComeBack: true, isRestated: true)
     }
     /// Those of all users, by time: ``NotificationRow``.
     package static var notificationTimes: KeySpace {
-        KeySpace(43, "notificationTimes", names: .elsewhere, mayComeBack: true)
+        KeySpace(43, "notificationTimes", names: .elsewhere, mayComeBack: true, isRestated: true)
     }
     /// The first word is how many notifications the rows of a user stand for, the second the offset of
     /// the last one that went for its age or their number, 0 where none did.
     package static var notificationCounts: KeySpace {
-        KeySpace(44, "notificationCounts", names: .nothing, mayComeBack: true)
+        KeySpace(44, "notificationCounts", names: .nothing, mayComeBack: true, isRestated: true)
     }
     /// The first word is the badge of a user, the second the length of the frame as in
     /// ``EntryLocation``.

@@ -12,7 +12,7 @@ extension KeySpace {
     package static var clientTokens: KeySpace { KeySpace(12, "clientTokens") }
     package static var operations: KeySpace { KeySpace(28, "operations") }
     package static var operationTimes: KeySpace {
-        KeySpace(29, "operationTimes", names: .elsewhere)
+        KeySpace(29, "operationTimes", names: .elsewhere, isRestated: true)
     }
 }
 

@@ -128,6 +128,11 @@ package struct ProjectionRegistry: Sendable {
             ?? (kind == .trailer ? "trailer" : "kind \(kind.rawValue)")
     }
 
+    /// Whether an earlier state is in force where the entry of a row is lost: ``KeySpace/isRestated``.
+    package func isRestated(_ key: IndexKey) -> Bool {
+        keyspaces[Int(key.keyspace)]?.isRestated ?? false
+    }
+
     package func name(ofKeyspace number: UInt8) -> String {
         keyspaces[Int(number)]?.name ?? "keyspace \(number)"
     }

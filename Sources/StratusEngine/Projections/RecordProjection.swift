@@ -9,8 +9,8 @@ extension EntryKind {
 
 extension KeySpace {
     package static var records: KeySpace { KeySpace(1, "records", names: .elsewhere) }
-    package static var feed: KeySpace { KeySpace(2, "feed") }
-    package static var types: KeySpace { KeySpace(3, "types", names: .deletions) }
+    package static var feed: KeySpace { KeySpace(2, "feed", isRestated: true) }
+    package static var types: KeySpace { KeySpace(3, "types", names: .deletions, isRestated: true) }
 }
 
 extension IndexKey {

@@ -15,7 +15,7 @@ extension KeySpace {
     package static var requestStates: KeySpace { KeySpace(50, "requestStates") }
     /// When a row of the other two goes; the first word is ``RequestProjection/Removal``.
     package static var requestTimes: KeySpace {
-        KeySpace(51, "requestTimes", names: .nothing, mayComeBack: true)
+        KeySpace(51, "requestTimes", names: .nothing, mayComeBack: true, isRestated: true)
     }
 }
 

@@ -6,12 +6,16 @@ extension KeySpace {
     /// The share that a record is in: ``ShareMembership``. A record that a members entry took out of a
     /// share has a row until its next entry: otherwise nothing would keep that members entry, and
     /// an index that is made anew would find the record in the share that its own entry states.
-    package static var members: KeySpace { KeySpace(8, "members", names: .memberships) }
+    package static var members: KeySpace {
+        KeySpace(8, "members", names: .memberships, isRestated: true)
+    }
     /// The last share of each root; its first word is the number. The key of the keyspace alone
     /// has a row, too, where the zone ever had a share.
     package static var shareRoots: KeySpace { KeySpace(9, "shareRoots", names: .elsewhere) }
     /// The feed of a share: ``ShareRow``.
-    package static var shareRows: KeySpace { KeySpace(10, "shareRows", names: .shareRows) }
+    package static var shareRows: KeySpace {
+        KeySpace(10, "shareRows", names: .shareRows, isRestated: true)
+    }
     /// The last entry of each participant of a share.
     package static var participants: KeySpace { KeySpace(11, "participants") }
     /// The shares of a zone whose feeds are kept; the first word is the state.

@@ -7,8 +7,12 @@ extension EntryKind {
 }
 
 extension KeySpace {
-    package static var users: KeySpace { KeySpace(20, "users", names: .elsewhere) }
-    package static var userNumbers: KeySpace { KeySpace(21, "userNumbers", names: .elsewhere) }
+    package static var users: KeySpace {
+        KeySpace(20, "users", names: .elsewhere, isRestated: true)
+    }
+    package static var userNumbers: KeySpace {
+        KeySpace(21, "userNumbers", names: .elsewhere, isRestated: true)
+    }
 }
 
 extension IndexKey {

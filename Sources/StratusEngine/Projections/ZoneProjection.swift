@@ -7,8 +7,12 @@ extension EntryKind {
 }
 
 extension KeySpace {
-    package static var zones: KeySpace { KeySpace(16, "zones", names: .elsewhere) }
-    package static var zoneNumbers: KeySpace { KeySpace(17, "zoneNumbers", names: .elsewhere) }
+    package static var zones: KeySpace {
+        KeySpace(16, "zones", names: .elsewhere, isRestated: true)
+    }
+    package static var zoneNumbers: KeySpace {
+        KeySpace(17, "zoneNumbers", names: .elsewhere, isRestated: true)
+    }
 }
 
 extension IndexKey {

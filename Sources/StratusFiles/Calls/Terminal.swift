@@ -51,11 +51,8 @@ package struct Terminal: Sendable {
         }
     }
 
-    /// Ends the process at once. What libraries free at an exit they would free under threads that are
-    /// just ending, which goes wrong once in a thousand times; all that was written was given to the
-    /// system before.
     package static func exit(_ status: Int32) -> Never {
-        Glibc._exit(status)
+        Glibc.exit(status)
     }
 }
 

@@ -1,6 +1,6 @@
 /// A storage that is only read, and in which blocks that the medium does not give back read as zeros:
 /// what is read is verified, so that they are taken for damage, which has an end.
-package final class LenientStorage: Storage {
+package final class LenientStorage: ReadOnlyStorage {
     private let base: any Storage
     private let hidesWriter: Bool
 
@@ -24,27 +24,9 @@ package final class LenientStorage: Storage {
     }
     package func writer() throws(StorageError) -> String? { try base.writer() }
     package func close() { base.close() }
-
-    package func create(_ name: String, length: Int) throws(StorageError) -> any StorageFile {
-        throw StorageError(.permission, file: name)
-    }
-
-    package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
-        throw StorageError(.permission, file: name)
-    }
-
-    package func delete(_ name: String) throws(StorageError) -> Bool {
-        throw StorageError(.permission, file: name)
-    }
-
-    package func fence(
-        holding names: [String], without absent: String
-    ) throws(StorageError) -> any StorageFence {
-        throw StorageError(.permission, file: absent)
-    }
 }
 
-private final class LenientFile: StorageFile {
+private final class LenientFile: ReadOnlyFile {
     private let file: any StorageFile
 
     init(_ file: any StorageFile) { self.file = file }
@@ -60,24 +42,6 @@ private final class LenientFile: StorageFile {
             return try file.readableBytes(in: range)
         }
     }
-
-    func append(
-        _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode
-    ) throws(StorageError) { throw StorageError(.permission, file: name) }
-
-    func reserve(_ range: Range<Int>) throws(StorageError) {
-        throw StorageError(.permission, file: name)
-    }
-
-    func release(_ range: Range<Int>) throws(StorageError) {
-        throw StorageError(.permission, file: name)
-    }
-
-    func rewrite(_ range: Range<Int>) throws(StorageError) {
-        throw StorageError(.permission, file: name)
-    }
-
-    func sync() throws(StorageError) {}
 }
 
 extension StorageFile {

@@ -155,22 +155,19 @@ package struct SegmentHeader: Equatable, Sendable {
         predecessorEnd = JournalOffset(rawValue: span.uint64(at: 72))
         chain = span.uint64(at: 80)
         created = span.uint64(at: 88).asInt64
-        var end = 0
+        let identityPlace = Self.featuresPlace + FeatureSet.length
         guard base.rawValue < JournalOffset.limit, span.uint32(at: 12) == UInt32(Self.length),
             span.uint32(at: Self.featuresPlace + 12) == 0,
-            let identity = StoreIdentity(
-                span, at: Self.featuresPlace + FeatureSet.length, of: StoreID(span, at: 16),
-                end: &end),
-            span.isZero(in: end..<Self.checksumPlace)
+            let identity = StoreIdentity(span, at: identityPlace, of: StoreID(span, at: 16)),
+            span.isZero(in: identityPlace + identity.writtenLength..<Self.checksumPlace)
         else { throw damage(.segmentHeader("reserved"), 96) }
         self.identity = identity
     }
 
     package init(
         identity: StoreIdentity, base: JournalOffset, lengthInBytes: Int, salt: UInt64,
-        epoch: UInt32,
-        predecessorBase: JournalOffset, predecessorEnd: JournalOffset, chain: UInt64,
-        created: Int64
+        epoch: UInt32, predecessorBase: JournalOffset, predecessorEnd: JournalOffset,
+        chain: UInt64, created: Int64
     ) {
         self.identity = identity
         self.base = base

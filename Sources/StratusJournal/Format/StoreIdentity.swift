@@ -44,9 +44,8 @@ package struct StoreIdentity: Equatable, Sendable {
         for ancestor in told { ancestor.write(to: &writer) }
     }
 
-    /// What lies from `place` on in a segment's header, and where it ends; nil where it is none that a
-    /// store can have.
-    init?(_ span: Span<UInt8>, at place: Int, of storeID: StoreID, end: inout Int) {
+    /// What lies from `place` on in a segment's header; nil where it is none that a store can have.
+    init?(_ span: Span<UInt8>, at place: Int, of storeID: StoreID) {
         self.storeID = storeID
         secret = span.uint64(at: place)
         userSeed = Hash128(high: span.uint64(at: place + 8), low: span.uint64(at: place + 16))
@@ -60,9 +59,16 @@ package struct StoreIdentity: Equatable, Sendable {
         else { return nil }
         self.environment = environment
         ancestors = (0..<count).map { number in
-            Manifest.Ancestor(span, at: place + 48 + number * Manifest.ancestorLength)
+            Manifest.Ancestor(
+                span, at: place + Self.fixedLength + number * Manifest.ancestorLength)
         }
-        end = place + 48 + count * Manifest.ancestorLength
+    }
+
+    /// Before the ancestors, in bytes.
+    private static let fixedLength = 48
+    /// What ``write(to:)`` writes, in bytes.
+    var writtenLength: Int {
+        Self.fixedLength + min(ancestors.count, Self.ancestorLimit) * Manifest.ancestorLength
     }
 
     /// The version of what the journal has at `offset`: it has the incarnation of the store that

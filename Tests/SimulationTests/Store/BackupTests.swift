@@ -532,44 +532,24 @@ struct BackupTests {
         _ = store.archivePath("")
         store.disk.killProcesses()
         store.settle()
-        let counted = store.copy(seed: 1)
-        counted.disk.resetCalls()
-        try await Self.backUpAndRestore(counted)
-        let count = counted.disk.callCount
-        #expect(count > 100)
         var outcomes: Set<String> = []
-        let first = 1 + Int(Campaign.seed % 5)
-        for call in stride(from: first, through: count, by: Campaign.crashStride / 2 + 1) {
-            let copy = store.copy(seed: 1)
-            copy.disk.resetCalls()
-            if powerIsCut {
-                copy.disk.crashAtCall = call
-            } else {
-                copy.disk.faults = [DiskFault(.fail(.inputOutput), at: call)]
-            }
-            var failed = false
-            do throws(StoreError) {
-                try await Self.backUpAndRestore(copy)
-            } catch {
-                failed = true
-            }
-            copy.disk.faults = []
-            if copy.disk.isOff { copy.disk.crash(seed: UInt64(call)) }
-            copy.disk.killProcesses()
+        try await store.sweepFaults(
+            cuttingPower: powerIsCut, leastCalls: 100, Self.backUpAndRestore
+        ) { copy, failed, context in
             let hasArchive = copy.disk.paths.contains(copy.archivePath("a"))
             let hasStore = copy.disk.paths.contains { $0.hasPrefix("restored/") }
             if hasArchive {
                 let archive = try await copy.openArchive("a")
-                #expect(try await archive.verify().isEmpty, "call \(call)")
+                #expect(try await archive.verify().isEmpty, context)
             }
             if hasStore {
                 let restored = try copy.opening("restored").open()
-                #expect(try await self.hash(restored) == hash, "call \(call)")
+                #expect(try await self.hash(restored) == hash, context)
                 try await restored.close()
             }
             // What a failure leaves behind under other names is gone at once; a death's may stay.
             let strays = copy.disk.paths.filter { $0.hasPrefix("restored.new") }
-            #expect(strays.isEmpty || powerIsCut, "call \(call)")
+            #expect(strays.isEmpty || powerIsCut, context)
             outcomes.insert("\(failed) \(hasArchive) \(hasStore)")
         }
         // Each stage was met.

@@ -46,35 +46,6 @@ import Testing
             scratch: SmallStore.directory)
     }
 
-    /// Does `work` on copies of the store, in each of which one call goes wrong, and gives `check` what
-    /// is left.
-    private func sweep(
-        _ powerIsCut: Bool, _ work: (SmallStore) async throws -> Void,
-        _ check: (SmallStore, _ failed: Bool, Comment) async throws -> Void
-    ) async throws {
-        let counted = store.copy(seed: 1)
-        counted.disk.resetCalls()
-        try await work(counted)
-        let count = counted.disk.callCount
-        #expect(count > 60)
-        let first = 1 + Int(Campaign.seed % 5)
-        for call in stride(from: first, through: count, by: Campaign.crashStride / 2 + 1) {
-            let copy = store.copy(seed: 1)
-            copy.disk.resetCalls()
-            if powerIsCut {
-                copy.disk.crashAtCall = call
-            } else {
-                copy.disk.faults = [DiskFault(.fail(.inputOutput), at: call)]
-            }
-            var failed = false
-            do { try await work(copy) } catch { failed = true }
-            copy.disk.faults = []
-            if copy.disk.isOff { copy.disk.crash(seed: UInt64(call)) }
-            copy.disk.killProcesses()
-            try await check(copy, failed, "call \(call)")
-        }
-    }
-
     @Test(arguments: [false, true])
     func `whatever call goes wrong, a salvaged store is whole or not there`(
         powerIsCut: Bool
@@ -87,8 +58,9 @@ import Testing
         let files = store.disk.paths.filter { $0.hasPrefix(SmallStore.directory + "/") }
         let expected = try await Self.salvage(store.copy(seed: 1))
         var outcomes: Set<String> = []
-        try await sweep(powerIsCut) {
-            _ = try await Self.salvage($0)
+        try await store.sweepFaults(cuttingPower: powerIsCut, leastCalls: 60) {
+            store async throws(StoreError) in
+            _ = try await Self.salvage(store)
         } _: { copy, failed, context in
             let isThere = copy.disk.paths.contains { $0.hasPrefix("saved/") }
             if isThere {
@@ -116,9 +88,10 @@ import Testing
         let name = try store.manifest.fileName
         store.disk.delete(store.path(name))
         var outcomes: Set<Bool> = []
-        try await sweep(powerIsCut) {
+        try await store.sweepFaults(cuttingPower: powerIsCut, leastCalls: 60) {
+            store async throws(StoreError) in
             try await Container.repair(
-                at: SmallStore.directory, on: $0.disk.process(), scratch: SmallStore.directory)
+                at: SmallStore.directory, on: store.disk.process(), scratch: SmallStore.directory)
         } _: { copy, failed, context in
             try await Container.repair(
                 at: SmallStore.directory, on: copy.disk.process(), scratch: SmallStore.directory)

@@ -151,3 +151,42 @@ extension SmallStore {
             .map { disk.contents($0).count }
     }
 }
+
+// Calls of the system that go wrong.
+extension SmallStore {
+    /// Does `work` on copies of the store, in each of which one of its calls fails, or is the last before
+    /// the power goes, and gives `check` what is left.
+    ///
+    /// - Parameter leastCalls: `work` makes more.
+    func sweepFaults(
+        cuttingPower: Bool, leastCalls: Int,
+        _ work: (SmallStore) async throws(StoreError) -> Void,
+        _ check: (SmallStore, _ failed: Bool, Comment) async throws -> Void
+    ) async throws {
+        let counted = copy(seed: 1)
+        counted.disk.resetCalls()
+        try await work(counted)
+        let count = counted.disk.callCount
+        #expect(count > leastCalls)
+        let first = 1 + Int(Campaign.seed % 5)
+        for call in stride(from: first, through: count, by: Campaign.crashStride / 2 + 1) {
+            let copy = copy(seed: 1)
+            copy.disk.resetCalls()
+            if cuttingPower {
+                copy.disk.crashAtCall = call
+            } else {
+                copy.disk.faults = [DiskFault(.fail(.inputOutput), at: call)]
+            }
+            var failed = false
+            do throws(StoreError) {
+                try await work(copy)
+            } catch {
+                failed = true
+            }
+            copy.disk.faults = []
+            if copy.disk.isOff { copy.disk.crash(seed: UInt64(call)) }
+            copy.disk.killProcesses()
+            try await check(copy, failed, "call \(call)")
+        }
+    }
+}
