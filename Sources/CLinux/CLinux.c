@@ -71,6 +71,15 @@ int64_t clinux_read_nowait(int file, void *bytes, size_t count, int64_t offset) 
     return result < 0 ? -errno : result;
 }
 
+int64_t clinux_read_streamed(int file, void *bytes, size_t count, int64_t offset) {
+    struct iovec part = {.iov_base = bytes, .iov_len = count};
+    int64_t result = preadv2(file, &part, 1, offset, RWF_DONTCACHE);
+    if (result < 0 && (errno == EOPNOTSUPP || errno == EINVAL || errno == ENOSYS)) {
+        result = pread(file, bytes, count, offset);
+    }
+    return result < 0 ? -errno : result;
+}
+
 int64_t clinux_random(void *bytes, size_t count) {
     int64_t result = getrandom(bytes, count, 0);
     return result < 0 ? -errno : result;

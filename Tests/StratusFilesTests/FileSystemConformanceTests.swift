@@ -73,9 +73,9 @@ import Testing
             return try bytes(file)
         }
 
-        func bytes(_ file: FileDescriptor) throws -> [UInt8] {
+        func bytes(_ file: FileDescriptor, _ mode: ReadMode = .blocking) throws -> [UInt8] {
             try [UInt8](capacity: 100) { bytes in
-                _ = try system.read(file, into: &bytes, at: 0)
+                _ = try system.read(file, into: &bytes, at: 0, mode)
             }
         }
 

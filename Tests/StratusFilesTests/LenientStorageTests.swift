@@ -44,6 +44,8 @@ import Testing
         var expected = bytes
         for place in 4096..<12_288 { expected[place] = 0 }
         #expect(try file.read(0..<20_000) == expected)
+        #expect(lenient.unreadableBlocks.map(\.byte) == [4096, 8192])
+        #expect(lenient.unreadableBlocks.allSatisfy { $0.file == "a" })
         #expect(try file.read(4000..<4100) == Array(bytes[4000..<4100]))
         #expect(try file.read(12_000..<13_000) == Array(bytes[12_000..<13_000]))
         #expect(throws: StorageError.self) { try file.read(19_000..<20_001) }

@@ -235,7 +235,7 @@ struct TestProcess {
         -> [UInt8]
     {
         try [UInt8](capacity: count) { bytes in
-            let read = try files.read(file, into: &bytes, at: offset)
+            let read = try files.read(file, into: &bytes, at: offset, .blocking)
             #expect(read == bytes.count)
         }
     }

@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test(arguments: StorageKind.allCases, [ReadMode.blocking, .resident])
+    @Test(arguments: StorageKind.allCases, [ReadMode.blocking, .streamed, .resident])
     func `a read past the end is refused, and one up to it is not`(
         kind: StorageKind, mode: ReadMode
     ) throws {

@@ -38,6 +38,9 @@ int clinux_rename_exclusive(int directory, const char *from, const char *to);
 /// preadv2(2) with RWF_NOWAIT: only what the page cache holds.
 int64_t clinux_read_nowait(int file, void *bytes, size_t count, int64_t offset);
 
+/// preadv2(2) with RWF_DONTCACHE; where the kernel or the file system does not know that, pread(2).
+int64_t clinux_read_streamed(int file, void *bytes, size_t count, int64_t offset);
+
 /// getrandom(2).
 int64_t clinux_random(void *bytes, size_t count);
 

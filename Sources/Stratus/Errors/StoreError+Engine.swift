@@ -113,6 +113,7 @@ extension StoreError {
                 added while it was open; open it again
                 """)
             cause = .fencedOut(error.file)
+        case .cancelled: self.init(.operationCancelled, "cancelled while the store was read")
         case .exists, .syncFailed, .inputOutput, .notResident:
             self.init(.internalError, "the file system failed")
             cause = .inputOutput("\(error.file)\(call)")

@@ -45,17 +45,33 @@ package struct StoreVerification: Sendable {
         ProcessInfo.processInfo.environment["TMPDIR"] ?? "/var/tmp"
     }
 
-    /// Reads the store in the directory `path`, as far as its manifest can be read. `progress` is
-    /// told how many bytes of the journal were read, and of how many; with a checkpoint the journal
-    /// is read twice.
+    /// Reads the store in the directory `path`, as far as its manifest can be read, no faster than a rate
+    /// where one is given. `progress` is told how many bytes of the journal were read, and of how many;
+    /// with a checkpoint the journal is read twice.
     package nonisolated(nonsending) init(
-        at path: String, progress: @escaping Container.ReadingProgress = { _, _ in }
+        at path: String, bytesPerSecond: Int? = nil,
+        progress: @escaping Container.ReadingProgress = { _, _ in }
     ) async throws(StoreError) {
         try await answering { () async throws(EngineError) in
             self = try await IOThreads(count: 1).run {
-                try StoreVerification(LocalStorage(at: path, .reading), progress: progress)
+                let storage = try LocalStorage(at: path, .reading)
+                let pace = bytesPerSecond.map { ReadingPace(bytesPerSecond: $0) { false } }
+                return try StoreVerification(ofMedium: storage, pace, progress: progress)
             }
         }
+    }
+
+    /// Blocks that the medium does not give back are findings like all others.
+    init(
+        ofMedium storage: any Storage, _ pace: ReadingPace?,
+        _ registry: ProjectionRegistry = .store, memoryLimit: Int = memoryLimit,
+        progress: @escaping Container.ReadingProgress
+    ) throws {
+        let medium = LenientStorage(
+            over: pace.map { PacedStorage(over: storage, $0) } ?? storage)
+        self = try StoreVerification(
+            medium, registry, memoryLimit: memoryLimit, progress: progress)
+        findings += medium.unreadableBlocks.map { Finding(place: StoreError.Place($0)) }
     }
 
     /// Reads the store that a container has open, which goes on meanwhile, with a quarter of its
@@ -204,5 +220,12 @@ extension StoreVerification.Finding.Severity {
         case .possibleLoss: self = .possibleLoss
         case .tornTail: self = .tornTail
         }
+    }
+}
+
+extension StoreError.Place {
+    /// A block that the medium does not give back.
+    init(_ block: LenientStorage.Block) {
+        self.init(file: block.file, byte: block.byte, kind: "file.unreadable")
     }
 }

@@ -42,10 +42,12 @@ extension Container {
             let threads = IOThreads(count: threadCount)
             let source = try await threads.run { try LocalStorage(at: path, .reading, on: system) }
             defer { source.close() }
-            return try await Salvage(
-                source: LenientStorage(over: source), registry: .store, threads: threads,
-                scratch: scratch
+            let medium = LenientStorage(over: source)
+            var report = try await Salvage(
+                source: medium, registry: .store, threads: threads, scratch: scratch
             ).run(target, on: system, progress)
+            report.unreadable = medium.unreadableBlocks.map { StoreError.Place($0) }
+            return report
         }
     }
 }
@@ -264,9 +266,9 @@ private struct SalvagedContent {
             storeID: store.identity.storeID.description, offset: journal.end.rawValue,
             zoneCount: summary.count, recordCount: summary.reduce(0) { $0 + $1.recordCount },
             entryCount: journal.entryCount,
-            damage: journal.findings.map { StoreError.Place($0.damage) }, losses: losses,
-            leftOut: journal.leftOut.map { StoreError.Place($0) }, assets: [], lostChunkCount: 0,
-            zones: zones, users: users, inventedNames: journal.inventedNames)
+            damage: journal.findings.map { StoreError.Place($0.damage) }, unreadable: [],
+            losses: losses, leftOut: journal.leftOut.map { StoreError.Place($0) }, assets: [],
+            lostChunkCount: 0, zones: zones, users: users, inventedNames: journal.inventedNames)
     }
 
     /// The database of a zone, as the host uses it, and the user record name of its owner; that is nil of

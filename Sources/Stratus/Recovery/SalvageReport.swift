@@ -82,6 +82,10 @@ public struct SalvageReport: Hashable, Sendable {
     public var entryCount: Int
     /// What is wrong with the store, as ``StoreError/Place``: what a verification finds as well.
     public var damage: [StoreError.Place]
+    /// Blocks of 4,096 bytes that the medium did not give back, each with the file and the byte where it
+    /// begins. What was lost with them is in ``losses`` and ``assets``, except for what lay in the last
+    /// blocks of the journal: nothing tells that from a journal that ended there.
+    public var unreadable: [StoreError.Place]
     /// In the order of the journal.
     public var losses: [Loss]
     /// Entries that are whole and have no meaning without what is lost, and were left out.
@@ -101,6 +105,6 @@ public struct SalvageReport: Hashable, Sendable {
     /// Whether all that the store held came out.
     public var isComplete: Bool {
         losses.allSatisfy(\.isHarmless) && leftOut.isEmpty && assets.isEmpty && zones.isEmpty
-            && users.isEmpty && inventedNames.isEmpty
+            && users.isEmpty && inventedNames.isEmpty && unreadable.isEmpty
     }
 }

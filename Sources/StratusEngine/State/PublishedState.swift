@@ -74,6 +74,9 @@ package final class PublishedState: Sendable {
     /// Wakes those who wait for a change in one of `zones`, which was published.
     package func announce(_ zones: [ChangedZone]) { waiters.wake(for: zones) }
 
+    /// Whether nothing will be published any more.
+    package var isEnded: Bool { content.withLock { $0.isEnded } }
+
     /// Nothing will be published any more.
     package func end() {
         content.withLock { $0.isEnded = true }

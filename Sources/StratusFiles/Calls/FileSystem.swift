@@ -35,15 +35,11 @@ package protocol FileSystem: Sendable {
     func close(_ file: FileDescriptor) throws(SystemError)
 
     /// Appends bytes at `offset` to `bytes`, at most as many as there is room for; returns how
-    /// many, 0 at the end of the file.
+    /// many, 0 at the end of the file. In the mode `resident` it fails with `.wouldBlock` where the
+    /// first byte is not in memory, or where the system cannot tell.
     func read(
-        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int
-    ) throws(SystemError) -> Int
-
-    /// The same with what is in memory only; fails with `.wouldBlock` where the first byte is not,
-    /// or where the system cannot tell.
-    func readResident(
-        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int
+        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int,
+        _ mode: ReadMode
     ) throws(SystemError) -> Int
 
     /// Writes some of `bytes` at `offset`, at least one; returns how many.

@@ -36,30 +36,31 @@ package struct LinuxFileSystem: FileSystem {
     }
 
     package func read(
-        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int
+        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int,
+        _ mode: ReadMode
     ) throws(SystemError) -> Int {
-        // Safe: the call writes no more than there is room for.
+        // Safe: the calls write no more than there is room for.
         let result = unsafe bytes.appendBytes { room in
-            unsafe pread(file.rawValue, room.baseAddress, room.count, offset)
+            switch mode {
+            case .blocking:
+                let count = unsafe pread(file.rawValue, room.baseAddress, room.count, offset)
+                return count < 0 ? -Int(errno) : count
+            case .streamed:
+                return Int(
+                    unsafe clinux_read_streamed(
+                        file.rawValue, room.baseAddress, room.count, Int64(offset)))
+            case .resident:
+                return Int(
+                    unsafe clinux_read_nowait(
+                        file.rawValue, room.baseAddress, room.count, Int64(offset)))
+            }
         }
-        try check(result, "pread")
-        return result
-    }
-
-    package func readResident(
-        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int
-    ) throws(SystemError) -> Int {
-        // Safe: the call writes no more than there is room for.
-        let result = unsafe bytes.appendBytes { room in
-            Int(
-                unsafe clinux_read_nowait(
-                    file.rawValue, room.baseAddress, room.count, Int64(offset)))
-        }
+        let call: StaticString = mode == .blocking ? "pread" : "preadv2"
         // A kernel or file system without the flag cannot tell what is in memory.
-        if result == -Int(EOPNOTSUPP) || result == -Int(ENOSYS) {
-            throw SystemError(.wouldBlock, in: "preadv2")
+        if mode == .resident, result == -Int(EOPNOTSUPP) || result == -Int(ENOSYS) {
+            throw SystemError(.wouldBlock, in: call)
         }
-        if result < 0 { throw SystemError(number: Int32(-result), in: "preadv2") }
+        if result < 0 { throw SystemError(number: Int32(-result), in: call) }
         return result
     }
 

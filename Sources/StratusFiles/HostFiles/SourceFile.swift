@@ -34,7 +34,7 @@ package final class SourceFile: Sendable {
         into bytes: inout OutputSpan<UInt8>, at position: Int
     ) throws(SystemError) {
         _ = try file.call { system, descriptor throws(SystemError) in
-            try system.read(descriptor, into: &bytes, at: position)
+            try system.read(descriptor, into: &bytes, at: position, .blocking)
         }
     }
 

@@ -28,7 +28,7 @@ enum FileLocks {
             var failure: SystemError?
             bytes.append(addingCapacity: room) { output in
                 do throws(SystemError) {
-                    _ = try system.read(file.descriptor, into: &output, at: start)
+                    _ = try system.read(file.descriptor, into: &output, at: start, .blocking)
                 } catch {
                     failure = error
                 }

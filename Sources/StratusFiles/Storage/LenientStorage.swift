@@ -1,8 +1,22 @@
+internal import Synchronization
+
 /// A storage that is only read, and in which blocks that the medium does not give back read as zeros:
-/// what is read is verified, so that they are taken for damage, which has an end.
+/// what is read is verified, so that they are taken for damage, which has an end. Where nothing that is
+/// verified lies in them, behind what looks like the end of a journal, only ``unreadableBlocks`` tells.
 package final class LenientStorage: ReadOnlyStorage {
+    /// 4,096 bytes, or less at the end of the file.
+    package struct Block: Hashable, Comparable, Sendable {
+        package var file: String
+        package var byte: Int
+
+        package static func < (first: Block, second: Block) -> Bool {
+            (first.file, first.byte) < (second.file, second.byte)
+        }
+    }
+
     private let base: any Storage
     private let hidesWriter: Bool
+    private let unreadable = Mutex<Set<Block>>([])
 
     /// - Parameter hidesWriter: that there is a writer is not said, since it is the caller itself, which
     ///   writes nothing.
@@ -12,8 +26,13 @@ package final class LenientStorage: ReadOnlyStorage {
     }
 
     package func open(_ name: String) throws(StorageError) -> any StorageFile {
-        LenientFile(try base.open(name))
+        LenientFile(try base.open(name), in: self)
     }
+
+    /// Those that were come upon so far, by their files.
+    package var unreadableBlocks: [Block] { unreadable.withLock { $0.sorted() } }
+
+    fileprivate func note(_ block: Block) { unreadable.withLock { _ = $0.insert(block) } }
 
     package var place: String { base.place }
     package var fileSystem: any FileSystem { base.fileSystem }
@@ -28,8 +47,12 @@ package final class LenientStorage: ReadOnlyStorage {
 
 private final class LenientFile: ReadOnlyFile {
     private let file: any StorageFile
+    private let storage: LenientStorage
 
-    init(_ file: any StorageFile) { self.file = file }
+    init(_ file: any StorageFile, in storage: LenientStorage) {
+        self.file = file
+        self.storage = storage
+    }
 
     var name: String { file.name }
     var length: Int { file.length }
@@ -39,15 +62,19 @@ private final class LenientFile: ReadOnlyFile {
             return try file.read(range, mode)
         } catch {
             guard error.kind == .inputOutput else { throw error }
-            return try file.readableBytes(in: range)
+            return try file.readableBytes(in: range, mode) { byte in
+                storage.note(LenientStorage.Block(file: name, byte: byte))
+            }
         }
     }
 }
 
 extension StorageFile {
     /// The bytes in `range`, with zeros for the blocks of 4,096 bytes that the medium does not give
-    /// back.
-    package func readableBytes(in range: Range<Int>) throws(StorageError) -> [UInt8] {
+    /// back; `note` is told where each of them begins.
+    package func readableBytes(
+        in range: Range<Int>, _ mode: ReadMode = .blocking, _ note: (Int) -> Void = { _ in }
+    ) throws(StorageError) -> [UInt8] {
         let blockLength = 4096
         var bytes: [UInt8] = []
         bytes.reserveCapacity(range.count)
@@ -55,9 +82,10 @@ extension StorageFile {
         while start < range.upperBound {
             let end = min((start / blockLength + 1) * blockLength, range.upperBound)
             do throws(StorageError) {
-                bytes += try read(start..<end)
+                bytes += try read(start..<end, mode)
             } catch {
                 guard error.kind == .inputOutput else { throw error }
+                note(start / blockLength * blockLength)
                 bytes += repeatElement(0, count: end - start)
             }
             start = end

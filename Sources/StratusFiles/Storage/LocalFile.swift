@@ -108,7 +108,7 @@ final class LocalFile: StorageFile {
     }
 
     func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
-        if mode == .blocking { return try file.read(range, mode) }
+        if mode != .resident { return try file.read(range, mode) }
         // To open a file may take as long as to read from it.
         guard let file = descriptors.opened(name) else {
             throw StorageError(.notResident, file: name)

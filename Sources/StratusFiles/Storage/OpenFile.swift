@@ -92,10 +92,7 @@ final class OpenFile: Sendable {
     ) throws(StorageError) -> Int {
         do throws(SystemError) {
             return try open.call { system, descriptor throws(SystemError) in
-                switch mode {
-                case .blocking: try system.read(descriptor, into: &bytes, at: position)
-                case .resident: try system.readResident(descriptor, into: &bytes, at: position)
-                }
+                try system.read(descriptor, into: &bytes, at: position, mode)
             }
         } catch {
             if mode == .resident, error.code == .wouldBlock {

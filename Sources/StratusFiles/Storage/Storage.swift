@@ -129,6 +129,9 @@ package enum ReadMode: Sendable {
     case resident
     /// The calling thread waits for the medium.
     case blocking
+    /// The same, and what was not in memory is dropped again where the system can do that: it is not
+    /// expected to be read soon, and would push more useful pages out of the cache.
+    case streamed
 }
 
 /// Ends when it is no longer referenced.
@@ -162,6 +165,8 @@ package struct StorageError: Error, Equatable, Sendable {
         case syncFailed
         /// The medium failed.
         case inputOutput
+        /// Whoever reads does not want the rest.
+        case cancelled
     }
 
     package var kind: Kind

@@ -55,6 +55,13 @@ package struct GroupReader {
     /// Forgets what was read ahead, since a writer may have written there.
     package mutating func refresh() { window = [] }
 
+    /// Whether the next group is whole now, read anew.
+    var findsGroup: Bool {
+        var reader = self
+        reader.refresh()
+        return (try? reader.next()) != nil
+    }
+
     /// Goes on at the group that begins at `offset`, before or behind what was read.
     mutating func resume(at offset: JournalOffset, chain: UInt64) {
         position = offset

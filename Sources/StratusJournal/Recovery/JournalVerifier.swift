@@ -135,6 +135,9 @@ package struct JournalVerifier {
                 guard
                     let severity = try severity(of: fault, at: place, in: file, segment)
                 else { return nil }
+                // The journal ended there when the group was read; what was found behind that was
+                // written since, and the group before it.
+                if segment.state == .active, try isBeingWritten, reader.findsGroup { return nil }
                 find(fault.damage, severity)
                 let isEnd = severity != .damage
                 if severity != .tornTail {

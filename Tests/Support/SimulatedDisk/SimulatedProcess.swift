@@ -59,18 +59,13 @@ package struct SimulatedProcess: FileSystem {
     }
 
     package func read(
-        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int
+        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int,
+        _ mode: ReadMode
     ) throws(SystemError) -> Int {
         try disk.machine.withLock { machine throws(SystemError) in
-            try machine.read(file, into: &bytes, at: offset, number)
-        }
-    }
-
-    package func readResident(
-        _ file: FileDescriptor, into bytes: inout OutputSpan<UInt8>, at offset: Int
-    ) throws(SystemError) -> Int {
-        try disk.machine.withLock { machine throws(SystemError) in
-            try machine.readResident(file, into: &bytes, at: offset, number)
+            mode == .resident
+                ? try machine.readResident(file, into: &bytes, at: offset, number)
+                : try machine.read(file, into: &bytes, at: offset, number)
         }
     }
 

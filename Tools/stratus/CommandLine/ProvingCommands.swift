@@ -27,10 +27,14 @@ extension Command {
         options: [
             Option(
                 "against", taking: .init("CERTIFICATE", .path),
-                "compare the history with this certificate")
+                "compare the history with this certificate"),
+            Option(
+                "rate", taking: .init("SIZE"),
+                "read no more than SIZE a second, such as 20MiB: beside a service"),
         ],
         examples: [
             Example("stratus verify ./store", "Checks the store."),
+            Example("stratus verify ./store --rate 50MiB", "Leaves a service room to work."),
             Example(
                 "stratus verify ./store --json -o findings.ndjson",
                 "Writes what is found to a file, one JSON object a line."),

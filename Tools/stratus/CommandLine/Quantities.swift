@@ -35,6 +35,25 @@ package enum Quantities {
         return "\(whole).\(tenth) \(units[power - 1])"
     }
 
+    /// The name of a unit, and how many of the smallest one it is.
+    package typealias Unit = (name: String, length: Int)
+
+    /// The longest first; the last divides everything.
+    package static let ages: [Unit] = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)]
+    package static let sizes: [Unit] = [
+        ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1),
+    ]
+
+    /// A number of one of the units, such as `500MiB`; nil of any other text.
+    package static func number(_ text: String, in units: [Unit]) -> Int? {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        guard let number = Int(digits),
+            let unit = units.first(where: { $0.name == text.dropFirst(digits.count) })
+        else { return nil }
+        let (count, overflow) = number.multipliedReportingOverflow(by: unit.length)
+        return overflow ? nil : count
+    }
+
     /// How long something took: `80 ms`, `2.1 s`, `12 s`, `3 min 20 s`, `5 h 12 min`; cut as sizes
     /// are.
     package static func duration(seconds: Double) -> String {

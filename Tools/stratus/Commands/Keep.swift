@@ -78,46 +78,26 @@ enum Keep {
         case "everything": return .everything
         default: break
         }
-        let digits = text.prefix { $0.isASCII && $0.isNumber }
-        guard let number = Int(digits) else { return nil }
-        let unit = String(text.dropFirst(digits.count))
-        if let length = History.Policy.length(of: unit, in: History.Policy.ages) {
-            let (seconds, overflow) = number.multipliedReportingOverflow(by: length)
-            return overflow ? nil : .age(seconds: seconds)
+        if let seconds = Quantities.number(text, in: Quantities.ages) {
+            return .age(seconds: seconds)
         }
-        guard let length = History.Policy.length(of: unit, in: History.Policy.sizes) else {
-            return nil
-        }
-        let (bytes, overflow) = number.multipliedReportingOverflow(by: length)
-        return overflow ? nil : .bytes(bytes)
+        return Quantities.number(text, in: Quantities.sizes).map { .bytes($0) }
     }
 }
 
 extension History.Policy {
-    fileprivate typealias Unit = (name: String, length: Int)
-
-    /// The longest first; the last divides everything.
-    fileprivate static let ages: [Unit] = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)]
-    fileprivate static let sizes: [Unit] = [
-        ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1),
-    ]
-
-    fileprivate static func length(of unit: String, in units: [Unit]) -> Int? {
-        units.first { $0.name == unit }?.length
-    }
-
     /// As the options take it.
     var text: String {
         switch self {
         case .none: "none"
         case .everything: "everything"
-        case .age(let seconds): Self.text(seconds, Self.ages)
-        case .bytes(let count): Self.text(count, Self.sizes)
+        case .age(let seconds): Self.text(seconds, Quantities.ages)
+        case .bytes(let count): Self.text(count, Quantities.sizes)
         }
     }
 
     /// A number of the longest unit that divides it; 0 of the shortest.
-    private static func text(_ value: Int, _ units: [Unit]) -> String {
+    private static func text(_ value: Int, _ units: [Quantities.Unit]) -> String {
         let unit = units.first { value != 0 && value % $0.length == 0 } ?? units[units.count - 1]
         return "\(value / unit.length)\(unit.name)"
     }

@@ -8,7 +8,8 @@ enum Verify {
         let path = invocation.argument("STORE")
         let certificate = try invocation.certificate()
         let progress = ReadingProgress("verifying", invocation, output)
-        let result = try await StoreVerification(at: path, progress: progress.update)
+        let result = try await StoreVerification(
+            at: path, bytesPerSecond: invocation.rate(), progress: progress.update)
         progress.finish()
         for finding in result.findings {
             try output.result("finding", finding.json, text: text(of: finding))
@@ -118,5 +119,17 @@ enum Hash {
             "hash", ["hash": .string(hash.description), "records": .integer(hash.recordCount)],
             text: hash.description)
         return .ok
+    }
+}
+
+extension Invocation {
+    /// Of `--rate`, in bytes a second.
+    fileprivate func rate() throws -> Int? {
+        guard let text = value("rate") else { return nil }
+        guard let rate = Quantities.number(text, in: Quantities.sizes), rate > 0 else {
+            throw ToolError.usage(
+                "bad-value", "--rate takes a size such as 20MiB or 1GiB, not \(text)")
+        }
+        return rate
     }
 }

@@ -15,6 +15,11 @@ enum Salvage {
         for place in report.damage {
             try output.result("damage", place.json, text: "damaged: \(place.text)")
         }
+        for place in report.unreadable {
+            try output.result(
+                "unreadable", place.json,
+                text: "the medium does not give back: \(place.text)")
+        }
         for loss in report.losses { try write(loss, output) }
         for place in report.leftOut {
             try output.result(
