@@ -44,6 +44,7 @@ import Testing
         var expected = bytes
         for place in 4096..<12_288 { expected[place] = 0 }
         #expect(try file.read(0..<20_000) == expected)
+        #expect(try file.read(6000..<6100) == [UInt8](repeating: 0, count: 100))
         #expect(lenient.unreadableBlocks.map(\.byte) == [4096, 8192])
         #expect(lenient.unreadableBlocks.allSatisfy { $0.file == "a" })
         #expect(try file.read(4000..<4100) == Array(bytes[4000..<4100]))

@@ -6,7 +6,8 @@ struct CommandTableTests {
 
     @Test func `the table has the commands of the first part`() {
         let names = [
-            "import", "export", "dump", "load", "diff", "put", "delete", "exec", "follow", "info",
+            "import", "export", "dump", "load", "diff", "get", "put", "delete", "exec", "follow",
+            "info",
             "users", "zones", "types", "records", "show", "query", "tree", "shares", "why",
             "who-can", "what-can", "subscriptions", "notifications", "devices", "log", "explain",
             "changes", "token", "history", "blame", "mark", "retention", "backup", "backups",

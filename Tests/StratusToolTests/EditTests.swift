@@ -64,6 +64,52 @@ import Testing
         }
     }
 
+    @Test func `what is put can be got, and put again as it was written`() async throws {
+        let place = try await Self.imported()
+        let values = [
+            ("title", "'; rm'"), ("size", "-5"), ("weight", "1.5"),
+            ("due", "2026-01-31T12:00:00.000Z"), ("data", "aGk="), ("place", "1.5,-2.0"),
+            ("next", "n2"),
+        ]
+        // No word of a line of the test's own may have a space.
+        func put(_ name: String, _ values: [(String, String)]) async throws -> ExitCode {
+            let fields = values.map { "\($0)=\($1.replacing(" ", with: "_"))" }
+            let line = "\(name) \(fields.joined(separator: " ")) --type Note"
+            return try await Self.put(line, in: place)
+        }
+        #expect(try await put("n1", values + [("tags", "red"), ("tags", "blue")]) == .ok)
+        var again: [(String, String)] = []
+        for (field, value) in values {
+            let run = try await place.run("get @/store n1 \(field) --zone files")
+            #expect(run.code == .ok && run.results == value.replacing(" ", with: "_") + "\n")
+            again.append((field, String(run.results.dropLast())))
+        }
+        let tags = try await place.run("get @/store n1 tags --zone files")
+        #expect(tags.code == .ok && tags.results == "red\nblue\n")
+        #expect(try await put("n3", again + [("tags", "red"), ("tags", "blue")]) == .ok)
+        #expect(
+            try await Self.shown("n3", in: place).contains(
+                #""due":{"value":1769860800000,"type":"TIMESTAMP"}"#))
+        let json = try await place.run("get @/store n1 size --zone files", json: true)
+        #expect(
+            json.results
+                == #"{"type":"field","fieldName":"size","field":{"value":-5,"type":"INT64"}}"#
+                + "\n"
+        )
+    }
+
+    @Test func `a value that is not there, and one that is no text, are named`() async throws {
+        let place = try await Self.imported()
+        #expect(try await Self.put("n1 title=x file=@/tree/a.txt --type Note", in: place) == .ok)
+        let missing = try await place.run("get @/store n1 size --zone files")
+        #expect(missing.code == .notFound && missing.messages.contains("size"))
+        let nowhere = try await place.run("get @/store n9 title --zone files")
+        #expect(nowhere.code == .notFound)
+        let asset = try await place.run("get @/store n1 file --zone files")
+        #expect(asset.code == .usage && asset.messages.contains("stratus asset"))
+        #expect(missing.results + nowhere.results + asset.results == "")
+    }
+
     @Test func `of a record that is there only the named fields change`() async throws {
         let place = try await Self.imported()
         #expect(try await Self.put("n1 title=one size=1 weight=1 --type Note", in: place) == .ok)

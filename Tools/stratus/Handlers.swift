@@ -10,6 +10,7 @@ extension Tool {
             "dump": Dump.run,
             "load": Load.run,
             "diff": Difference.run,
+            "get": Edit.get,
             "put": Edit.put,
             "delete": Edit.delete,
             "exec": Exec.run,

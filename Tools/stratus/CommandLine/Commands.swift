@@ -4,7 +4,8 @@ extension CommandTable {
         tool: "stratus",
         summary: "looks into Stratus stores, fills, compares and backs them up",
         commands: [
-            .importDirectory, .exportDirectory, .dump, .load, .diff, .put, .delete, .exec, .follow,
+            .importDirectory, .exportDirectory, .dump, .load, .diff, .get, .put, .delete, .exec,
+            .follow,
             .info, .users, .zones, .types, .records, .show, .query, .tree,
             .shares, .why, .whoCan, .whatCan, .subscriptions, .notifications,
             .devices,

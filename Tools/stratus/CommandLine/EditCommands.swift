@@ -1,5 +1,22 @@
-/// Commands that change single records.
+/// Commands that read and change single records by hand.
 extension Command {
+    static let get = Command(
+        "get", "write the value of a field of a record",
+        details: """
+            Writes the value of one field, and nothing else, in the form that 'stratus put' takes: text as \
+            it is, a number in digits, a timestamp in UTC, bytes in base64, a location as \
+            LATITUDE,LONGITUDE, a reference as the name of its record. A list is written one value a \
+            line. An asset is what 'stratus asset' writes; 'stratus show' has all fields of a record.
+            """,
+        arguments: [.store, .record, Argument("FIELD", "the name of the field")],
+        options: [.zone("the zone the record is in", isRequired: true), .at],
+        examples: [
+            Example("stratus get ./store note-1 title --zone notes", "Writes the note's title."),
+            Example(
+                "stratus get ./store note-1 title --zone notes --at mark:before-import",
+                "Writes the title that it had then."),
+        ])
+
     static let put = Command(
         "put", "make a record, or change fields of one",
         details: """

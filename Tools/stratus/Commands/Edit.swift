@@ -2,8 +2,38 @@ import Stratus
 import StratusGateway
 import StratusLanguage
 
-/// Commands that change single records.
+/// Commands that read and change single records by hand.
 enum Edit {
+    static func get(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
+        let container = try await invocation.openStore()
+        let (id, field) = (try invocation.recordID(in: container), invocation.argument("FIELD"))
+        let record = try await invocation.readDatabase(of: container).record(
+            for: id, desiredKeys: [field])
+        guard let value = record[field] else {
+            throw ToolError(
+                .notFound, id: "field.none",
+                "the record \(id.recordName) has no value in the field \(field)")
+        }
+        if output.isJSON {
+            try output.object("field", ["fieldName": .string(field), "field": value.json])
+            return .ok
+        }
+        guard let texts = value.typedTexts else {
+            throw ToolError.usage(
+                "asset", "the field \(field) has an asset",
+                hint: "'stratus asset' writes it to a file")
+        }
+        // A text goes to another program as it is, and to a terminal so that it does no harm there.
+        for text in texts {
+            if output.settings.resultsAreOnTerminal {
+                try output.line(Output.escaped(text))
+            } else {
+                try output.verbatim(text + "\n")
+            }
+        }
+        return .ok
+    }
+
     static func put(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let texts = try invocation.allArguments("FIELD=VALUE").map { text throws(ToolError) in
             try FieldText(text)

@@ -32,6 +32,25 @@ extension RecordValue {
         self = value
     }
 
+    /// The texts that stand for it as ``init(typed:_:in:)`` takes them: one, or of a list one for each of
+    /// its values. Nil of an asset, which no text holds.
+    var typedTexts: [String]? {
+        switch self {
+        case .string(let value): [value]
+        case .int64(let number): [String(number)]
+        case .double(let number): [String(number)]
+        case .date(let date): [Timestamp.text(date)]
+        case .bytes(let data): [data.base64EncodedString()]
+        case .location(let location): ["\(location.latitude),\(location.longitude)"]
+        case .reference(let reference): [reference.recordID.recordName]
+        case .asset: nil
+        case .list(let values):
+            values.reduce([]) { texts, value in
+                value.typedTexts.flatMap { more in texts.map { $0 + more } }
+            }
+        }
+    }
+
     /// Whether a text stands for it, or for one of the values of the list that it is. For an asset
     /// its checksum does.
     func isTyped(_ text: String) -> Bool {
