@@ -183,6 +183,7 @@ import Testing
         let file = try folder.system.openUnnamed(in: folder.directory, permissions: 0o640)
         let slices: [ArraySlice<UInt8>] = [[1, 2], [], [3]]
         #expect(try folder.system.write(file, slices[...], at: 0, .streamed) == 3)
+        #expect(try folder.bytes(file, .streamed) == [1, 2, 3])
         try folder.system.startWriting(file, 0..<3)
         #expect(try folder.names == [])
         #expect(try folder.system.status(file).links == 0)

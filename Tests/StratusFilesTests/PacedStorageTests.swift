@@ -5,7 +5,7 @@ import Testing
 
 /// Reads at a stated rate.
 struct PacedStorageTests {
-    /// A clock that goes on only where somebody waits, or is told to.
+    /// A clock that advances by pauses and by ``goOn(_:)`` alone.
     private final class FakeTime: Sendable {
         let nanoseconds = Mutex<UInt64>(1)
 
@@ -19,7 +19,7 @@ struct PacedStorageTests {
     private let time = FakeTime()
 
     private func pace(_ bytesPerSecond: Int) -> ReadingPace {
-        ReadingPace(bytesPerSecond: bytesPerSecond, timing: time.timing) { false }
+        ReadingPace(bytesPerSecond: bytesPerSecond, timing: time.timing)
     }
 
     private func storage(_ bytes: [UInt8]) throws -> MemoryStorage {

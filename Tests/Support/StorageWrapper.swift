@@ -1,13 +1,9 @@
 package import StratusFiles
 
 /// A storage that does what another one does, but for the verbs that it has of its own.
-package protocol StorageWrapper: Storage {
-    var under: any Storage { get }
-}
+package protocol StorageWrapper: LayeredStorage {}
 
 extension StorageWrapper {
-    package var place: String { under.place }
-    package func list() throws(StorageError) -> [String] { try under.list() }
     package func create(_ name: String, length: Int) throws(StorageError) -> any StorageFile {
         try under.create(name, length: length)
     }
@@ -18,36 +14,17 @@ extension StorageWrapper {
         try under.put(name, bytes)
     }
     package func delete(_ name: String) throws(StorageError) -> Bool { try under.delete(name) }
-    package func pin(_ name: String) throws(StorageError) -> any StoragePin {
-        try under.pin(name)
-    }
-    package func readers(
-        of name: String
-    ) throws(StorageError) -> (made: FileTime?, processes: [Int]) { try under.readers(of: name) }
-    package func hasWriter() throws(StorageError) -> Bool { try under.hasWriter() }
     package func fence(
         holding names: [String], without absent: String
     ) throws(StorageError) -> any StorageFence {
         try under.fence(holding: names, without: absent)
     }
-
-    package func writer() throws(StorageError) -> String? { try under.writer() }
-    package func close() { under.close() }
-    package var fileSystem: any FileSystem { under.fileSystem }
-    package func isDirectory(_ status: FileStatus) -> Bool { under.isDirectory(status) }
-    package func hasFile(_ status: FileStatus) throws(StorageError) -> Bool {
-        try under.hasFile(status)
-    }
 }
 
 /// A file that does what another one does, but for the verbs that it has of its own.
-package protocol StorageFileWrapper: StorageFile {
-    var under: any StorageFile { get }
-}
+package protocol StorageFileWrapper: LayeredFile {}
 
 extension StorageFileWrapper {
-    package var name: String { under.name }
-    package var length: Int { under.length }
     package func reserve(_ range: Range<Int>) throws(StorageError) { try under.reserve(range) }
     package func append(
         _ bytes: Span<UInt8>, at position: Int, _ mode: WriteMode

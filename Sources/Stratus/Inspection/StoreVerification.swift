@@ -55,7 +55,7 @@ package struct StoreVerification: Sendable {
         try await answering { () async throws(EngineError) in
             self = try await IOThreads(count: 1).run {
                 let storage = try LocalStorage(at: path, .reading)
-                let pace = bytesPerSecond.map { ReadingPace(bytesPerSecond: $0) { false } }
+                let pace = bytesPerSecond.map { ReadingPace(bytesPerSecond: $0) }
                 return try StoreVerification(ofMedium: storage, pace, progress: progress)
             }
         }

@@ -128,7 +128,7 @@ package struct ProjectionRegistry: Sendable {
             ?? (kind == .trailer ? "trailer" : "kind \(kind.rawValue)")
     }
 
-    /// Whether an earlier state is in force where the entry of a row is lost: ``KeySpace/isRestated``.
+    /// Whether other entries bring what the row of a key says: ``KeySpace/isRestated``.
     package func isRestated(_ key: IndexKey) -> Bool {
         keyspaces[Int(key.keyspace)]?.isRestated ?? false
     }

@@ -3,7 +3,7 @@ internal import Synchronization
 /// A storage that is only read, and in which blocks that the medium does not give back read as zeros:
 /// what is read is verified, so that they are taken for damage, which has an end. Where nothing that is
 /// verified lies in them, behind what looks like the end of a journal, only ``unreadableBlocks`` tells.
-package final class LenientStorage: ReadOnlyStorage {
+package final class LenientStorage: LayeredStorage, ReadOnlyStorage {
     /// 4,096 bytes, or less at the end of the file.
     package struct Block: Hashable, Comparable, Sendable {
         package var file: String
@@ -14,19 +14,19 @@ package final class LenientStorage: ReadOnlyStorage {
         }
     }
 
-    private let base: any Storage
+    package let under: any Storage
     private let hidesWriter: Bool
     private let unreadable = Mutex<Set<Block>>([])
 
     /// - Parameter hidesWriter: that there is a writer is not said, since it is the caller itself, which
     ///   writes nothing.
-    package init(over base: any Storage, hidesWriter: Bool = false) {
-        self.base = base
+    package init(over storage: any Storage, hidesWriter: Bool = false) {
+        under = storage
         self.hidesWriter = hidesWriter
     }
 
     package func open(_ name: String) throws(StorageError) -> any StorageFile {
-        LenientFile(try base.open(name), in: self)
+        LenientFile(try under.open(name), in: self)
     }
 
     /// Those that were come upon so far, by their files.
@@ -34,35 +34,26 @@ package final class LenientStorage: ReadOnlyStorage {
 
     fileprivate func note(_ block: Block) { unreadable.withLock { _ = $0.insert(block) } }
 
-    package var place: String { base.place }
-    package var fileSystem: any FileSystem { base.fileSystem }
-    package func list() throws(StorageError) -> [String] { try base.list() }
-    package func pin(_ name: String) throws(StorageError) -> any StoragePin { try base.pin(name) }
     package func hasWriter() throws(StorageError) -> Bool {
-        hidesWriter ? false : try base.hasWriter()
+        hidesWriter ? false : try under.hasWriter()
     }
-    package func writer() throws(StorageError) -> String? { try base.writer() }
-    package func close() { base.close() }
 }
 
-private final class LenientFile: ReadOnlyFile {
-    private let file: any StorageFile
+private final class LenientFile: LayeredFile, ReadOnlyFile {
+    let under: any StorageFile
     private let storage: LenientStorage
 
     init(_ file: any StorageFile, in storage: LenientStorage) {
-        self.file = file
+        under = file
         self.storage = storage
     }
 
-    var name: String { file.name }
-    var length: Int { file.length }
-
     func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
         do throws(StorageError) {
-            return try file.read(range, mode)
+            return try under.read(range, mode)
         } catch {
             guard error.kind == .inputOutput else { throw error }
-            return try file.readableBytes(in: range, mode) { byte in
+            return try under.readableBytes(in: range, mode) { byte in
                 storage.note(LenientStorage.Block(file: name, byte: byte))
             }
         }

@@ -2,44 +2,33 @@ internal import Synchronization
 
 /// A storage that is only read, no faster than a rate, and that leaves nothing in the page cache that was
 /// not there before: for reading a whole store beside those who use it.
-package final class PacedStorage: ReadOnlyStorage {
-    private let base: any Storage
+package final class PacedStorage: LayeredStorage, ReadOnlyStorage {
+    package let under: any Storage
     private let pace: ReadingPace
 
-    package init(over base: any Storage, _ pace: ReadingPace) {
-        self.base = base
+    package init(over storage: any Storage, _ pace: ReadingPace) {
+        under = storage
         self.pace = pace
     }
 
     package func open(_ name: String) throws(StorageError) -> any StorageFile {
-        PacedFile(try base.open(name), pace)
+        PacedFile(try under.open(name), pace)
     }
-
-    package var place: String { base.place }
-    package var fileSystem: any FileSystem { base.fileSystem }
-    package func list() throws(StorageError) -> [String] { try base.list() }
-    package func pin(_ name: String) throws(StorageError) -> any StoragePin { try base.pin(name) }
-    package func hasWriter() throws(StorageError) -> Bool { try base.hasWriter() }
-    package func writer() throws(StorageError) -> String? { try base.writer() }
-    package func close() { base.close() }
 }
 
-private final class PacedFile: ReadOnlyFile {
-    private let file: any StorageFile
+private final class PacedFile: LayeredFile, ReadOnlyFile {
+    let under: any StorageFile
     private let pace: ReadingPace
 
     init(_ file: any StorageFile, _ pace: ReadingPace) {
-        self.file = file
+        under = file
         self.pace = pace
     }
 
-    var name: String { file.name }
-    var length: Int { file.length }
-
     func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
-        guard mode != .resident else { return try file.read(range, mode) }
+        guard mode != .resident else { return try under.read(range, mode) }
         try pace.wait(toRead: range.count, of: name)
-        return try file.read(range, .streamed)
+        return try under.read(range, .streamed)
     }
 }
 
@@ -81,7 +70,7 @@ package final class ReadingPace: Sendable {
     /// - Parameter isCancelled: once it is true, every read fails with `.cancelled`.
     package init(
         bytesPerSecond: Int, timing: Timing = .system,
-        isCancelled: @escaping @Sendable () -> Bool
+        isCancelled: @escaping @Sendable () -> Bool = { false }
     ) {
         precondition(bytesPerSecond > 0)
         self.bytesPerSecond = bytesPerSecond

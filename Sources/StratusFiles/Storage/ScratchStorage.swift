@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// What is put lies one behind the other in a file without a name, in a directory for temporary
 /// files, which is not looked at before something is put. All other calls go to the storage below.
-package final class ScratchStorage: Storage {
+package final class ScratchStorage: LayeredStorage {
     private struct State {
         var medium: Medium?
         var files: [String: ScratchFile] = [:]
@@ -13,18 +13,18 @@ package final class ScratchStorage: Storage {
         var end = 0
     }
 
-    private let base: any Storage
+    package let under: any Storage
     private let directory: String
     private let state = Mutex(State())
 
-    /// Adds to `base` files that lie in `directory` of its file system.
-    package init(over base: any Storage, in directory: String) {
-        self.base = base
+    /// Adds to `storage` files that lie in `directory` of its file system.
+    package init(over storage: any Storage, in directory: String) {
+        under = storage
         self.directory = directory
     }
 
     package func put(_ name: String, _ bytes: [UInt8]) throws(StorageError) {
-        let names = try base.list()
+        let names = try under.list()
         let file = try state.withLock { state throws(StorageError) in
             guard state.files[name] == nil, !names.contains(name) else {
                 throw StorageError(.exists, file: name)
@@ -43,7 +43,7 @@ package final class ScratchStorage: Storage {
 
     package func open(_ name: String) throws(StorageError) -> any StorageFile {
         if let file = state.withLock({ $0.files[name] }) { return file }
-        return try base.open(name)
+        return try under.open(name)
     }
 
     package func delete(_ name: String) throws(StorageError) -> Bool {
@@ -53,16 +53,13 @@ package final class ScratchStorage: Storage {
             state.files[name] = nil
             return false
         }
-        guard let isPinned else { return try base.delete(name) }
+        guard let isPinned else { return try under.delete(name) }
         return !isPinned
     }
 
     package func list() throws(StorageError) -> [String] {
-        try (base.list() + state.withLock { Array($0.files.keys) }).sorted()
+        try (under.list() + state.withLock { Array($0.files.keys) }).sorted()
     }
-
-    package var place: String { base.place }
-    package var fileSystem: any FileSystem { base.fileSystem }
 
     package func create(
         _ name: String, length: Int
@@ -70,34 +67,25 @@ package final class ScratchStorage: Storage {
         guard state.withLock({ $0.files[name] }) == nil else {
             throw StorageError(.exists, file: name)
         }
-        return try base.create(name, length: length)
+        return try under.create(name, length: length)
     }
 
     package func pin(_ name: String) throws(StorageError) -> any StoragePin {
         let pin = state.withLock { $0.files[name].map { CountedPin($0.pins) } }
         if let pin { return pin }
-        return try base.pin(name)
+        return try under.pin(name)
     }
-
-    package func hasWriter() throws(StorageError) -> Bool { try base.hasWriter() }
-    package func writer() throws(StorageError) -> String? { try base.writer() }
 
     package func fence(
         holding names: [String], without absent: String
     ) throws(StorageError) -> any StorageFence {
         let files = state.withLock { $0.files }
         let held = names.compactMap { files[$0] }
-        let base = try base.fence(holding: names.filter { files[$0] == nil }, without: absent)
+        let base = try under.fence(holding: names.filter { files[$0] == nil }, without: absent)
         return ScratchFence(base: base, storage: self, held: held, absent: absent)
     }
 
     fileprivate func file(_ name: String) -> ScratchFile? { state.withLock { $0.files[name] } }
-
-    package func close() { base.close() }
-    package func isDirectory(_ status: FileStatus) -> Bool { base.isDirectory(status) }
-    package func hasFile(_ status: FileStatus) throws(StorageError) -> Bool {
-        try base.hasFile(status)
-    }
 }
 
 private struct ScratchFence: StorageFence {

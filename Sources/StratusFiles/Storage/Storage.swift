@@ -165,7 +165,7 @@ package struct StorageError: Error, Equatable, Sendable {
         case syncFailed
         /// The medium failed.
         case inputOutput
-        /// Whoever reads does not want the rest.
+        /// The reader was cancelled.
         case cancelled
     }
 

@@ -11,14 +11,12 @@ enum Assets {
         if path == nil { try demandRoom(invocation, output) }
         let container = try await invocation.openStore()
         let database = try await invocation.readDatabase(of: container)
-        let (name, field) = (invocation.argument("RECORD"), invocation.argument("FIELD"))
-        let zoneID = try invocation.zoneID(in: container)
-        let record = try database.record(
-            for: Record.ID(recordName: name, zoneID: zoneID), desiredKeys: [field])
+        let (id, field) = (try invocation.recordID(in: container), invocation.argument("FIELD"))
+        let record = try database.record(for: id, desiredKeys: [field])
         guard let asset = record[field]?.assetValue, let size = asset.size else {
             throw ToolError(
                 .notFound, id: "field.none",
-                "the record \(name) has no asset in the field \(field)")
+                "the record \(id.recordName) has no asset in the field \(field)")
         }
         let start = min(Int(clamping: invocation.number("offset") ?? 0), size)
         let length = min(Int(clamping: invocation.number("length") ?? .max), size - start)
