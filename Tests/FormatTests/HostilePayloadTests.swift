@@ -158,6 +158,7 @@ import Testing
                 $0.varint(number)
                 $0.varint(database)
                 $0.append([1, 1, 0, 0])
+                $0.zeros(8)
                 $0.countedText("hostile")
             }
         }

@@ -23,6 +23,7 @@ import Testing
             $0.varint(2)
             $0.varint(1)
             $0.append([1, capabilities, 0, 0])
+            $0.zeros(8)
             $0.countedText("later")
             $0.append(rest)
         }
@@ -183,9 +184,9 @@ import Testing
     ]
 
     private static let ofOthers: [(entry: Malformation, what: String)] = [
-        (Malformation("record") { $0.flags = 8192 }, "flags"),
+        (Malformation("record") { $0.flags = 16384 }, "flags"),
         (Malformation("record") { $0.extensions = extensions(6) }, "extension"),
-        (tombstone(flags: 64), "flags"),
+        (tombstone(flags: 128), "flags"),
         (zone(capabilities: 16), "capabilities"),
         (zone(extensions(0)), "extension"),
         (user(extensions(8)), "extension"),

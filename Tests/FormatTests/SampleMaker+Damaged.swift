@@ -200,8 +200,8 @@ extension SampleMaker {
             (
                 "payload-newer-flags",
                 try await changed { image, frame in
-                    // A varint of two bytes, the second one in the place of the type: 8192.
-                    image.overwrite(image.payload(ofFrame: frame), with: [0x80, 0x40])
+                    // A varint of three bytes, two of them in the place of type and modifier: 16384.
+                    image.overwrite(image.payload(ofFrame: frame), with: [0x80, 0x80, 0x01])
                     image.seal(frame)
                 }
             ),
@@ -215,7 +215,9 @@ extension SampleMaker {
             (
                 "zone-newer-state",
                 try await changed { image, _ in
-                    image.replaceLast(kind: 34, zone: 0, payload: [1, 1, 4, 15, 0, 0, 1, 0x61])
+                    image.replaceLast(
+                        kind: 34, zone: 0,
+                        payload: [1, 1, 4, 15, 0, 0] + [UInt8](repeating: 0, count: 8) + [1, 0x61])
                 }
             ),
             (

@@ -82,6 +82,7 @@ extension LastEntry {
         LastEntry(50) {
             $0.varint(old)
             $0.varint(new)
+            $0.zeros(8)
             $0.varint(count)
             for number in 0..<count {
                 $0.countedText("note-\(number)")

@@ -11,7 +11,7 @@ import Testing
         number: 7, began: Version(rawValue: 1 << 52 | 600), state: .ended, permission: 3,
         link: Hash128(high: .max, low: 5), recordName: "Share-1", rootName: "root")
     private static let members = MembersEntry(
-        oldShare: 300, newShare: 7,
+        oldShare: 300, newShare: 7, device: .max,
         items: [
             MembersEntry.Item(
                 name: "a", type: 2, version: Version(rawValue: 600), length: 88,
@@ -314,8 +314,9 @@ extension ShareEntryTests {
 
     private static let head: RecordHead = {
         var head = RecordHead(
-            type: 3, modified: 1_767_225_700_000, modifier: 2, created: 1_767_225_600_000,
-            creator: 1, previous: Version(rawValue: 600), isUpdate: true,
+            type: 3, modified: 1_767_225_700_000, by: Author(2, device: .max - 1),
+            created: 1_767_225_600_000, creator: 1, previous: Version(rawValue: 600),
+            isUpdate: true,
             origin: MoveOrigin(zone: 4, version: Version(rawValue: 500)))
         head.replacedLength = 90
         head.assetBytes = 0
@@ -349,7 +350,7 @@ extension ShareEntryTests {
             try head.parent(in: bytes.span),
         ]
         #expect(names == ["Share-1", "root", "parent"])
-        #expect(head.origin == Self.head.origin)
+        #expect(head.origin == Self.head.origin && head.device == .max - 1)
         #expect(head.assetBytes == 0 && head.formerAssetBytes == 70)
         #expect(head.indexRows != nil && head.formerCascadeLinks != nil)
     }
@@ -359,7 +360,7 @@ extension ShareEntryTests {
         shareRecord: String? = nil
     ) -> [UInt8] {
         var head = RecordHead(
-            type: 3, modified: 0, modifier: 2, created: 0, creator: 2,
+            type: 3, modified: 0, by: Author(2), created: 0, creator: 2,
             previous: isUpdate ? Version(rawValue: 600) : .none, isUpdate: isUpdate)
         head.membership = own
         head.formerMembership = former
@@ -420,7 +421,8 @@ extension ShareEntryTests {
 
     private static let tombstone: Tombstone = {
         var tombstone = Tombstone(
-            type: 3, name: "root", previous: Version(rawValue: 600), deleter: 2, deleted: 5)
+            type: 3, name: "root", previous: Version(rawValue: 600),
+            by: Author(2, device: .max - 1), deleted: 5)
         tombstone.replacedLength = 90
         tombstone.parent = "parent"
         tombstone.cascadeLinks = [CascadeLink(field: 1, target: "target")]

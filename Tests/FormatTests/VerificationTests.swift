@@ -111,7 +111,9 @@ import Testing
         ]
         // An opening does not check the type of members and the user of a participant.
         var members = Malformation("members of an unknown type", entry: 50) {
-            $0.append([0, 1, 1])
+            $0.append([0, 1])
+            $0.zeros(8)
+            $0.append([1])
             $0.countedText("note-0")
             $0.append([9, 200, 4, 88])
         }

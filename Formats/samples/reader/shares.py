@@ -69,7 +69,7 @@ def share(c):
 
 
 def members(c):
-    old, new, count = c.varint(32), c.varint(32), c.varint()
+    old, new, _, count = c.varint(32), c.varint(32), c.number(8), c.varint()
     need(old != new and 1 <= count <= 256)
     items = []
     for _ in range(count):

@@ -66,10 +66,11 @@ def cascade_links(c):
 
 def record(c):
     r, flags = {}, c.varint(32)
-    known(flags, 8191, "flags")
+    known(flags, 16383, "flags")
     need(flags & 1 or not flags & 2)
     need(flags & 2 or not flags & 48)
     r["type"], r["modifier"], r["modified"] = c.varint(32), c.varint(32), c.signed()
+    r["device"] = c.number(8) if flags & 8192 else 0
     r["creator"], r["created"] = r["modifier"], r["modified"]
     if flags & 66:
         r["creator"], r["created"] = c.varint(32), c.signed()
@@ -112,7 +113,7 @@ def tombstone(c):
     if c.left():
         flags = c.varint(32)
         need(flags)
-        known(flags, 63, "flags")
+        known(flags, 127, "flags")
         t["parent"] = c.text() if flags & 1 else None
         t["cascadeLinks"] = cascade_links(c) if flags & 2 else []
         t["destination"] = c.varint(32) if flags & 4 else None
@@ -120,12 +121,13 @@ def tombstone(c):
         need(t["assets"] <= 1 << 60)
         t["rows"] = index_rows(c) if flags & 16 else []
         t["left"] = membership(c, former=True) if flags & 32 else None
+        t["device"] = c.number(8) if flags & 64 else 0
     return ended(c, t)
 
 
 def zone(c):
     z = dict(number=c.varint(32), database=c.varint(32), state=c.number(1),
-             capabilities=c.number(1), incarnation=c.number(2), name=c.text(least=1))
+             capabilities=c.number(1), incarnation=c.number(2), device=c.number(8), name=c.text(least=1))
     need(0 < z["number"] < 1 << 31 and z["database"] < 1 << 31)
     if not 1 <= z["state"] <= 3:
         raise Damage("format.newer state")

@@ -12,6 +12,8 @@ extension NotificationReader {
         var offset: JournalOffset
         var zone: ZonePlace
         var subscription: StoredSubscription
+        /// Whether all that it is told of was changed by the device for which it is read.
+        var isFromThisDevice = false
     }
 
     /// What has changed in the user's own zones since an offset, by the offsets of the changes.
@@ -22,10 +24,12 @@ extension NotificationReader {
         func add(_ subscription: StoredSubscription, _ zone: ZonePlace) throws(EngineError) {
             let since = try start(of: subscription, since: since)
             let type = subscription.entry.recordType
-            let change = try lastChange(
-                of: zone, ofType: type.isEmpty ? nil : type, since: since)
-            guard let change else { return }
-            found.append(ZoneChange(offset: change, zone: zone, subscription: subscription))
+            let changes = ZoneChanges(
+                zone: zone, type: type.isEmpty ? nil : type, since: since, reading)
+            guard let offset = try changes.last() else { return }
+            var change = ZoneChange(offset: offset, zone: zone, subscription: subscription)
+            if let device { change.isFromThisDevice = try changes.last(notBy: device) == nil }
+            found.append(change)
         }
         let ofDatabase = subscriptions.filter { $0.entry.kind == .database }
         for subscription in subscriptions where subscription.entry.kind == .zone {
@@ -89,61 +93,6 @@ extension NotificationReader {
         return zones
     }
 
-    /// Where a zone was last changed behind `since`: by a record of the type or, where that is nil,
-    /// by anything; nil where it was not. A zone that is gone was, whatever the type.
-    private func lastChange(
-        of zone: ZonePlace, ofType type: String?, since: JournalOffset
-    ) throws(EngineError) -> JournalOffset? {
-        guard zone.isAlive else { return zone.offset > since ? zone.offset : nil }
-        // Of deletions that are forgotten it is not known of which type they were.
-        let forgotten = try reading.horizon(of: zone).offset
-        var last = forgotten
-        if let type {
-            last = max(last, try lastRecord(ofType: type, in: zone, since: max(since, last)))
-        } else {
-            let feed = KeySpace.feed.range(zone: zone.number)
-            last = max(last, zone.offset, try reading.lastChange(in: feed).offset)
-        }
-        return last > since ? last : nil
-    }
-
-    /// The last offset behind `since` where a record of a type was saved or deleted; `since` where
-    /// none was.
-    private func lastRecord(
-        ofType type: String, in zone: ZonePlace, since: JournalOffset
-    ) throws(EngineError) -> JournalOffset {
-        guard let type = reading.schema.number(type) else { return since }
-        let all = KeySpace.feed.range(zone: zone.number)
-        let version = reading.identity.version(at: since)
-        let first = IndexKey.feed(zone.number, Version(rawValue: version.rawValue + 1))
-        var last = since
-        guard first < all.upperBound else { return last }
-        try reading.scan(first..<all.upperBound, .backward) { _, value throws(EngineError) in
-            let place = EntryLocation(value)
-            guard place.offset > last else { return false }
-            let entry = try reading.entry(place)
-            let found: (type: UInt32, name: String)
-            if entry.kind == .tombstone {
-                let tombstone = try reading.tombstone(entry)
-                found = (tombstone.type, tombstone.name)
-            } else {
-                guard let name = entry.recordName else { throw .damaged(entry) }
-                found = (try entry.recordHead().head.type, name)
-            }
-            if found.type == type {
-                last = place.offset
-                return false
-            }
-            // A record of the type may have had the name before.
-            let key = IndexKey.type(zone.number, type, reading.hash(found.name))
-            if let value = try reading.value(key), EntryLocation(value).isDeleted {
-                last = max(last, EntryLocation(value).offset)
-            }
-            return true
-        }
-        return last
-    }
-
     /// A page of what has changed in the zones of others.
     struct SharedPage {
         var notifications: [StoreNotification] = []
@@ -175,46 +124,25 @@ extension NotificationReader {
             for subscription in subscriptions {
                 let since = try start(of: subscription, since: seen)
                 guard offset > since else { continue }
-                let type = subscription.entry.recordType
-                if !isGone, !type.isEmpty,
-                    try !hasShared(type, in: zone, id, since: since, view)
-                {
-                    continue
+                let changes = SharedZoneChanges(
+                    shared, ofType: subscription.entry.recordType, since: since, reading)
+                var isOwn = false
+                if !isGone {
+                    guard try changes.hasAny() else { continue }
+                    if let device { isOwn = try !changes.hasAny(notBy: device) }
                 }
                 page.notifications.append(
-                    try notification(subscription, at: offset, zone, as: id))
+                    try notification(
+                        subscription, at: offset, zone, as: id, isFromThisDevice: isOwn))
             }
         }
         return page
     }
 
-    /// Whether a record of a type that the user may see has changed in a zone of another user.
-    /// Where that cannot be told any more, it is said to have.
-    private func hasShared(
-        _ type: String, in zone: ZonePlace, _ id: RecordZone.ID, since: JournalOffset,
-        _ view: DatabaseView
-    ) throws(EngineError) -> Bool {
-        var token = ChangeToken(
-            participant: number, in: zone.number, at: reading.identity.version(at: since),
-            of: reading.identity)
-        do throws(EngineError) {
-            while true {
-                let page = try view.recordZoneChanges(
-                    inZoneWith: id, since: token, desiredRecordTypes: [type])
-                if !page.modifications.isEmpty || !page.deletions.isEmpty { return true }
-                guard page.moreComing else { return false }
-                token = page.changeToken
-            }
-        } catch {
-            if error.wouldBlock || StoreError(error).code != .changeTokenExpired { throw error }
-            return true
-        }
-    }
-
     /// A notification of a zone or database subscription.
     func notification(
         _ subscription: StoredSubscription, at offset: JournalOffset, _ zone: ZonePlace,
-        as zoneID: RecordZone.ID
+        as zoneID: RecordZone.ID, isFromThisDevice: Bool
     ) throws(EngineError) -> StoreNotification {
         let isOfZone = subscription.entry.kind == .zone
         let id = NotificationID(
@@ -228,6 +156,7 @@ extension NotificationReader {
         notification.zoneID = zoneID
         notification.databaseScope = subscription.entry.scope == .shared ? .shared : .private
         notification.isRead = try isRead(id)
+        notification.isFromThisDevice = isFromThisDevice
         return notification
     }
 

@@ -12,7 +12,7 @@ struct NotificationReader {
     /// Of the user.
     let number: UInt32
     /// ``DeviceHash`` of the device for which they are read; nil: for any.
-    private let device: UInt64?
+    let device: UInt64?
     let owner: Record.ID
     /// Those that were read, living or not.
     private var subscriptions: [UInt64: StoredSubscription] = [:]
@@ -239,7 +239,8 @@ extension NotificationReader {
             let zoneID = try zoneID(change.zone)
             page.notifications.append(
                 try notification(
-                    change.subscription, at: change.offset, change.zone, as: zoneID))
+                    change.subscription, at: change.offset, change.zone, as: zoneID,
+                    isFromThisDevice: change.isFromThisDevice))
         }
     }
 

@@ -36,7 +36,7 @@ extension JournalEntry {
     /// The tombstone of the record that the entry holds, which has all of its links. The values of
     /// the fields need not make sense, so that a damaged record can be deleted.
     func tombstone(
-        by user: UInt32, now: Int64, _ reading: StoreReading
+        by author: Author, now: Int64, _ reading: StoreReading
     ) throws(EngineError) -> Tombstone {
         let schema = reading.schema
         let (head, fields) = try recordHead()
@@ -44,7 +44,7 @@ extension JournalEntry {
         let span = bytes.span.extracting(0..<payloadRange.upperBound)
         do throws(FormatError) {
             var tombstone = Tombstone(
-                type: head.type, name: try head.name(in: span), previous: version, deleter: user,
+                type: head.type, name: try head.name(in: span), previous: version, by: author,
                 deleted: max(now, head.modified + 1))
             tombstone.replacedLength = payloadRange.count
             tombstone.assetBytes = head.assetBytes

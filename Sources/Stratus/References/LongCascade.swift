@@ -9,7 +9,7 @@ internal import StratusEngine
 /// is the next target. Only one is held back, to be the last entry of the commit.
 struct LongCascade {
     private let zone: ZonePlace
-    private let user: UInt32
+    private let author: Author
     private let context: PreparationContext
     /// Whether the zone has shares, or had some.
     private let wasEverShared: Bool
@@ -40,15 +40,15 @@ struct LongCascade {
 
     /// Begins behind what was staged of the batch's items.
     init(
-        in zone: ZonePlace, by user: UInt32, _ context: PreparationContext, _ reading: StoreReading,
-        commitStart: JournalOffset, wasEverShared: Bool, _ matcher: SubscriptionMatcher?,
-        _ anchorZone: AnchorZone
+        in zone: ZonePlace, by author: Author, _ context: PreparationContext,
+        _ reading: StoreReading, commitStart: JournalOffset, wasEverShared: Bool,
+        _ matcher: SubscriptionMatcher?, _ anchorZone: AnchorZone
     ) {
         self.wasEverShared = wasEverShared
         self.matcher = matcher
         self.anchorZone = anchorZone
         self.zone = zone
-        self.user = user
+        self.author = author
         self.context = context
         self.reading = reading
         self.commitStart = commitStart
@@ -194,7 +194,7 @@ struct LongCascade {
     }
 
     private mutating func delete(_ entry: JournalEntry) throws(EngineError) {
-        var tombstone = try entry.tombstone(by: user, now: context.now / 1000, reading)
+        var tombstone = try entry.tombstone(by: author, now: context.now / 1000, reading)
         if wasEverShared {
             tombstone.membership = try reading.membership(of: tombstone.name, in: zone)
         }
@@ -204,7 +204,7 @@ struct LongCascade {
         try matcher?.delete(entry, in: anchorZone)
         guard wasEverShared,
             let ending = try ShareEnding(
-                of: reading.hash(tombstone.name), in: zone, by: user, context, reading)
+                of: reading.hash(tombstone.name), in: zone, by: author, context, reading)
         else { return }
         try buffer.add(.share, in: zone) { ending.share.write(to: &$0) }
         guard let record = ending.record else { return }

@@ -38,7 +38,8 @@ struct MoveBatch: RecordedTransaction {
         draft.readSet += [KeySpace.shareRoots.key(zone: old.number), .identity(user)]
         draft.user = user
         draft.zone = new
-        var move = try Move(self, from: old, to: new, by: user, reading, context)
+        let author = Author(user, onDevice: device, seed: reading.identity.secret)
+        var move = try Move(self, from: old, to: new, by: author, reading, context)
         let limit = context.isSerial ? Int.max : context.partLimit / 1024
         guard try move.collect(limit: limit, &draft) else { return nil }
         try move.check(&draft)
@@ -123,7 +124,7 @@ private struct Move {
     private let batch: MoveBatch
     private let old: ZonePlace
     private let new: ZonePlace
-    private let user: UInt32
+    private let author: Author
     private let reading: StoreReading
     private let context: PreparationContext
     /// Those that were named first, in their order.
@@ -140,21 +141,20 @@ private struct Move {
     private var firstStaged = 0
 
     init(
-        _ batch: MoveBatch, from old: ZonePlace, to new: ZonePlace, by user: UInt32,
+        _ batch: MoveBatch, from old: ZonePlace, to new: ZonePlace, by author: Author,
         _ reading: StoreReading, _ context: PreparationContext
     ) throws(EngineError) {
         self.batch = batch
         self.old = old
         self.new = new
-        self.user = user
+        self.author = author
         self.reading = reading
         self.context = context
         quota = try QuotaRoom(batch.scope, new.database, batch.limits, reading, context)
         wasEverShared = try reading.everShared(old)
         if try reading.hasSubscriptions() {
             matcher = SubscriptionMatcher(
-                reading, context, in: new.database, by: user, batch.caller,
-                device: batch.device, reading.schema)
+                reading, context, in: new.database, by: author, batch.caller, reading.schema)
         } else {
             matcher = nil
         }
@@ -201,7 +201,7 @@ private struct Move {
     mutating func check(_ draft: inout Draft) throws(EngineError) {
         for index in moved.indices {
             let entry = try reading.entry(moved[index].place)
-            let tombstone = try entry.tombstone(by: user, now: 0, reading)
+            let tombstone = try entry.tombstone(by: author, now: 0, reading)
             let id = Record.ID(recordName: tombstone.name, zoneID: batch.source)
             let head = try entry.recordHead().head
             // Asked of the index: while a share grows, its root does not say so.
@@ -304,14 +304,14 @@ private struct Move {
         } catch {
             throw .damaged(entry)
         }
-        var tombstone = try entry.tombstone(by: user, now: context.now / 1000, reading)
+        var tombstone = try entry.tombstone(by: author, now: context.now / 1000, reading)
         tombstone.destination = new.number
         if wasEverShared {
             if !context.isSerial { draft.readSet.append(.member(self.old.number, moved.name)) }
             tombstone.membership = try reading.membership(of: tombstone.name, in: self.old)
         }
         var head = RecordHead(
-            type: old.type, modified: tombstone.deleted, modifier: user, created: old.created,
+            type: old.type, modified: tombstone.deleted, by: author, created: old.created,
             creator: old.creator, previous: moved.previous, isUpdate: false,
             origin: MoveOrigin(zone: self.old.number, version: entry.version))
         head.assetBytes = old.assetBytes

@@ -88,7 +88,7 @@ extension RecordBatch {
         let start = encoder.reading.head
         let reading = try encoder.flush(&draft, sink: sink)
         var cascade = LongCascade(
-            in: encoder.zone, by: encoder.user, encoder.context, reading, commitStart: start,
+            in: encoder.zone, by: encoder.author, encoder.context, reading, commitStart: start,
             wasEverShared: encoder.wasEverShared, encoder.matcher, encoder.anchorZone)
         draft.buffer = try cascade.run(links.deletes, sink)
         var failures: [Int: StoreError] = [:]

@@ -150,8 +150,9 @@ struct RecordBatch: RecordedTransaction {
         let isRefused = isAtomic && draft.results.contains(where: \.hasFailed)
         let isDiscarded =
             (isRefused || !failures.isEmpty) && items.allSatisfy { !$0.isDeletion }
+        let author = Author(user, onDevice: device, seed: reading.identity.secret)
         var encoder = try RecordEncoder(
-            reading: reading, context: context, zone: zone, user: user, batch: self,
+            reading: reading, context: context, zone: zone, by: author, batch: self,
             numbers: numbers, sharing: sharing)
         var hasParts = false
         var late: [Int: StoreError] = [:]

@@ -8,7 +8,7 @@ struct RecordEncoder {
     let reading: StoreReading
     let context: PreparationContext
     let zone: ZonePlace
-    let user: UInt32
+    let author: Author
     let batch: RecordBatch
     private var fields: FieldEncoder
     /// What the items do to parents and cascade targets.
@@ -39,7 +39,7 @@ struct RecordEncoder {
     private var items = 0..<0
 
     init(
-        reading: StoreReading, context: PreparationContext, zone: ZonePlace, user: UInt32,
+        reading: StoreReading, context: PreparationContext, zone: ZonePlace, by author: Author,
         batch: RecordBatch, numbers: NumberAssignment, sharing: SharingPlan?
     ) throws(EngineError) {
         self.sharing = sharing
@@ -47,7 +47,7 @@ struct RecordEncoder {
         self.reading = reading
         self.context = context
         self.zone = zone
-        self.user = user
+        self.author = author
         self.batch = batch
         anchorZone = AnchorZone(zone, name: batch.zoneID.zoneName)
         fields = FieldEncoder(batch: batch, numbers: numbers)
@@ -69,8 +69,7 @@ struct RecordEncoder {
         try fields.numbers.write(to: &draft)
         if try reading.hasSubscriptions() {
             matcher = SubscriptionMatcher(
-                reading, context, in: zone.database, by: user, batch.caller,
-                device: batch.device, draft.schema)
+                reading, context, in: zone.database, by: author, batch.caller, draft.schema)
         }
         try encodeShares(&draft)
         if let assets = batch.assets {
@@ -182,7 +181,7 @@ struct RecordEncoder {
             let (old, cursor, stored) = try decode(entry)
             _ = try fields.prepare(record, rule, over: stored)
             var head = RecordHead(
-                type: old.type, modified: max(context.now / 1000, old.modified + 1), modifier: user,
+                type: old.type, modified: max(context.now / 1000, old.modified + 1), by: author,
                 created: old.created, creator: old.creator, previous: replaced.version,
                 isUpdate: true, origin: old.origin)
             let former = PreviousVersion(entry: entry, head: old, fields: cursor)

@@ -32,18 +32,18 @@ extension DatabaseView {
             head: reading.lastVersion, of: reading.identity)
         var places: [EntryLocation] = []
         for change in feed.changes {
-            switch change {
-            case .modification(let place): places.append(place)
-            case .deletion(let offset, let ordinal):
-                let (name, number) = try reading.goneRecord(at: offset, ordinal: ordinal)
-                guard let type = reading.schema.name(number) else {
-                    throw reading.damaged(at: offset)
-                }
-                guard types?.contains(type) ?? true else { continue }
-                changes.deletions.append(
-                    RecordZoneChanges.Deletion(
-                        recordID: Record.ID(recordName: name, zoneID: id), recordType: type))
+            if let place = change.record {
+                places.append(place)
+                continue
             }
+            let gone = try reading.changedRecord(at: change.entry, ordinal: change.ordinal)
+            guard let type = reading.schema.name(gone.type) else {
+                throw reading.damaged(at: change.entry)
+            }
+            guard types?.contains(type) ?? true else { continue }
+            changes.deletions.append(
+                RecordZoneChanges.Deletion(
+                    recordID: Record.ID(recordName: gone.name, zoneID: id), recordType: type))
         }
         var users = UserNames(reading)
         var skipped = SkippedDamage(isAllowed: skippingDamaged)

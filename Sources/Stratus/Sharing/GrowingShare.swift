@@ -269,7 +269,7 @@ struct ShareDropping: Transaction {
 extension MembersEntry {
     /// Gives `body` the entries of records that go along, in their order.
     static func forEach(
-        of moved: [SharingPlan.Moved],
+        of moved: [SharingPlan.Moved], onDevice device: UInt64? = nil,
         where isThere: (String) throws(EngineError) -> Bool = { _ in true },
         _ body: (MembersEntry) throws(EngineError) -> Void
     ) throws(EngineError) {
@@ -280,7 +280,8 @@ extension MembersEntry {
                 && entry.items.count < limit
             if !goesOn {
                 if !entry.items.isEmpty { try body(entry) }
-                entry = MembersEntry(oldShare: record.old, newShare: record.new, items: [])
+                entry = MembersEntry(
+                    oldShare: record.old, newShare: record.new, device: device, items: [])
             }
             entry.items.append(record.item)
         }

@@ -32,7 +32,7 @@ extension RecordEncoder {
         }
         let reading = reading
         try MembersEntry.forEach(
-            of: sharing.moved,
+            of: sharing.moved, onDevice: author.device,
             where: { name throws(EngineError) in try isThere(reading.hash(name)) }
         ) { entry throws(EngineError) in
             if needsSerial { return }
@@ -45,7 +45,7 @@ extension RecordEncoder {
     mutating func rewrite(
         _ place: EntryLocation, _ statement: SharingPlan.Statement, _ draft: inout Draft
     ) throws(EngineError) -> Int {
-        let record = try RewrittenRecord(place, statement, by: user, context, reading)
+        let record = try RewrittenRecord(place, statement, by: author, context, reading)
         let start = draft.buffer.count
         let length = try append(.record, to: &draft) { record.write(to: &$0) }
         let assets = record.head.assetBytes ?? 0
@@ -57,7 +57,7 @@ extension RecordEncoder {
     mutating func delete(
         _ entry: JournalEntry, _ draft: inout Draft
     ) throws(EngineError) {
-        var tombstone = try entry.tombstone(by: user, now: context.now / 1000, reading)
+        var tombstone = try entry.tombstone(by: author, now: context.now / 1000, reading)
         if wasEverShared {
             let name = reading.hash(tombstone.name)
             if !context.isSerial { draft.readSet.append(.member(zone.number, name)) }
@@ -68,7 +68,7 @@ extension RecordEncoder {
         note(RecordChange(.deleted, type: tombstone.type, former: entry), &draft)
         guard wasEverShared else { return }
         let root = reading.hash(tombstone.name)
-        let ending = try ShareEnding(of: root, in: zone, by: user, context, reading)
+        let ending = try ShareEnding(of: root, in: zone, by: author, context, reading)
         guard let ending, sharing?.ended.contains(ending.share.number) != true else { return }
         if batch.saves(ending.share.recordName) { throw .refused(.rootGoes) }
         if !context.isSerial {
@@ -100,7 +100,7 @@ struct RewrittenRecord {
     private let hasCascadeLinks: Bool
 
     init(
-        _ place: EntryLocation, _ statement: SharingPlan.Statement, by user: UInt32,
+        _ place: EntryLocation, _ statement: SharingPlan.Statement, by author: Author,
         _ context: PreparationContext, _ reading: StoreReading
     ) throws(EngineError) {
         let entry = try reading.entry(place)
@@ -111,7 +111,7 @@ struct RewrittenRecord {
         fields = cursor
         shareRecord = statement.shareRecord
         var head = RecordHead(
-            type: old.type, modified: max(context.now / 1000, old.modified + 1), modifier: user,
+            type: old.type, modified: max(context.now / 1000, old.modified + 1), by: author,
             created: old.created, creator: old.creator, previous: place.version, isUpdate: true,
             origin: old.origin)
         head.replacedLength = entry.payloadRange.count
@@ -148,7 +148,7 @@ struct ShareEnding {
     /// Nil where the record is the root of no share that lives or grows. One that grows has no
     /// record yet, and its root does not name it.
     init?(
-        of root: Hash128, in zone: ZonePlace, by user: UInt32, _ context: PreparationContext,
+        of root: Hash128, in zone: ZonePlace, by author: Author, _ context: PreparationContext,
         _ reading: StoreReading
     ) throws(EngineError) {
         guard let place = try reading.share(ofRoot: root, in: zone.number), place.hasMembers else {
@@ -162,7 +162,7 @@ struct ShareEnding {
         if let place = try reading.value(key).map({ EntryLocation($0) }), !place.isDeleted {
             let entry = try reading.entry(place)
             recordEntry = entry
-            record = try entry.tombstone(by: user, now: context.now / 1000, reading)
+            record = try entry.tombstone(by: author, now: context.now / 1000, reading)
             record?.membership = try reading.membership(of: share.recordName, in: zone)
         }
     }

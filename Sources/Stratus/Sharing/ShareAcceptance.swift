@@ -56,7 +56,7 @@ struct ShareAcceptance: Transaction {
         else { throw reading.damaged(at: place.offset) }
         let statement = SharingPlan.Statement(
             membership: try reading.member(name, in: zone.number))
-        let record = try RewrittenRecord(location, statement, by: user, context, reading)
+        let record = try RewrittenRecord(location, statement, by: Author(user), context, reading)
         try draft.buffer.add(.record, in: zone, limit: context.payloadLimit) {
             record.write(to: &$0)
         }

@@ -10,9 +10,13 @@ internal import StratusJournal
 /// order of their versions: `Formats/README.md`, "The shared database".
 struct SharedFeed {
     /// What a page says of a record.
-    enum Change {
-        case modification(EntryLocation)
-        case deletion(JournalOffset, ordinal: UInt8)
+    struct Change {
+        /// Where the record is; nil: it is gone.
+        var record: EntryLocation?
+        /// Of the entry that made it so.
+        var entry: JournalOffset
+        /// In a members entry: which of its records.
+        var ordinal: UInt8
     }
 
     private struct Row {
@@ -136,7 +140,8 @@ struct SharedFeed {
             if row.isGone {
                 if steady.contains(row.share) { try tellOfGone(row) }
             } else if active.contains(row.share), let record = row.record {
-                changes.append(.modification(record))
+                changes.append(
+                    Change(record: record, entry: row.entry, ordinal: row.place.ordinal))
                 length += record.frameLength
             }
         }
@@ -152,9 +157,9 @@ struct SharedFeed {
     private mutating func tellOfGone(_ row: Row) throws(EngineError) {
         if try isVisible(row) { return }
         if let record = row.record, !row.isGone {
-            changes.append(.deletion(record.offset, ordinal: 0))
+            changes.append(Change(entry: record.offset, ordinal: 0))
         } else {
-            changes.append(.deletion(row.entry, ordinal: row.place.ordinal))
+            changes.append(Change(entry: row.entry, ordinal: row.place.ordinal))
         }
     }
 
@@ -162,7 +167,7 @@ struct SharedFeed {
         if active.isEmpty { return false }
         let entry = row.record.map(\.offset) ?? row.entry
         let name = reading.hash(
-            try reading.goneRecord(at: entry, ordinal: row.place.ordinal).name)
+            try reading.changedRecord(at: entry, ordinal: row.place.ordinal).name)
         let key = IndexKey.record(shared.zone.number, name)
         guard let place = try reading.value(key).map({ EntryLocation($0) }), !place.isDeleted else {
             return false
@@ -221,28 +226,36 @@ struct SharedFeed {
 }
 
 extension StoreReading {
-    /// Name and type of a record that an entry made or took away, or moved as that one of many.
-    func goneRecord(
+    /// Name and type of a record that an entry made or took away, or moved as that one of many, and
+    /// the ``DeviceHash`` of the device that did.
+    func changedRecord(
         at offset: JournalOffset, ordinal: UInt8
-    ) throws(EngineError) -> (name: String, type: UInt32) {
+    ) throws(EngineError) -> (name: String, type: UInt32, device: UInt64?) {
         guard let entry = try keptEntry(at: offset) else { throw damaged(at: offset) }
+        return try changedRecord(entry, ordinal: ordinal)
+    }
+
+    /// The same of an entry.
+    func changedRecord(
+        _ entry: JournalEntry, ordinal: UInt8 = 0
+    ) throws(EngineError) -> (name: String, type: UInt32, device: UInt64?) {
         switch entry.kind {
         case .record:
             let head = try entry.recordHead().head
             do throws(FormatError) {
-                return (try head.name(in: entry.bytes.span), head.type)
+                return (try head.name(in: entry.bytes.span), head.type, head.device)
             } catch {
                 throw .damaged(entry)
             }
         case .tombstone:
             let tombstone = try tombstone(entry)
-            return (tombstone.name, tombstone.type)
+            return (tombstone.name, tombstone.type, tombstone.device)
         case .members:
             guard let members = entry.withPayload({ try? MembersEntry($0) }),
                 members.items.indices.contains(Int(ordinal))
             else { throw .damaged(entry) }
             let item = members.items[Int(ordinal)]
-            return (item.name, item.type)
+            return (item.name, item.type, members.device)
         default: throw .damaged(entry)
         }
     }

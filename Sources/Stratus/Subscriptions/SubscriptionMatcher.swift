@@ -35,9 +35,7 @@ final class SubscriptionMatcher {
     let reading: StoreReading
     let context: PreparationContext
     /// Who makes the changes.
-    let user: UInt32
-    /// ``DeviceHash`` of the device that makes them; nil: not known.
-    let device: UInt64?
+    let author: Author
     /// With the names that the commit itself brings.
     let schema: Schema
     /// What was found and is not written yet.
@@ -94,15 +92,14 @@ final class SubscriptionMatcher {
     /// For the changes of a database; a store without subscriptions needs none.
     init(
         _ reading: StoreReading, _ context: PreparationContext, in database: UInt32,
-        by user: UInt32, _ caller: UserID, device: String?, _ schema: Schema
+        by author: Author, _ caller: UserID, _ schema: Schema
     ) {
         let secret = reading.identity.secret
         self.reading = reading
         self.context = context
         self.database = database
-        self.user = user
+        self.author = author
         self.caller = caller
-        self.device = device.map { DeviceHash.hash(user: user, device: $0, seed: secret) }
         self.schema = schema
         let filters = reading.subscriptionFilters
         self.filters = filters
@@ -188,7 +185,7 @@ extension SubscriptionMatcher {
         _ bytes: [UInt8], _ range: Range<Int>, _ version: Version, in zone: AnchorZone,
         damage: @autoclosure () -> EngineError
     ) throws(EngineError) -> Record {
-        let (reading, user, caller) = (reading, user, caller)
+        let (reading, user, caller) = (reading, author.user, caller)
         return try Record(
             bytes, range, version: version, expected: nil, in: zone.id, schema: schema,
             assets: nil, damage: damage()
@@ -250,7 +247,7 @@ extension SubscriptionMatcher {
             self.grants = grants
         }
         if grants.isOpen { return }
-        let creator = creator == user ? caller : try reading.user(creator)
+        let creator = creator == author.user ? caller : try reading.user(creator)
         var readable: [Match] = []
         for match in matches {
             let reader = try publicReader(match.user, grants)

@@ -96,7 +96,7 @@ extension SubscriptionMatcher {
         found.removeAll { $0.matches.isEmpty }
         foundLength = found.reduce(0) { $0 + $1.length }
         let entry = MatchesEntry(
-            time: context.now, device: device, modifier: user, changes: changes)
+            time: context.now, device: author.device, modifier: author.user, changes: changes)
         return MatchOutput(.matches, zone: zone) { entry.write(to: &$0) }
     }
 

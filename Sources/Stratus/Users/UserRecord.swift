@@ -120,7 +120,7 @@ extension RecordEncoder {
     ) throws(EngineError) -> RecordHead {
         let now = context.now / 1000
         var head = RecordHead(
-            type: type, modified: now, modifier: user, created: now, creator: user,
+            type: type, modified: now, by: author, created: now, creator: author.user,
             previous: previous, isUpdate: false)
         if record.recordType == Record.userRecordType,
             let owner = UserID(recordName: record.recordID.recordName),

@@ -59,7 +59,7 @@ extension Database {
         try await checkAccount()
         try container.limits?.admit(user)
         try current.check(id)
-        let batch = ZoneBatch(scope: scope, userName: userName, items: [item])
+        let batch = ZoneBatch(scope: scope, userName: userName, device: device, items: [item])
         let committed = try await container.engine().commit(batch)
         if let error = committed.draft.results.first?.error { throw .refused(error) }
     }

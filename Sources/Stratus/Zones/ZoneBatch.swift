@@ -12,6 +12,8 @@ struct ZoneBatch: Transaction {
     let scope: DatabaseScope
     /// The owner's name as the host gave it.
     let userName: String
+    /// Which of the owner's devices asks; nil: the one without a name.
+    let device: String?
     let items: [Item]
 
     func draft(
@@ -25,12 +27,13 @@ struct ZoneBatch: Transaction {
         var numbers = NumberAssignment(reading, context)
         guard let database = try numbers.user(owner, name: userName) else { return nil }
         try numbers.write(to: &draft)
+        let author = Author(database, onDevice: device, seed: reading.identity.secret)
         var number = reading.zoneCount
         for item in items {
             do throws(EngineError) {
                 guard
                     let entry = try entry(
-                        for: item, in: database, after: number, reading, &draft)
+                        for: item, in: database, by: author, after: number, reading, &draft)
                 else {
                     draft.results.append(.unchanged)
                     continue
@@ -56,8 +59,8 @@ struct ZoneBatch: Transaction {
     }
 
     private func entry(
-        for item: Item, in database: UInt32, after number: UInt32, _ reading: StoreReading,
-        _ draft: inout Draft
+        for item: Item, in database: UInt32, by author: Author, after number: UInt32,
+        _ reading: StoreReading, _ draft: inout Draft
     ) throws(EngineError) -> ZoneEntry? {
         let id =
             switch item {
@@ -72,14 +75,16 @@ struct ZoneBatch: Transaction {
             // Saving a zone that is there changes nothing.
             if let place, place.isAlive { return nil }
             return try ZoneEntry(
-                newZone: id, number: number + 1, in: database, of: reading.identity)
+                newZone: id, number: number + 1, in: database, device: author.device,
+                of: reading.identity)
         case .delete(_, let state):
             guard !id.isDefault else {
                 throw .refused(
                     StoreError(.invalidArguments, "the default zone cannot be deleted").with(id))
             }
             if let place, place.isAlive {
-                return ZoneEntry(place, state: state, name: id.zoneName)
+                return ZoneEntry(
+                    place, state: state, device: author.device, name: id.zoneName)
             }
             throw .refused(.noZone(id, place))
         }
@@ -89,13 +94,14 @@ struct ZoneBatch: Transaction {
 extension ZoneEntry {
     /// A zone that is made now; fails where it cannot have that name.
     init(
-        newZone id: RecordZone.ID, number: UInt32, in database: UInt32, of identity: StoreIdentity
+        newZone id: RecordZone.ID, number: UInt32, in database: UInt32, device: UInt64? = nil,
+        of identity: StoreIdentity
     ) throws(EngineError) {
         try id.checkName()
         self.init(
             number: number, database: database, state: .alive,
             capabilities: id.isDefault ? [] : .custom, incarnation: identity.incarnation,
-            name: id.zoneName)
+            device: device, name: id.zoneName)
     }
 }
 

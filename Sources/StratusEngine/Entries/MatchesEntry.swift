@@ -273,15 +273,3 @@ extension MatchesEntry.Group {
         guard isBadging == (badge != 0) else { throw .value("badge") }
     }
 }
-
-/// What tells a user's device from all others, in entries that must not name it.
-package enum DeviceHash {
-    /// - Parameter seed: the secret of the store.
-    package static func hash(user: UInt32, device: String, seed: UInt64) -> UInt64 {
-        var writer = ByteWriter()
-        writer.uint32(user)
-        writer.countedText(device)
-        let bytes = writer.bytes
-        return Checksum.xxh3(bytes.span, seed: seed)
-    }
-}

@@ -33,14 +33,17 @@ package struct MembersEntry: Equatable, Sendable {
     package var oldShare: UInt32
     /// The share that they enter; 0: none.
     package var newShare: UInt32
+    /// ``DeviceHash`` of the device that moved them; nil: not known.
+    package var device: UInt64?
     package var items: [Item]
 
     /// How many records an entry has at most: a byte counts them in rows of feeds.
     package static let limit = 256
 
-    package init(oldShare: UInt32, newShare: UInt32, items: [Item]) {
+    package init(oldShare: UInt32, newShare: UInt32, device: UInt64? = nil, items: [Item]) {
         self.oldShare = oldShare
         self.newShare = newShare
+        self.device = device
         self.items = items
     }
 
@@ -53,6 +56,7 @@ package struct MembersEntry: Equatable, Sendable {
     package func write(to writer: inout ByteWriter) {
         writer.varint(oldShare)
         writer.varint(newShare)
+        writer.uint64(device ?? 0)
         writer.varint(items.count)
         for item in items {
             writer.countedText(item.name)
@@ -70,6 +74,8 @@ package struct MembersEntry: Equatable, Sendable {
         oldShare = try cursor.varint32(bytes)
         newShare = try cursor.varint32(bytes)
         guard oldShare != newShare else { throw .value("share") }
+        let device = try cursor.uint64(bytes)
+        self.device = device == 0 ? nil : device
         let count = try cursor.count(bytes, upTo: Self.limit)
         guard count > 0 else { throw .value("count") }
         items = []

@@ -19,13 +19,17 @@ package struct RecordHead: Equatable, Sendable {
         static let leavesShare: UInt32 = 2048
         static let isRoot: UInt32 = 4096
         static let ofShares: UInt32 = isMember | leavesShare | isRoot
-        static let known: UInt32 = 8191
+        static let hasDevice: UInt32 = 8192
+        static let known: UInt32 = 16383
+        static let readWithoutLinks: UInt32 = hasPrevious | isUpdate | hasParent | hasDevice
     }
 
     package var type: UInt32
     /// In milliseconds since 1970.
     package var modified: Int64
     package var modifier: UInt32
+    /// ``DeviceHash`` of the device that saved it; nil: not known.
+    package var device: UInt64?
     package var created: Int64
     package var creator: UInt32
     /// The version that this one replaces: of the record or, where that was deleted, of its
@@ -62,12 +66,13 @@ package struct RecordHead: Equatable, Sendable {
     package private(set) var shareRecord: Range<Int>?
 
     package init(
-        type: UInt32, modified: Int64, modifier: UInt32, created: Int64, creator: UInt32,
+        type: UInt32, modified: Int64, by author: Author, created: Int64, creator: UInt32,
         previous: Version, isUpdate: Bool, origin: MoveOrigin? = nil
     ) {
         self.type = type
         self.modified = modified
-        self.modifier = modifier
+        self.modifier = author.user
+        self.device = author.device
         self.created = created
         self.creator = creator
         self.previous = previous
@@ -93,10 +98,12 @@ package struct RecordHead: Equatable, Sendable {
         if membership != nil { flags |= Flag.isMember }
         if formerMembership != nil { flags |= Flag.leavesShare }
         if shareRecord != nil { flags |= Flag.isRoot }
+        if device != nil { flags |= Flag.hasDevice }
         writer.varint(flags)
         writer.varint(type)
         writer.varint(modifier)
         writer.signedVarint(modified)
+        if let device { writer.uint64(device) }
         if isUpdate || origin != nil {
             writer.varint(creator)
             writer.signedVarint(created)
@@ -130,6 +137,7 @@ package struct RecordHead: Equatable, Sendable {
         modifier = try cursor.varint32(bytes)
         modified = try cursor.signedVarint(bytes)
         guard modified.magnitude < 1 << 53 else { throw .value("modified") }
+        if flags & Flag.hasDevice != 0 { device = try cursor.uint64(bytes) }
         isUpdate = flags & Flag.isUpdate != 0
         creator = modifier
         created = modified
@@ -150,7 +158,7 @@ package struct RecordHead: Equatable, Sendable {
         if flags & Flag.hasParent != 0 {
             parent = try cursor.range(bytes, count: cursor.count(bytes, upTo: 255))
         }
-        if flags & ~(Flag.hasPrevious | Flag.isUpdate | Flag.hasParent) != 0 {
+        if flags & ~Flag.readWithoutLinks != 0 {
             try readLinks(flags, bytes, &cursor)
         }
     }

@@ -11,6 +11,8 @@ package struct Tombstone: Equatable, Sendable {
     /// Who deleted it, and when in milliseconds since 1970.
     package var deleter: UInt32
     package var deleted: Int64
+    /// ``DeviceHash`` of the device that deleted it; nil: not known.
+    package var device: UInt64?
     /// How many bytes the payload had of the version that was deleted.
     package var replacedLength = 0
     /// The links that the deleted version had.
@@ -35,7 +37,8 @@ package struct Tombstone: Equatable, Sendable {
         static let hadAssets: UInt32 = 8
         static let hadIndexRows: UInt32 = 16
         static let wasMember: UInt32 = 32
-        static let known: UInt32 = 63
+        static let hasDevice: UInt32 = 64
+        static let known: UInt32 = 127
     }
 
     package func write(to writer: inout ByteWriter) {
@@ -52,6 +55,7 @@ package struct Tombstone: Equatable, Sendable {
         if assetBytes != nil { flags |= Flag.hadAssets }
         if !indexRows.isEmpty { flags |= Flag.hadIndexRows }
         if membership != nil { flags |= Flag.wasMember }
+        if device != nil { flags |= Flag.hasDevice }
         if flags == 0 { return }
         writer.varint(flags)
         if let parent { writer.countedText(parent) }
@@ -60,13 +64,15 @@ package struct Tombstone: Equatable, Sendable {
         if let assetBytes { writer.varint(assetBytes) }
         if !indexRows.isEmpty { indexRows.write(to: &writer) }
         membership?.write(to: &writer)
+        if let device { writer.uint64(device) }
     }
 
-    package init(type: UInt32, name: String, previous: Version, deleter: UInt32, deleted: Int64) {
+    package init(type: UInt32, name: String, previous: Version, by author: Author, deleted: Int64) {
         self.type = type
         self.name = name
         self.previous = previous
-        self.deleter = deleter
+        deleter = author.user
+        device = author.device
         self.deleted = deleted
     }
 
@@ -95,6 +101,7 @@ package struct Tombstone: Equatable, Sendable {
             if flags & Flag.wasMember != 0 {
                 membership = try ShareMembership(former: bytes, &cursor)
             }
+            if flags & Flag.hasDevice != 0 { device = try cursor.uint64(bytes) }
         }
         try cursor.end(bytes)
     }

@@ -28,6 +28,8 @@ package struct ZoneEntry: Equatable, Sendable {
     package var state: ZoneState
     package var capabilities: ZoneCapabilities
     package var incarnation: UInt16
+    /// ``DeviceHash`` of the device that made or deleted it; nil: not known.
+    package var device: UInt64?
     package var name: String
 
     /// Of the zone that each database has without its being made.
@@ -39,26 +41,32 @@ package struct ZoneEntry: Equatable, Sendable {
         writer.uint8(state.rawValue)
         writer.uint8(capabilities.rawValue)
         writer.uint16(incarnation)
+        writer.uint64(device ?? 0)
         writer.countedText(name)
     }
 
     package init(
         number: UInt32, database: UInt32, state: ZoneState,
-        capabilities: ZoneCapabilities, incarnation: UInt16, name: String
+        capabilities: ZoneCapabilities, incarnation: UInt16, device: UInt64? = nil,
+        name: String
     ) {
         self.number = number
         self.database = database
         self.state = state
         self.capabilities = capabilities
         self.incarnation = incarnation
+        self.device = device
         self.name = name
     }
 
     /// What has become of the zone at `place`.
-    package init(_ place: ZonePlace, state: ZoneState, name: String) {
+    package init(
+        _ place: ZonePlace, state: ZoneState, device: UInt64? = nil, name: String
+    ) {
         self.init(
             number: place.number, database: place.database, state: state,
-            capabilities: place.capabilities, incarnation: place.incarnation, name: name)
+            capabilities: place.capabilities, incarnation: place.incarnation, device: device,
+            name: name)
     }
 
     package init(_ bytes: Span<UInt8>) throws(FormatError) {
@@ -71,6 +79,8 @@ package struct ZoneEntry: Equatable, Sendable {
         self.state = state
         capabilities = ZoneCapabilities(rawValue: try cursor.uint8(bytes))
         incarnation = try cursor.uint16(bytes)
+        let device = try cursor.uint64(bytes)
+        self.device = device == 0 ? nil : device
         name = try cursor.text(bytes, upTo: 255)
         guard number > 0, number < 1 << 31, database < 1 << 31, !name.isEmpty,
             incarnation < 1 << 12

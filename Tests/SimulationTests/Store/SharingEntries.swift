@@ -135,7 +135,7 @@ extension SharingEntries {
         let isUpdate = before?.isLiving ?? false
         let revision = Int64(history.records[record]?.revision ?? 0)
         var head = RecordHead(
-            type: 0, modified: revision, modifier: 1, created: 0, creator: 1,
+            type: 0, modified: revision, by: Author(1), created: 0, creator: 1,
             previous: before?.version ?? .none, isUpdate: isUpdate)
         head.replacedLength = isUpdate ? before?.length ?? 0 : 0
         let number = share.map { shares[$0].number }
@@ -168,7 +168,8 @@ extension SharingEntries {
     private func addTombstone(of record: Int, to buffer: inout CommitBuffer) throws {
         guard let before = entries[record] else { return }
         var tombstone = Tombstone(
-            type: 0, name: Self.name(of: record), previous: before.version, deleter: 1, deleted: 0)
+            type: 0, name: Self.name(of: record), previous: before.version, by: Author(1),
+            deleted: 0)
         tombstone.replacedLength = before.length
         tombstone.membership = before.membership
         try buffer.add(.tombstone, zone: zone) { tombstone.write(to: &$0) }

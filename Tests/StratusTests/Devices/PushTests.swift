@@ -83,6 +83,21 @@ import Testing
         #expect(sender.lines("pad") == ["s created by-phone", "p created page"])
     }
 
+    @Test func `nor what it changed in a zone`() async throws {
+        let (container, database) = try await Self.begin(devices: ["phone", "pad"])
+        try await database.save(Subscription(.zone(notes, recordType: nil), id: "z"))
+        let sender = TestSender()
+        try await delivering(container, through: sender) {
+            let phone = container.privateDatabase(for: "alice", device: "phone")
+            try await phone.save(note("by-phone"))
+            await sender.wait(for: "z zone notes", on: "pad")
+            try await database.save(Self.page("page"))
+            await sender.wait(for: "p created page")
+        }
+        #expect(!sender.lines("phone").contains("s created by-phone"))
+        #expect(sender.lines("phone").count { $0 == "z zone notes" } == 1)
+    }
+
     @Test func `read marks and what others are told are not sent`() async throws {
         let (container, database) = try await Self.begin()
         let bob = container.privateDatabase(for: "bob")
