@@ -271,7 +271,7 @@ struct QueryRecord: PredicateRecord {
     }
 
     func value(ofField name: String) -> PredicateValue? {
-        guard name.utf8.first == UInt8(ascii: "_") else {
+        guard SystemField.isName(name) else {
             return record[name].map { PredicateValue($0) }
         }
         switch SystemField(rawValue: name) {

@@ -338,7 +338,9 @@ private struct Move {
             try matcher.delete(
                 entry, in: AnchorZone(self.old, name: batch.source.zoneName))
             let zone = AnchorZone(new, name: batch.destination.zoneName)
-            try matcher.save(stored, type: old.type, over: nil, in: zone) {
+            let change = RecordChange(
+                .created, type: old.type, name: tombstone.name, creator: old.creator)
+            try matcher.save(stored, change, in: zone) {
                 draft.buffer.payload(at: place)
             }
         }

@@ -245,15 +245,6 @@ struct FieldEncoder {
         return number
     }
 
-    fileprivate func encodedValue(of field: Field) -> EncodedValue {
-        switch field.source {
-        case .stored(let range):
-            EncodedValue(kind: field.kind, bytes: storedBytes, range: range, isKept: true)
-        case .sent(let range):
-            EncodedValue(kind: field.kind, bytes: values.bytes, range: range)
-        }
-    }
-
     /// By insertion: there are few, and they often come in order.
     private mutating func sortByNumber() {
         guard fields.count < 32 else { return fields.sort { $0.number < $1.number } }
@@ -267,12 +258,28 @@ struct FieldEncoder {
     }
 }
 
-// Of the record at hand, as it is encoded.
-extension FieldEncoder: EncodedFields {
-    func encodedValue(of number: UInt32) -> EncodedValue? {
-        guard let field = fields.first(where: { $0.number == number }) else { return nil }
-        return encodedValue(of: field)
+extension FieldEncoder {
+    /// The fields of the record at hand.
+    struct Encoded: EncodedFields {
+        fileprivate let fields: [Field]
+        fileprivate let sent: [UInt8]
+        fileprivate let stored: [UInt8]
+
+        func encodedValue(of number: UInt32) -> EncodedValue? {
+            fields.first { $0.number == number }.map { value(of: $0) }
+        }
+
+        var encodedValues: [EncodedValue] { fields.map { value(of: $0) } }
+
+        private func value(of field: Field) -> EncodedValue {
+            switch field.source {
+            case .stored(let range):
+                EncodedValue(kind: field.kind, bytes: stored, range: range, isKept: true)
+            case .sent(let range):
+                EncodedValue(kind: field.kind, bytes: sent, range: range)
+            }
+        }
     }
 
-    var encodedValues: [EncodedValue] { fields.map { encodedValue(of: $0) } }
+    var encoded: Encoded { Encoded(fields: fields, sent: values.bytes, stored: storedBytes) }
 }

@@ -27,8 +27,10 @@ struct RecordEncoder {
     private(set) var matcher: SubscriptionMatcher?
     /// The zone, as subscriptions name it.
     let anchorZone: AnchorZone
-    /// What became of records since subscriptions were looked for last.
-    private var changes: [RecordChange] = []
+    /// What became of the record of an item, for which no subscriptions were looked for yet, and of
+    /// those that go with it.
+    private var saved: RecordChange?
+    private var deleted: [JournalEntry] = []
     private var reliedTypes = ReliedTypes()
     /// Whether something needs a part of its own, which this context does not write.
     private var isTooLong = false
@@ -86,7 +88,8 @@ struct RecordEncoder {
                 let failure = StoreError(error).with(items[index].recordID)
                 failures[index] = failure
                 draft.results[index] = .failed(failure)
-                changes.removeAll()
+                saved = nil
+                deleted.removeAll()
             }
             if needsSerial { return }
             if case .staged(let place) = draft.results[index] {
@@ -106,7 +109,7 @@ struct RecordEncoder {
         for place in cascade.sorted(by: { $0.offset < $1.offset }) {
             let entry = try reading.entry(place)
             try delete(entry, &draft)
-            try match(at: nil, &draft, sink)
+            try matchDeleted(&draft, sink)
             if needsSerial { return }
             if sharing != nil, let name = entry.recordName { gone.insert(reading.hash(name)) }
             try flushIfFull(&draft, sink)
@@ -175,7 +178,10 @@ struct RecordEncoder {
             state(index, in: &head)
             let parent = record.parent?.recordID.recordName
             try append(head, of: index, record, parent: parent, over: nil, nil, to: &draft)
-            note(RecordChange(.created, type: type), &draft)
+            note(
+                RecordChange(
+                    .created, type: type, name: record.recordID.recordName, creator: head.creator),
+                &draft)
         case (.save(let record, let rule), .update(let replaced, let held)):
             let entry = try entry(replaced, held)
             let (old, cursor, stored) = try decode(entry)
@@ -195,7 +201,9 @@ struct RecordEncoder {
                 ? record.parent?.recordID.recordName : try former.parent
             try append(head, of: index, record, parent: parent, over: former, stored, to: &draft)
             note(
-                RecordChange(.updated, type: old.type, former: entry, fields: stored), &draft)
+                RecordChange(
+                    .updated, type: old.type, name: record.recordID.recordName,
+                    creator: old.creator, over: (entry, stored)), &draft)
         case (.delete, .delete) where sharing?.leaving[index] != nil:
             guard let (replaced, statement) = sharing?.leaving[index] else { break }
             return try rewrite(replaced, statement, &draft)
@@ -315,36 +323,47 @@ struct RecordEncoder {
 
 // What query subscriptions are told of the changes.
 extension RecordEncoder {
-    /// Notes what becomes of a record.
-    mutating func note(_ change: RecordChange, _ draft: inout Draft) {
-        // In a serial context no subscription can begin or end meanwhile.
-        if !context.isSerial {
-            reliedTypes.add(change.type, in: zone.database, reading, to: &draft)
-        }
-        if matcher != nil { changes.append(change) }
+    /// Notes what became of a record that was saved.
+    private mutating func note(_ change: RecordChange, _ draft: inout Draft) {
+        rely(onType: change.type, &draft)
+        if matcher != nil { saved = change }
     }
 
-    /// Finds the subscriptions that the noted changes are of, and adds what follows. The entry of
-    /// the record that was saved, if one was, lies at `place`.
+    /// Notes that a record of a type is deleted, whose last version the entry holds.
+    mutating func noteDeletion(
+        of entry: JournalEntry?, ofType type: UInt32, _ draft: inout Draft
+    ) {
+        rely(onType: type, &draft)
+        if matcher != nil, let entry { deleted.append(entry) }
+    }
+
+    /// In a serial context no subscription can begin or end meanwhile.
+    private mutating func rely(onType type: UInt32, _ draft: inout Draft) {
+        if !context.isSerial {
+            reliedTypes.add(type, in: zone.database, reading, to: &draft)
+        }
+    }
+
+    /// Finds the subscriptions that the changes are of which an item has made, and adds what follows.
+    /// Its entry lies at `place`.
     private mutating func match(
-        at place: Int?, _ draft: inout Draft, _ sink: PartSink
+        at place: Int, _ draft: inout Draft, _ sink: PartSink
     ) throws(EngineError) {
-        guard let matcher, !changes.isEmpty else { return }
-        for change in changes {
-            switch (change.reason, change.former) {
-            case (.deleted, let entry?): try matcher.delete(entry, in: anchorZone)
-            case (.deleted, nil): break
-            case (.created, _), (.updated, _):
-                var former: (entry: JournalEntry, fields: StoredFields)?
-                if let entry = change.former, let fields = change.fields {
-                    former = (entry, fields)
-                }
-                try matcher.save(fields, type: change.type, over: former, in: anchorZone) {
-                    place.flatMap { draft.buffer.payload(at: $0) }
-                }
+        guard let matcher else { return }
+        if let change = saved.take() {
+            try matcher.save(fields.encoded, change, in: anchorZone) {
+                draft.buffer.payload(at: place)
             }
         }
-        changes.removeAll(keepingCapacity: true)
+        try matchDeleted(&draft, sink)
+    }
+
+    /// The same of what goes along with deletions.
+    private mutating func matchDeleted(
+        _ draft: inout Draft, _ sink: PartSink
+    ) throws(EngineError) {
+        for entry in deleted { try matcher?.delete(entry, in: anchorZone) }
+        if !deleted.isEmpty { deleted.removeAll() }
         try addMatches(&draft, sink)
     }
 

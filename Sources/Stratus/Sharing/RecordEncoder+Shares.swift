@@ -65,7 +65,7 @@ extension RecordEncoder {
         }
         try append(.tombstone, to: &draft) { tombstone.write(to: &$0) }
         count(0, replacing: tombstone.takenBytes)
-        note(RecordChange(.deleted, type: tombstone.type, former: entry), &draft)
+        noteDeletion(of: entry, ofType: tombstone.type, &draft)
         guard wasEverShared else { return }
         let root = reading.hash(tombstone.name)
         let ending = try ShareEnding(of: root, in: zone, by: author, context, reading)
@@ -84,8 +84,7 @@ extension RecordEncoder {
         else { return }
         try append(.tombstone, to: &draft) { record.write(to: &$0) }
         count(0, replacing: record.takenBytes)
-        note(
-            RecordChange(.deleted, type: record.type, former: ending.recordEntry), &draft)
+        noteDeletion(of: ending.recordEntry, ofType: record.type, &draft)
     }
 }
 

@@ -23,12 +23,12 @@ final class SubscriptionMatcher {
         var zone: UInt32
         /// What notifications bring.
         var values: [MatchesEntry.Value]
-        /// By user, then by number, each once; those that are not written yet.
-        var matches: ArraySlice<Match>
+        /// Which of the matches are its own and not written yet: by user, then by number, each once.
+        var matches: Range<Int>
 
-        /// About what it takes in an entry, in bytes.
-        var length: Int {
-            values.reduce(32 + name.utf8.count + 16 * matches.count) { $0 + $1.bytes.count }
+        /// No fewer bytes than it takes in an entry with so many of its matches.
+        func length(withMatches count: Int) -> Int {
+            MatchesWriter.greatestLength(recordName: name, values: values, matchCount: count)
         }
     }
 
@@ -40,6 +40,8 @@ final class SubscriptionMatcher {
     let schema: Schema
     /// What was found and is not written yet.
     var found: [MatchedChange] = []
+    /// The matches of these changes.
+    var matches: [Match] = []
     /// About what that takes, in bytes.
     var foundLength = 0
     /// Whether no change comes any more.
@@ -64,17 +66,15 @@ final class SubscriptionMatcher {
     private var probe: SubscriptionProbe
     private var types: [UInt32: AnchoredType] = [:]
     private var lastType: AnchoredType?
-    /// Of predicates by the hashes of their texts.
-    private var evaluators: [Hash128: PredicateEvaluator] = [:]
-    /// What waits at places that were hit before, and by subscription the evaluator of its predicate.
-    private var waiting: [SubscriptionProbe.Hit: [Match]] = [:]
-    private var testers: [TestedSubscription: PredicateEvaluator?] = [:]
+    /// What waits at places that were hit before, and by subscription its predicate.
+    private var waiting: [SubscriptionProbe.Place: [Match]] = [:]
+    private var predicatesOfSubscriptions: [TestedSubscription: PreparedPredicate?] = [:]
     /// By subscription the fields that its notifications name.
     var named: [UInt64: [String]] = [:]
     /// Those that have fired once. A later change of the commit is not theirs.
     private var ended: Set<UInt64> = []
 
-    private static let evaluatorLimit = 256
+    private static let predicateLimit = 256
     /// So many places are remembered, and no more rows of one.
     static let waitingLimit = 256
 
@@ -124,34 +124,28 @@ final class SubscriptionMatcher {
 
 // Changes.
 extension SubscriptionMatcher {
-    /// A record of the type was saved with these fields, over `former` where it was there before.
-    /// `payload` gives that of its entry.
+    /// A record was saved, and has these fields now. `payload` gives that of its entry.
     func save(
-        _ fields: some EncodedFields, type number: UInt32,
-        over former: (entry: JournalEntry, fields: StoredFields)?, in zone: AnchorZone,
+        _ fields: some EncodedFields, _ change: consuming RecordChange, in zone: AnchorZone,
         payload: () -> [UInt8]?
     ) throws(EngineError) {
-        guard let type = try anchored(number) else { return }
+        guard let type = try anchored(change.type) else { return }
         do throws(FormatError) {
-            guard try probe.find(fields, over: former?.fields, type, in: zone) else { return }
+            guard try probe.find(fields, over: change.former?.fields, type, in: zone) else {
+                return
+            }
         } catch {
             throw .refused(.internalError, "a value cannot be compared with subscriptions")
         }
-        guard let payload = payload(), let creator = Self.creator(payload) else {
-            throw .refused(.internalError, "a record cannot be compared with subscriptions")
+        var tested = TestedChange(change, type, zone)
+        try collect(&tested, fields) { () throws(EngineError) -> Record in
+            guard let payload = payload() else {
+                throw .refused(.internalError, "a record cannot be compared with subscriptions")
+            }
+            return try record(
+                payload, 0..<payload.count, .none, in: zone,
+                damage: reading.damaged(at: reading.head))
         }
-        let record = try record(
-            payload, 0..<payload.count, .none, in: zone,
-            damage: reading.damaged(at: reading.head))
-        let tested = TestedChange(
-            former == nil ? .created : .updated, new: QueryRecord(record), former: former?.entry,
-            type, zone)
-        try collect(tested, record, creator: creator)
-    }
-
-    private static func creator(_ payload: [UInt8]) -> UInt32? {
-        var cursor = ByteCursor()
-        return (try? RecordHead(payload.span, &cursor))?.creator
     }
 
     /// A record is deleted, whose last version the entry holds.
@@ -160,17 +154,20 @@ extension SubscriptionMatcher {
         guard let type = try anchored(head.type) else { return }
         // A damaged record can be deleted, and satisfies nothing.
         guard let fields = try? entry.storedFields(at: cursor),
-            let isHit = try? probe.find(fields, over: nil, type, in: zone), isHit
+            let isHit = try? probe.find(fields, over: nil, type, in: zone), isHit,
+            let name = entry.recordName, !name.isEmpty, head.creator > 0,
+            head.creator == author.user || head.creator <= reading.userCount
         else { return }
-        let record: Record
-        do throws(EngineError) {
-            record = try self.record(of: entry, in: zone)
-        } catch {
-            if error.isDamage { return }
-            throw error
+        var tested = TestedChange(
+            RecordChange(.deleted, type: head.type, name: name, creator: head.creator), type, zone)
+        try collect(&tested, fields) { () throws(EngineError) -> Record? in
+            do throws(EngineError) {
+                return try record(of: entry, in: zone)
+            } catch {
+                if error.isDamage { return nil }
+                throw error
+            }
         }
-        let tested = TestedChange(.deleted, old: QueryRecord(record), type, zone)
-        try collect(tested, record, creator: head.creator)
     }
 
     private func record(
@@ -200,44 +197,51 @@ extension SubscriptionMatcher {
 // Matching.
 extension SubscriptionMatcher {
     /// Finds the subscriptions that the change is of, among those that wait where the probe hit.
+    ///
+    /// - Parameters:
+    ///   - fields: those of the record as it is now or, where it is deleted, was.
+    ///   - record: gives that record; nil where it satisfies nothing.
     private func collect(
-        _ tested: TestedChange, _ record: Record, creator: UInt32
+        _ tested: inout TestedChange, _ fields: some EncodedFields,
+        record: () throws(EngineError) -> Record?
     ) throws(EngineError) {
-        var tested = tested
-        var matches: [Match] = []
-        for (hit, bound) in probe.hits {
-            try collect(hit, bound, &tested, &matches)
+        let first = matches.count
+        for hit in probe.hits {
+            try collect(hit, &tested, fields, record)
             if isTooLong { return }
         }
-        if matches.isEmpty { return }
-        matches.sort { ($0.user, $0.number) < ($1.user, $1.number) }
-        // What waits at several places may be found at several of them.
-        var count = 1
-        for place in 1..<matches.count where matches[place].number != matches[count - 1].number {
-            matches[count] = matches[place]
-            count += 1
+        if matches.count - first > 1 {
+            matches[first...].sort { ($0.user, $0.number) < ($1.user, $1.number) }
+            // What waits at several places may be found at several of them.
+            var count = first + 1
+            for place in count..<matches.count
+            where matches[place].number != matches[count - 1].number {
+                matches[count] = matches[place]
+                count += 1
+            }
+            matches.removeLast(matches.count - count)
         }
-        matches.removeLast(matches.count - count)
-        if database == 0 {
-            try removeUnreadable(from: &matches, of: tested.type.name, creator: creator)
-            if matches.isEmpty { return }
+        if database == 0, matches.count > first {
+            try removeUnreadable(from: first, of: tested.type.name, creator: tested.change.creator)
         }
-        for match in matches where match.options.contains(.firesOnce) {
+        if matches.count == first { return }
+        for match in matches[first...] where match.options.contains(.firesOnce) {
             ended.insert(match.number)
             endings.append(match)
         }
-        let change = MatchedChange(
-            reason: tested.reason, name: record.recordID.recordName, type: tested.type.number,
-            creator: creator, zone: tested.zone.number,
-            values: try values(of: record.stored, namedBy: matches), matches: matches[...])
-        found.append(change)
-        foundLength += change.length
+        let change = tested.change
+        let matched = MatchedChange(
+            reason: change.reason, name: change.name, type: change.type, creator: change.creator,
+            zone: tested.zone.number, values: try values(of: fields, namedBy: matches[first...]),
+            matches: first..<matches.count)
+        found.append(matched)
+        foundLength += matched.length(withMatches: matched.matches.count)
     }
 
     /// Of the public database nobody is told, by a badge or the end of a subscription either, what may
     /// not be read. Whether it may be is asked again when it is told.
     private func removeUnreadable(
-        from matches: inout [Match], of type: String, creator: UInt32
+        from first: Int, of type: String, creator: UInt32
     ) throws(EngineError) {
         let grants: Grants
         if let known = self.grants {
@@ -248,12 +252,12 @@ extension SubscriptionMatcher {
         }
         if grants.isOpen { return }
         let creator = creator == author.user ? caller : try reading.user(creator)
-        var readable: [Match] = []
-        for match in matches {
+        let found = Array(matches[first...])
+        matches.removeLast(found.count)
+        for match in found {
             let reader = try publicReader(match.user, grants)
-            if reader?.refusal(ofType: type, creator: creator) == nil { readable.append(match) }
+            if reader?.refusal(ofType: type, creator: creator) == nil { matches.append(match) }
         }
-        matches = readable
     }
 
     private func publicReader(
@@ -270,38 +274,39 @@ extension SubscriptionMatcher {
     }
 
     private func collect(
-        _ hit: SubscriptionProbe.Hit, _ bound: UInt64, _ tested: inout TestedChange,
-        _ matches: inout [Match]
+        _ hit: SubscriptionProbe.Hit, _ tested: inout TestedChange, _ fields: some EncodedFields,
+        _ record: () throws(EngineError) -> Record?
     ) throws(EngineError) {
+        let (first, place) = (matches.count, hit.place)
         // Where there is neither a bound nor another slot, rows of one order have one predicate.
-        let isGrouped = hit.slot != nil && hit.kind != .above && hit.kind != .below
+        let isGrouped = place.slot != nil && place.kind != .above && place.kind != .below
         let limit = context.isSerial ? Int.max : context.partLimit / 4
         var order: UInt64?
-        try forEachWaiting(at: hit, bound) { match throws(EngineError) in
+        try forEachWaiting(at: hit) { match throws(EngineError) in
             guard tested.concerns(match.options), !ended.contains(match.number) else { return true }
             if !isGrouped || match.order != order {
                 order = match.order
-                tested.begin(try evaluator(of: match, tested.type, tested.zone))
+                tested.begin(try predicate(of: match, tested.type, tested.zone))
             }
-            guard try fires(match.options, &tested) else { return true }
+            guard try fires(match.options, &tested, fields, record) else { return true }
             matches.append(match)
-            return matches.count <= limit
+            return matches.count - first <= limit
         }
-        if matches.count > limit { isTooLong = true }
+        if matches.count - first > limit { isTooLong = true }
     }
 
     /// Gives `body` what waits at a place, until it returns false.
     private func forEachWaiting(
-        at hit: SubscriptionProbe.Hit, _ bound: UInt64,
-        _ body: (Match) throws(EngineError) -> Bool
+        at hit: SubscriptionProbe.Hit, _ body: (Match) throws(EngineError) -> Bool
     ) throws(EngineError) {
-        if let known = waiting[hit] {
+        let place = hit.place
+        if let known = waiting[place] {
             for match in known { if try !body(match) { return } }
             return
         }
         // Where a bound counts, other records find other rows there.
-        var known: [Match]? = hit.kind == .above || hit.kind == .below ? nil : []
-        try reading.scan(range(of: hit, bound)) { key, row throws(EngineError) in
+        var known: [Match]? = place.kind == .above || place.kind == .below ? nil : []
+        try reading.scan(range(of: hit)) { key, row throws(EngineError) in
             guard let match = Match(key, row) else { return true }
             if known?.count == Self.waitingLimit { known = nil }
             known?.append(match)
@@ -310,78 +315,73 @@ extension SubscriptionMatcher {
             return goesOn
         }
         guard let known, waiting.count < Self.waitingLimit else { return }
-        waiting[hit] = known
+        waiting[place] = known
     }
 
-    private func range(
-        of hit: SubscriptionProbe.Hit, _ bound: UInt64
-    ) -> Range<IndexKey> {
-        let shape = hit.shape
-        guard let slot = hit.slot else {
+    private func range(of hit: SubscriptionProbe.Hit) -> Range<IndexKey> {
+        let shape = hit.place.shape
+        guard let slot = hit.place.slot else {
             return KeySpace.subscriptionAnchors.key().appending(database).appending(shape)
                 .asPrefix
         }
-        switch hit.kind {
+        switch hit.place.kind {
         case .above:
             return IndexKey.subscriptionAnchors(
-                database, shape: shape, slot: slot, orders: 0...bound)
+                database, shape: shape, slot: slot, orders: 0...hit.bound)
         case .below:
             return IndexKey.subscriptionAnchors(
-                database, shape: shape, slot: slot, orders: bound...UInt64.max)
+                database, shape: shape, slot: slot, orders: hit.bound...UInt64.max)
         default: return IndexKey.subscriptionAnchors(database, shape: shape, slot: slot)
         }
     }
 
     /// Whether a subscription with the options of the predicate at hand is told of the change.
     private func fires(
-        _ options: SubscriptionEntry.Options, _ tested: inout TestedChange
+        _ options: SubscriptionEntry.Options, _ tested: inout TestedChange,
+        _ fields: some EncodedFields, _ record: () throws(EngineError) -> Record?
     ) throws(EngineError) -> Bool {
-        guard tested.isConcerned else { return false }
-        switch tested.reason {
-        case .created: return tested.isNew()
-        case .deleted: return tested.isOld()
-        case .updated:
-            if tested.isNew() { return options.contains(.firesOnUpdate) }
-            guard options.contains(.firesOnEnd) else { return false }
-            if tested.needsOld, let entry = tested.former {
-                tested.old = QueryRecord(try record(of: entry, in: tested.zone))
-            }
-            return tested.isOld()
+        guard let predicate = tested.predicate else { return false }
+        let zone = tested.zone
+        let isMatch = try tested.current.satisfies(
+            predicate, EncodedRecord(fields: fields, schema: schema, zone: zone.id), record)
+        guard tested.change.reason == .updated else { return isMatch }
+        if isMatch { return options.contains(.firesOnUpdate) }
+        guard options.contains(.firesOnEnd), let former = tested.change.former else { return false }
+        return try tested.former.satisfies(
+            predicate, EncodedRecord(fields: former.fields, schema: schema, zone: zone.id)
+        ) { () throws(EngineError) -> Record? in
+            try self.record(of: former.entry, in: zone)
         }
     }
 
-    /// That of a subscription's predicate; nil where the subscription is to other records.
-    private func evaluator(
+    /// That of a subscription; nil where the subscription is to other records.
+    private func predicate(
         of match: Match, _ type: AnchoredType, _ zone: AnchorZone
-    ) throws(EngineError) -> PredicateEvaluator? {
+    ) throws(EngineError) -> PreparedPredicate? {
         let key = TestedSubscription(number: match.number, zone: zone.number)
-        if let known = testers[key] { return known }
-        let evaluator = try newEvaluator(of: match, type, zone)
-        if testers.count == Self.evaluatorLimit { testers.removeAll() }
-        testers[key] = .some(evaluator)
-        return evaluator
+        if let known = predicatesOfSubscriptions[key] { return known }
+        let predicate = try readPredicate(of: match, type, zone)
+        if predicatesOfSubscriptions.count == Self.predicateLimit {
+            predicatesOfSubscriptions.removeAll()
+        }
+        predicatesOfSubscriptions[key] = .some(predicate)
+        return predicate
     }
 
-    private func newEvaluator(
+    private func readPredicate(
         of match: Match, _ type: AnchoredType, _ zone: AnchorZone
-    ) throws(EngineError) -> PredicateEvaluator? {
-        let entry = try reading.entry(match.location)
-        let subscription = try Self.subscription(in: entry)
-        guard subscription.kind == .query, subscription.database == database,
-            subscription.recordType == type.name,
-            subscription.zone.isEmpty || subscription.zone == zone.id.zoneName
-        else { return nil }
-        let text = reading.hash(subscription.predicate)
-        if let known = evaluators[text] { return known }
-        guard let tree = try? PredicateParser.parse(subscription.predicate),
-            let evaluator = try? PredicateEvaluator(tree)
-        else {
-            // Others' saves do not fail because of it.
-            return nil
+    ) throws(EngineError) -> PreparedPredicate? {
+        let offset = JournalOffset(rawValue: match.number)
+        let subscription: WaitingSubscription
+        if let known = reading.derived(from: offset) as? WaitingSubscription {
+            subscription = known
+        } else {
+            let entry = try reading.entry(match.location)
+            subscription = WaitingSubscription(try Self.subscription(in: entry))
+            reading.keep(subscription, derivedFrom: offset)
         }
-        if evaluators.count == Self.evaluatorLimit { evaluators.removeAll() }
-        evaluators[text] = evaluator
-        return evaluator
+        let isOf = subscription.isOf(records: type.name, in: zone.id.zoneName, database)
+        return isOf ? subscription.predicate : nil
     }
 
     static func subscription(in entry: JournalEntry) throws(EngineError) -> SubscriptionEntry {
@@ -397,52 +397,108 @@ struct RecordChange {
     let reason: MatchesEntry.Reason
     /// The number of its type.
     let type: UInt32
-    /// The version before.
-    let former: JournalEntry?
-    /// The fields of that version, of an update.
-    let fields: StoredFields?
+    let name: String
+    let creator: UInt32
+    /// The version before: of an update, with its fields.
+    let former: (entry: JournalEntry, fields: StoredFields)?
 
     init(
-        _ reason: MatchesEntry.Reason, type: UInt32, former: JournalEntry? = nil,
-        fields: StoredFields? = nil
+        _ reason: MatchesEntry.Reason, type: UInt32, name: String, creator: UInt32,
+        over former: (entry: JournalEntry, fields: StoredFields)? = nil
     ) {
         self.reason = reason
         self.type = type
+        self.name = name
+        self.creator = creator
         self.former = former
-        self.fields = fields
+    }
+}
+
+/// A query subscription, as it is kept for the commits that follow.
+private final class WaitingSubscription: DerivedState {
+    private let entry: SubscriptionEntry
+    /// Nil where its text is none, which fails no save of others.
+    let predicate: PreparedPredicate?
+
+    init(_ entry: SubscriptionEntry) {
+        self.entry = entry
+        predicate = PreparedPredicate(entry.predicate)
+    }
+
+    func isOf(records type: String, in zone: String, _ database: UInt32) -> Bool {
+        entry.kind == .query && entry.database == database && entry.recordType == type
+            && (entry.zone.isEmpty || entry.zone == zone)
+    }
+}
+
+/// The predicate of a subscription, ready to be asked about records.
+private final class PreparedPredicate: Sendable {
+    private let evaluator: PredicateEvaluator
+    private let asksForNamedFields: Bool
+
+    /// Nil where the text is no predicate.
+    init?(_ text: String) {
+        guard let tree = try? PredicateParser.parse(text),
+            let evaluator = try? PredicateEvaluator(tree)
+        else { return nil }
+        self.evaluator = evaluator
+        asksForNamedFields = tree.asksForNamedFields
+    }
+
+    /// Whether a record satisfies it, which most often its fields decide.
+    ///
+    /// - Parameters:
+    ///   - whole: the record, once it was made.
+    ///   - make: gives it; nil where it satisfies nothing.
+    func isSatisfied(
+        by fields: EncodedRecord<some EncodedFields>, _ whole: inout QueryRecord?,
+        _ make: () throws(EngineError) -> Record?
+    ) throws(EngineError) -> Bool {
+        if asksForNamedFields { return evaluator.matches(fields) }
+        if whole == nil { whole = try make().map { QueryRecord($0) } }
+        guard let whole else { return false }
+        return evaluator.matches(whole)
     }
 }
 
 /// A change that predicates are compared with, one after the other.
 private struct TestedChange {
-    let reason: MatchesEntry.Reason
+    /// One state of the record.
+    struct State {
+        private var whole: QueryRecord?
+        /// Of the predicate at hand.
+        fileprivate var isSatisfying: Bool?
+
+        /// Whether the record satisfies the predicate at hand.
+        mutating func satisfies(
+            _ predicate: PreparedPredicate, _ fields: EncodedRecord<some EncodedFields>,
+            _ make: () throws(EngineError) -> Record?
+        ) throws(EngineError) -> Bool {
+            if let isSatisfying { return isSatisfying }
+            let result = try predicate.isSatisfied(by: fields, &whole, make)
+            isSatisfying = result
+            return result
+        }
+    }
+
+    let change: RecordChange
     let type: AnchoredType
     let zone: AnchorZone
-    /// The version before, of an update.
-    let former: JournalEntry?
-    private let new: QueryRecord?
-    /// Of an update it is read once it is needed.
-    var old: QueryRecord?
+    /// As the record is now or, where it is deleted, was.
+    var current = State()
+    /// As it was before an update.
+    var former = State()
+    /// At hand; nil where it is one of other records.
+    private(set) var predicate: PreparedPredicate?
     /// The options of which a subscription has one, where the change may be of it.
     private let concerned: SubscriptionEntry.Options
 
-    /// Of the predicate at hand; nil where it is one of other records.
-    private var evaluator: PredicateEvaluator?
-    private var isNewKnown: Bool?
-    private var isOldKnown: Bool?
-
-    init(
-        _ reason: MatchesEntry.Reason, new: QueryRecord? = nil, old: QueryRecord? = nil,
-        former: JournalEntry? = nil, _ type: AnchoredType, _ zone: AnchorZone
-    ) {
-        self.reason = reason
-        self.new = new
-        self.old = old
-        self.former = former
+    init(_ change: RecordChange, _ type: AnchoredType, _ zone: AnchorZone) {
+        self.change = change
         self.type = type
         self.zone = zone
         concerned =
-            switch reason {
+            switch change.reason {
             case .created: .firesOnCreation
             case .updated: [.firesOnUpdate, .firesOnEnd]
             case .deleted: .firesOnDeletion
@@ -453,36 +509,10 @@ private struct TestedChange {
         !options.isDisjoint(with: concerned)
     }
 
-    mutating func begin(_ evaluator: PredicateEvaluator?) {
-        self.evaluator = evaluator
-        isNewKnown = nil
-        isOldKnown = nil
-    }
-
-    /// Whether the predicate is one of such records.
-    var isConcerned: Bool { evaluator != nil }
-    /// Whether the version before is to be read.
-    var needsOld: Bool { old == nil && isOldKnown == nil }
-
-    /// Whether the record satisfies the predicate now.
-    mutating func isNew() -> Bool {
-        if let isNewKnown { return isNewKnown }
-        let isMatch = matches(new)
-        isNewKnown = isMatch
-        return isMatch
-    }
-
-    /// Whether it did before.
-    mutating func isOld() -> Bool {
-        if let isOldKnown { return isOldKnown }
-        let isMatch = matches(old)
-        isOldKnown = isMatch
-        return isMatch
-    }
-
-    private func matches(_ record: QueryRecord?) -> Bool {
-        guard let record, let evaluator else { return false }
-        return evaluator.matches(record)
+    mutating func begin(_ predicate: PreparedPredicate?) {
+        self.predicate = predicate
+        current.isSatisfying = nil
+        former.isSatisfying = nil
     }
 }
 

@@ -10,12 +10,16 @@ struct MatchOutput {
     var zone: UInt32 = 0
     var bytes: [UInt8]
 
-    init(_ kind: EntryKind, zone: UInt32 = 0, _ write: (inout ByteWriter) -> Void) {
+    init(_ kind: EntryKind, zone: UInt32 = 0, _ bytes: [UInt8]) {
         self.kind = kind
         self.zone = zone
+        self.bytes = bytes
+    }
+
+    init(_ kind: EntryKind, _ write: (inout ByteWriter) -> Void) {
         var writer = ByteWriter()
         write(&writer)
-        bytes = writer.bytes
+        self.init(kind, writer.bytes)
     }
 }
 
@@ -43,7 +47,7 @@ extension SubscriptionMatcher {
         }
         if found.isEmpty { (isDraining, drained) = (false, nil) }
         guard isClosed || isDraining else { return nil }
-        if !found.isEmpty { return try matches() }
+        if !found.isEmpty { return try matchesOutput() }
         if let match = endings.popLast() {
             let subscription = try Self.subscription(in: reading.entry(match.location))
             let removal = SubscriptionRemovalEntry(subscription, at: match.number)
@@ -71,61 +75,70 @@ extension SubscriptionMatcher {
     /// As many of the next matches as an entry has room for. Those of one zone come before those of
     /// the next, until all that was gathered is written: where records are moved, a record is told to
     /// be gone from the one before it is told to be in the other.
-    private func matches() throws(EngineError) -> MatchOutput {
+    private func matchesOutput() throws(EngineError) -> MatchOutput {
         var zone = found[0].zone
         if let drained, found.contains(where: { $0.zone == drained }) { zone = drained }
         drained = zone
-        var changes: [MatchesEntry.Change] = []
+        let parts = takeParts(ofZone: zone)
+        var writer = MatchesWriter(
+            time: context.now, device: author.device, modifier: author.user,
+            changeCount: parts.count)
+        for (change, part) in parts { try write(found[change], matches[part], to: &writer) }
+        found.removeAll { $0.matches.isEmpty }
+        if found.isEmpty { matches.removeAll(keepingCapacity: true) }
+        foundLength = found.reduce(0) { $0 + $1.length(withMatches: $1.matches.count) }
+        return MatchOutput(.matches, zone: zone, writer.bytes)
+    }
+
+    /// Which changes an entry has room for, and which of the matches of each.
+    private func takeParts(ofZone zone: UInt32) -> [(change: Int, matches: Range<Int>)] {
+        var parts: [(change: Int, matches: Range<Int>)] = []
         var (length, room) = (0, MatchesEntry.limit)
         for place in found.indices where found[place].zone == zone {
-            var count = min(room, found[place].matches.count)
-            var change = try change(found[place], found[place].matches.prefix(count))
-            if !changes.isEmpty, length + change.greatestLength > lengthLimit { break }
-            while change.greatestLength > context.payloadLimit - Self.headLength, count > 1 {
+            let change = found[place]
+            var count = min(room, change.matches.count)
+            if !parts.isEmpty, length + change.length(withMatches: count) > lengthLimit { break }
+            while change.length(withMatches: count) > context.payloadLimit - Self.headLength,
+                count > 1
+            {
                 count = (count + 1) / 2
-                change = try self.change(found[place], found[place].matches.prefix(count))
             }
-            for group in change.groups { raiseBadge(group) }
-            found[place].matches.removeFirst(count)
-            changes.append(change)
-            length += change.greatestLength
+            let part = change.matches.prefix(count)
+            found[place].matches = part.endIndex..<change.matches.endIndex
+            parts.append((place, part.startIndex..<part.endIndex))
+            length += change.length(withMatches: count)
             room -= count
             let isWhole = found[place].matches.isEmpty
-            if !isWhole || room == 0 || changes.count == MatchesEntry.changeLimit { break }
+            if !isWhole || room == 0 || parts.count == MatchesEntry.changeLimit { break }
         }
-        found.removeAll { $0.matches.isEmpty }
-        foundLength = found.reduce(0) { $0 + $1.length }
-        let entry = MatchesEntry(
-            time: context.now, device: author.device, modifier: author.user, changes: changes)
-        return MatchOutput(.matches, zone: zone) { entry.write(to: &$0) }
+        return parts
     }
 
     /// More than what an entry has beside its changes, in bytes.
     private static let headLength = 64
 
-    private func change(
-        _ change: MatchedChange, _ matches: ArraySlice<Match>
-    ) throws(EngineError) -> MatchesEntry.Change {
-        var groups: [MatchesEntry.Group] = []
-        var rest = matches
-        while let first = rest.first {
-            let own = rest.prefix(while: { $0.user == first.user })
-            rest = rest.dropFirst(own.count)
-            var badge: UInt64?
-            if own.contains(where: { $0.options.contains(.badges) }) {
-                badge = try self.badge(of: first.user)
-            }
-            groups.append(
-                MatchesEntry.Group(
-                    user: first.user, badge: badge,
-                    subscriptions: own.map {
-                        MatchesEntry.Match(
-                            number: $0.number, badges: $0.options.contains(.badges))
-                    }))
+    private func write(
+        _ change: MatchedChange, _ matches: ArraySlice<Match>, to writer: inout MatchesWriter
+    ) throws(EngineError) {
+        var users = 1
+        for (match, next) in zip(matches, matches.dropFirst()) where match.user != next.user {
+            users += 1
         }
-        return MatchesEntry.Change(
+        writer.beginChange(
             change.reason, recordName: change.name, type: change.type, creator: change.creator,
-            values: change.values, groups: groups)
+            values: change.values, groupCount: users)
+        var rest = matches
+        while let user = rest.first?.user {
+            let own = rest.prefix(while: { $0.user == user })
+            rest = rest.dropFirst(own.count)
+            let raise = own.count { $0.options.contains(.badges) }
+            let badge = raise > 0 ? try self.badge(of: user) : nil
+            writer.beginGroup(of: user, badge: badge, count: own.count)
+            for match in own {
+                writer.add(match.number, badges: match.options.contains(.badges))
+            }
+            if let badge { badges[user] = min(badge + UInt64(raise), UInt64(UInt32.max)) }
+        }
     }
 
     /// As it is before the next change.
@@ -135,18 +148,12 @@ extension SubscriptionMatcher {
         let value = try reading.value(.badge(user))?.first ?? 0
         return min(value, UInt64(UInt32.max))
     }
-
-    private func raiseBadge(_ group: MatchesEntry.Group) {
-        guard let badge = group.badge else { return }
-        let count = group.subscriptions.count { $0.badges }
-        badges[group.user] = min(badge + UInt64(count), UInt64(UInt32.max))
-    }
 }
 
 // Values that notifications bring.
 extension SubscriptionMatcher {
     func values(
-        of fields: StoredFields, namedBy matches: [Match]
+        of fields: some EncodedFields, namedBy matches: ArraySlice<Match>
     ) throws(EngineError) -> [MatchesEntry.Value] {
         let naming = matches.filter { $0.options.contains(.namesFields) }
         if naming.isEmpty { return [] }
@@ -170,11 +177,13 @@ extension SubscriptionMatcher {
     }
 
     /// Nil where there is none that a notification brings.
-    private func value(of name: String, in fields: StoredFields) -> MatchesEntry.Value? {
-        guard let number = schema.number(name), let field = fields.field(number),
+    private func value(
+        of name: String, in fields: some EncodedFields
+    ) -> MatchesEntry.Value? {
+        guard let number = schema.number(name), let field = fields.encodedValue(of: number),
             MatchesEntry.Value.mayHave(field.kind)
         else { return nil }
-        var bytes = fields.bytes[field.range]
+        var bytes = field.bytes[field.range]
         if field.kind.element == .string { bytes = Self.cut(bytes) }
         return MatchesEntry.Value(field: number, kind: field.kind, bytes: Array(bytes))
     }

@@ -2,37 +2,6 @@ internal import StratusBytes
 internal import StratusEngine
 internal import StratusLanguage
 
-/// The fields of one state of a record, encoded.
-protocol EncodedFields {
-    /// Nil where the record has no such field.
-    func encodedValue(of field: UInt32) -> EncodedValue?
-    var encodedValues: [EncodedValue] { get }
-}
-
-/// The value of a field as it lies among other bytes.
-struct EncodedValue {
-    var kind: FieldKind
-    var bytes: [UInt8]
-    var range: Range<Int>
-    /// Whether it is that of the version before.
-    var isKept = false
-}
-
-extension StoredFields: EncodedFields {
-    func encodedValue(of field: UInt32) -> EncodedValue? {
-        self.field(field).map { EncodedValue(kind: $0.kind, bytes: bytes, range: $0.range) }
-    }
-
-    var encodedValues: [EncodedValue] {
-        var values: [EncodedValue] = []
-        forEach { field in
-            values.append(EncodedValue(kind: field.kind, bytes: bytes, range: field.range))
-            return true
-        }
-        return values
-    }
-}
-
 /// The zone of a record that is changed.
 struct AnchorZone {
     let number: UInt32
@@ -100,17 +69,28 @@ final class AnchoredType {
 
 /// Finds by the values of records where subscriptions may wait for them.
 struct SubscriptionProbe {
-    /// A place where something waits.
-    struct Hit: Hashable {
+    /// A place where something may wait.
+    struct Place: Hashable {
         var shape: UInt64
         var kind: SubscriptionAnchor.Kind
         /// Nil: any place of the shape.
         var slot: UInt64?
+
+        func hash(into hasher: inout Hasher) {
+            // A slot is a hash of the shape, too.
+            hasher.combine(slot ?? shape)
+        }
     }
 
-    /// Of the record that was looked at last. The value is the place of the record's own value in
-    /// order, where the kind is one of bounds.
-    private(set) var hits: [Hit: UInt64] = [:]
+    /// A place where something may wait, and the place of the record's own value in order, where the
+    /// kind is one of bounds.
+    struct Hit {
+        var place: Place
+        var bound: UInt64
+    }
+
+    /// Of the record that was looked at last, each place once.
+    private(set) var hits: [Hit] = []
 
     private let filters: SubscriptionFilters
     private let database: UInt32
@@ -144,7 +124,26 @@ struct SubscriptionProbe {
                 try look(at: value, type.words, zone.hash)
             }
         }
+        if hits.count > 1 { removeRepeated() }
         return !hits.isEmpty
+    }
+
+    /// Of several values that were found at a place the one to which more is open counts.
+    private mutating func removeRepeated() {
+        hits.sort {
+            ($0.place.shape, $0.place.slot ?? 0, $0.bound)
+                < ($1.place.shape, $1.place.slot ?? 0, $1.bound)
+        }
+        var count = 1
+        for place in hits.indices.dropFirst() {
+            if hits[place].place != hits[count - 1].place {
+                hits[count] = hits[place]
+                count += 1
+            } else if hits[place].place.kind == .above {
+                hits[count - 1] = hits[place]
+            }
+        }
+        hits.removeLast(hits.count - count)
     }
 
     private mutating func look(
@@ -152,12 +151,8 @@ struct SubscriptionProbe {
     ) {
         let slot = value.slot(form.hash, zone: form.isInZone ? zone : 0, secret: secret)
         guard filters.mayContain(slot, in: database) else { return }
-        let hit = Hit(shape: form.hash, kind: form.kind, slot: slot)
-        switch form.kind {
-        case .above: hits[hit] = max(hits[hit] ?? bound, bound)
-        case .below: hits[hit] = min(hits[hit] ?? bound, bound)
-        default: hits[hit] = 0
-        }
+        hits.append(
+            Hit(place: Place(shape: form.hash, kind: form.kind, slot: slot), bound: bound))
     }
 
     /// Looks up a value or, of a list, each of its elements.
@@ -264,7 +259,8 @@ struct SubscriptionProbe {
                     let grid = AnchorGrid(level: form.parameter)
                     look(for: grid.cell(of: point), form, zone)
                 } else {
-                    hits[Hit(shape: form.hash, kind: form.kind, slot: nil)] = 0
+                    let place = Place(shape: form.hash, kind: form.kind, slot: nil)
+                    hits.append(Hit(place: place, bound: 0))
                 }
             case .always, .prefix, .block, .above, .below, .word: continue
             }

@@ -78,7 +78,7 @@ package struct NotificationProjection: Projection {
         _ entry: inout FoldedEntry, _ payload: Span<UInt8>, to state: inout FoldState
     ) throws(FormatError) {
         switch entry.header.kind {
-        case .matches: try take(MatchesEntry(payload), entry, &state)
+        case .matches: try take(MatchesSummary(payload), entry, &state)
         case .readMark: try take(ReadMarkEntry(payload), entry, &state)
         case .badge: try take(BadgeEntry(payload), entry, &state)
         default:
@@ -93,24 +93,17 @@ package struct NotificationProjection: Projection {
     }
 
     private mutating func take(
-        _ matches: MatchesEntry, _ entry: borrowing FoldedEntry, _ state: inout FoldState
+        _ matches: MatchesSummary, _ entry: borrowing FoldedEntry, _ state: inout FoldState
     ) throws(FormatError) {
-        let (numbers, schema) = (state.numbers, state.numbers.schema)
-        for change in matches.changes {
-            guard schema.name(change.type) != nil,
-                change.values.allSatisfy({ schema.name($0.field) != nil })
-            else { throw .value("type number") }
-            guard numbers.hasUser(change.creator) else { throw .value("user number") }
+        guard state.numbers.schema.name(matches.greatestName) != nil else {
+            throw .value("type number")
         }
-        let users = matches.counts
-        guard numbers.hasUser(matches.modifier),
-            users.allSatisfy({ numbers.hasUser($0.user) })
-        else { throw .value("user number") }
+        guard state.numbers.hasUser(matches.greatestUser) else { throw .value("user number") }
         open.append(
             Item(
                 offset: entry.offset, time: matches.time,
-                effect: .matches(zone: entry.zone, users: users)))
-        for (user, _) in users { wake(user, &state) }
+                effect: .matches(zone: entry.zone, users: matches.counts)))
+        for (user, _) in matches.counts { wake(user, &state) }
     }
 
     private mutating func take(
@@ -395,14 +388,9 @@ extension NotificationProjection {
     ) throws(FormatError) {
         switch entry.kind {
         case .matches:
-            let matches = try MatchesEntry(payload)
-            numbers.useUser(matches.modifier)
-            for change in matches.changes {
-                numbers.useType(change.type)
-                for value in change.values { numbers.useType(value.field) }
-                numbers.useUser(change.creator)
-                for group in change.groups { numbers.useUser(group.user) }
-            }
+            let matches = try MatchesSummary(payload)
+            numbers.useUser(matches.greatestUser)
+            numbers.useType(matches.greatestName)
         case .readMark: numbers.useUser(try ReadMarkEntry(payload).user)
         default: numbers.useUser(try BadgeEntry(payload).user)
         }
@@ -414,7 +402,7 @@ extension NotificationProjection {
         switch kind {
         case .matches:
             let matches = try MatchesEntry(payload)
-            let (first, users) = (matches.changes[0], matches.counts)
+            let (first, users) = (matches.changes[0], try MatchesSummary(payload).counts)
             let reason =
                 matches.changes.count == 1
                 ? "\(first.reason)" : "changes of \(matches.changes.count) records"

@@ -11,4 +11,17 @@ extension RecordPredicate {
         case .search(let search): search.field.map { [($0, place)] } ?? []
         }
     }
+
+    /// Whether it asks for own fields by their names alone: for no ``SystemField``, and with no search
+    /// of all fields.
+    package var asksForNamedFields: Bool {
+        switch form {
+        case .constant: true
+        case .and(let parts), .or(let parts): parts.allSatisfy(\.asksForNamedFields)
+        case .not(let part): part.asksForNamedFields
+        case .search(let search) where search.field == nil: false
+        case .isNil, .comparison, .distance, .search:
+            fields.allSatisfy { !SystemField.isName($0.name) }
+        }
+    }
 }

@@ -26,6 +26,9 @@ package enum SystemField: String, CaseIterable, Sendable {
             field.propertyName.map { ($0, field) }
         })
 
+    /// Whether a name of a field, as a predicate keeps it, is that of a system field.
+    package static func isName(_ name: String) -> Bool { name.utf8.first == UInt8(ascii: "_") }
+
     /// The name under which a predicate keeps the field that a text names; nil of what is not the
     /// name of a field: letters, digits and `_`, first a letter, or a system field.
     package static func canonicalName(_ name: String) -> String? {

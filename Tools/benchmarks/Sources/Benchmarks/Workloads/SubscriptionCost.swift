@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Stratus
 
-/// What subscriptions add to the CPU time of saves: the same saves into stores with none, with few and
-/// with many, in turns.
+/// What subscriptions add to the CPU time of saves: the same saves of W3's records into stores with
+/// none, with few and with many, in turns.
 enum SubscriptionCost {
     /// One store and its subscriptions.
     private struct Side {
@@ -101,18 +101,14 @@ enum SubscriptionCost {
     /// The CPU time of a record, in microseconds.
     private static func saves(_ side: Side, _ round: Int) async throws -> Double {
         let count = 20_000
+        let items = Items()
         var batches: [[Record]] = []
-        for first in stride(from: 0, to: count, by: batch) {
+        for first in stride(from: round * count, to: (round + 1) * count, by: batch) {
             batches.append(
                 (first..<first + batch).map { number in
-                    var record = Record(
-                        recordType: "Item",
-                        recordID: Record.ID(
-                            recordName: "r\(round)-\(number)", zoneID: side.zone))
-                    record["owner"] = .string(side.value)
-                    record["title"] = .string("title \(number)")
-                    record["count"] = .int64(Int64(number))
-                    return record
+                    var item = items[number]
+                    item.owner = side.value
+                    return Record(item, in: side.zone)
                 })
         }
         let start = cpuTime()
