@@ -203,7 +203,8 @@ struct RecordEncoder {
             note(
                 RecordChange(
                     .updated, type: old.type, name: record.recordID.recordName,
-                    creator: old.creator, over: (entry, stored)), &draft)
+                    creator: old.creator,
+                    over: matcher == nil ? nil : FormerVersion(entry, stored)), &draft)
         case (.delete, .delete) where sharing?.leaving[index] != nil:
             guard let (replaced, statement) = sharing?.leaving[index] else { break }
             return try rewrite(replaced, statement, &draft)

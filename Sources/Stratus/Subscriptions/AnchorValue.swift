@@ -216,16 +216,17 @@ struct FoldedBytes: Sendable {
     /// Of the UTF-8 in `range`; false where it is none.
     mutating func fold(_ text: Span<UInt8>, in range: Range<Int>) -> Bool {
         bytes.removeAll(keepingCapacity: true)
-        for place in range {
-            let byte = text.uint8(at: place)
-            guard byte < 0x80 else {
-                bytes.removeAll(keepingCapacity: true)
-                guard let whole = text.text(in: range) else { return false }
-                append(whole)
-                return true
+        bytes.append(addingCapacity: range.count) { output in
+            for place in range {
+                let byte = text.uint8(at: place)
+                if byte >= 0x80 { break }
+                output.append(byte &- 0x41 < 26 ? byte | 0x20 : byte)
             }
-            bytes.append(byte &- 0x41 < 26 ? byte | 0x20 : byte)
         }
+        if bytes.count == range.count { return true }
+        bytes.removeAll(keepingCapacity: true)
+        guard let whole = text.text(in: range) else { return false }
+        append(whole)
         return true
     }
 

@@ -26,6 +26,16 @@ extension StoreReading {
         return found
     }
 
+    /// The last entry that began or ended a query subscription to records of a type; nil where none did.
+    func subscriptionChange(
+        ofType name: String, in database: UInt32
+    ) throws(EngineError) -> JournalOffset? {
+        let hash = SubscriptionAnchor.hash(ofType: name, seed: identity.secret)
+        return try value(.subscriptionChanges(database, hash)).map {
+            JournalOffset(rawValue: $0.stamp)
+        }
+    }
+
     /// Those of a user in a database.
     func subscriptions(
         of user: UInt32, in scope: DatabaseScope

@@ -66,17 +66,20 @@ final class SubscriptionMatcher {
     private var probe: SubscriptionProbe
     private var types: [UInt32: AnchoredType] = [:]
     private var lastType: AnchoredType?
-    /// What waits at places that were hit before, and by subscription its predicate.
-    private var waiting: [SubscriptionProbe.Place: [Match]] = [:]
-    private var predicatesOfSubscriptions: [TestedSubscription: PreparedPredicate?] = [:]
+    /// What waits at places that were hit before, and by subscription its predicate; those that were
+    /// asked for last, since the records of a call are often alike.
+    private var waiting: [SubscriptionProbe.Place: WaitingMatches] = [:]
+    private var lastWaiting: (at: SubscriptionProbe.Place, matches: WaitingMatches)?
+    private var predicates: [TestedSubscription: PreparedPredicate?] = [:]
+    private var lastPredicate: (of: TestedSubscription, predicate: PreparedPredicate?)?
     /// By subscription the fields that its notifications name.
     var named: [UInt64: [String]] = [:]
     /// Those that have fired once. A later change of the commit is not theirs.
     private var ended: Set<UInt64> = []
 
     private static let predicateLimit = 256
-    /// So many places are remembered, and no more rows of one.
-    static let waitingLimit = 256
+    /// So many subscriptions are remembered.
+    static let namedLimit = 256
 
     /// A subscription, and the zone of the records that it is asked about.
     private struct TestedSubscription: Hashable {
@@ -115,7 +118,9 @@ final class SubscriptionMatcher {
         }
         guard let name = schema.name(number) else { return nil }
         let shapes = try filters.shapes(ofType: name, in: database, reading)
-        let type = AnchoredType(number, name, shapes, schema)
+        let changed =
+            shapes.isEmpty ? nil : try reading.subscriptionChange(ofType: name, in: database)
+        let type = AnchoredType(number, name, shapes, schema, changed: changed)
         types[number] = type
         lastType = type
         return type.isEmpty ? nil : type
@@ -282,7 +287,7 @@ extension SubscriptionMatcher {
         let isGrouped = place.slot != nil && place.kind != .above && place.kind != .below
         let limit = context.isSerial ? Int.max : context.partLimit / 4
         var order: UInt64?
-        try forEachWaiting(at: hit) { match throws(EngineError) in
+        try forEachWaiting(at: hit, tested.type) { match throws(EngineError) in
             guard tested.concerns(match.options), !ended.contains(match.number) else { return true }
             if !isGrouped || match.order != order {
                 order = match.order
@@ -297,25 +302,46 @@ extension SubscriptionMatcher {
 
     /// Gives `body` what waits at a place, until it returns false.
     private func forEachWaiting(
-        at hit: SubscriptionProbe.Hit, _ body: (Match) throws(EngineError) -> Bool
+        at hit: SubscriptionProbe.Hit, _ type: AnchoredType,
+        _ body: (Match) throws(EngineError) -> Bool
     ) throws(EngineError) {
-        let place = hit.place
-        if let known = waiting[place] {
-            for match in known { if try !body(match) { return } }
+        // Where a bound counts, other records find other rows there.
+        let isSame = hit.place.kind != .above && hit.place.kind != .below
+        if isSame, let known = knownWaiting(at: hit.place, type) {
+            for match in known.matches { if try !body(match) { return } }
             return
         }
-        // Where a bound counts, other records find other rows there.
-        var known: [Match]? = place.kind == .above || place.kind == .below ? nil : []
+        var known: [Match]? = isSame ? [] : nil
         try reading.scan(range(of: hit)) { key, row throws(EngineError) in
             guard let match = Match(key, row) else { return true }
-            if known?.count == Self.waitingLimit { known = nil }
+            if known?.count == WaitingMatches.limit { known = nil }
             known?.append(match)
             let goesOn = try body(match)
             if !goesOn { known = nil }
             return goesOn
         }
-        guard let known, waiting.count < Self.waitingLimit else { return }
-        waiting[place] = known
+        if let known { keep(WaitingMatches(known), at: hit.place, type) }
+    }
+
+    private func knownWaiting(
+        at place: SubscriptionProbe.Place, _ type: AnchoredType
+    ) -> WaitingMatches? {
+        if let last = lastWaiting, last.at == place { return last.matches }
+        var known = waiting[place]
+        if known == nil, let change = type.changed {
+            known = reading.derived(of: place.hash, database, from: change) as? WaitingMatches
+        }
+        if let known { lastWaiting = (place, known) }
+        return known
+    }
+
+    private func keep(
+        _ matches: WaitingMatches, at place: SubscriptionProbe.Place, _ type: AnchoredType
+    ) {
+        if waiting.count < WaitingMatches.limit { waiting[place] = matches }
+        if let change = type.changed, matches.isShort {
+            reading.keep(matches, of: place.hash, database, derivedFrom: change)
+        }
     }
 
     private func range(of hit: SubscriptionProbe.Hit) -> Range<IndexKey> {
@@ -358,13 +384,17 @@ extension SubscriptionMatcher {
     private func predicate(
         of match: Match, _ type: AnchoredType, _ zone: AnchorZone
     ) throws(EngineError) -> PreparedPredicate? {
-        let key = TestedSubscription(number: match.number, zone: zone.number)
-        if let known = predicatesOfSubscriptions[key] { return known }
-        let predicate = try readPredicate(of: match, type, zone)
-        if predicatesOfSubscriptions.count == Self.predicateLimit {
-            predicatesOfSubscriptions.removeAll()
+        let subscription = TestedSubscription(number: match.number, zone: zone.number)
+        if let last = lastPredicate, last.of == subscription { return last.predicate }
+        let predicate: PreparedPredicate?
+        if let known = predicates[subscription] {
+            predicate = known
+        } else {
+            predicate = try readPredicate(of: match, type, zone)
+            if predicates.count == Self.predicateLimit { predicates.removeAll() }
+            predicates[subscription] = .some(predicate)
         }
-        predicatesOfSubscriptions[key] = .some(predicate)
+        lastPredicate = (subscription, predicate)
         return predicate
     }
 
@@ -399,18 +429,42 @@ struct RecordChange {
     let type: UInt32
     let name: String
     let creator: UInt32
-    /// The version before: of an update, with its fields.
-    let former: (entry: JournalEntry, fields: StoredFields)?
+    /// The version before, of an update.
+    let former: FormerVersion?
 
     init(
         _ reason: MatchesEntry.Reason, type: UInt32, name: String, creator: UInt32,
-        over former: (entry: JournalEntry, fields: StoredFields)? = nil
+        over former: FormerVersion? = nil
     ) {
         self.reason = reason
         self.type = type
         self.name = name
         self.creator = creator
         self.former = former
+    }
+}
+
+/// What waits at a place, as it is kept for other records and other commits.
+private final class WaitingMatches: DerivedState {
+    let matches: [AnchorRow]
+
+    /// So many places are remembered within a commit, and no more rows of one.
+    static let limit = 256
+
+    init(_ matches: [AnchorRow]) { self.matches = matches }
+
+    /// Whether it is kept beyond the commit.
+    var isShort: Bool { matches.count <= 16 }
+}
+
+/// A version that an update replaces: an object, since most changes have none.
+final class FormerVersion {
+    let entry: JournalEntry
+    let fields: StoredFields
+
+    init(_ entry: JournalEntry, _ fields: StoredFields) {
+        self.entry = entry
+        self.fields = fields
     }
 }
 

@@ -42,12 +42,15 @@ extension SubscriptionMatcher {
     /// The next entry that follows from what was found, which is then to be written; nil: that was
     /// all, for now. Changes are gathered, since an entry of many costs hardly more than one of one.
     func next() throws(EngineError) -> MatchOutput? {
-        if foundLength >= lengthLimit || found.count >= MatchesEntry.changeLimit {
-            isDraining = true
+        if found.isEmpty {
+            if isDraining { (isDraining, drained) = (false, nil) }
+        } else {
+            if foundLength >= lengthLimit || found.count >= MatchesEntry.changeLimit {
+                isDraining = true
+            }
+            if isClosed || isDraining { return try matchesOutput() }
         }
-        if found.isEmpty { (isDraining, drained) = (false, nil) }
-        guard isClosed || isDraining else { return nil }
-        if !found.isEmpty { return try matchesOutput() }
+        guard isClosed else { return nil }
         if let match = endings.popLast() {
             let subscription = try Self.subscription(in: reading.entry(match.location))
             let removal = SubscriptionRemovalEntry(subscription, at: match.number)
@@ -168,7 +171,7 @@ extension SubscriptionMatcher {
             for (match, entry) in zip(some, try reading.entries(some.map { $0.location })) {
                 let fields = try Self.subscription(in: entry).info?.namedFields ?? []
                 names.formUnion(fields)
-                if named.count < Self.waitingLimit { named[match.number] = Array(fields) }
+                if named.count < Self.namedLimit { named[match.number] = Array(fields) }
             }
         }
         let values = names.compactMap { value(of: $0, in: fields) }

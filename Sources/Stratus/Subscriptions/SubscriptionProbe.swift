@@ -1,5 +1,6 @@
 internal import StratusBytes
 internal import StratusEngine
+internal import StratusJournal
 internal import StratusLanguage
 
 /// The zone of a record that is changed.
@@ -37,13 +38,16 @@ final class AnchoredType {
     let always: [Form]
     /// Those of the words of all strings.
     let words: [Form]
+    /// The last entry that began or ended one of the subscriptions; nil: not known.
+    let changed: JournalOffset?
 
     init(
         _ number: UInt32, _ name: String, _ shapes: [SubscriptionAnchor.Shape: UInt64],
-        _ schema: Schema
+        _ schema: Schema, changed: JournalOffset?
     ) {
         self.number = number
         self.name = name
+        self.changed = changed
         var fields: [UInt32: [Form]] = [:]
         var always: [Form] = []
         var words: [Form] = []
@@ -80,6 +84,8 @@ struct SubscriptionProbe {
             // A slot is a hash of the shape, too.
             hasher.combine(slot ?? shape)
         }
+
+        var hash: Hash128 { Hash128(high: shape, low: slot ?? shape) }
     }
 
     /// A place where something may wait, and the place of the record's own value in order, where the

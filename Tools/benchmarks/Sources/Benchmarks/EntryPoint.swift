@@ -17,6 +17,7 @@ struct EntryPoint {
             case "zones": try await Peak.zones(options.words)
             case "visible": try await Visibility.run(options.words)
             case "subscriptions": try await SubscriptionCost.run(options.words)
+            case "listeners": try await ListenerCost.run(options.words)
             case "sharing": try await SharingCost.run(options.words)
             case "one": try await one(try options.setting())
             case "killed":

@@ -64,9 +64,19 @@ struct Latencies: Sendable {
     mutating func add(_ other: Latencies) { values += other.values }
 
     func put(in measurement: inout Measurement) {
-        guard !values.isEmpty else { return }
+        guard let (half, most) = percentiles else { return }
+        (measurement.p50, measurement.p99) = (half, most)
+    }
+
+    var text: String {
+        guard let (half, most) = percentiles else { return "none" }
+        return "p50 \(Number.short(half)) us, p99 \(Number.short(most)) us"
+    }
+
+    private var percentiles: (p50: Double, p99: Double)? {
+        guard !values.isEmpty else { return nil }
         let sorted = values.sorted()
-        measurement.p50 = Double(sorted[sorted.count / 2])
-        measurement.p99 = Double(sorted[min(sorted.count - 1, sorted.count * 99 / 100)])
+        let most = sorted[min(sorted.count - 1, sorted.count * 99 / 100)]
+        return (Double(sorted[sorted.count / 2]), Double(most))
     }
 }

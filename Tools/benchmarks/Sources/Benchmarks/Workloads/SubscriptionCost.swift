@@ -20,6 +20,8 @@ enum SubscriptionCost {
 
     private static let usage = "Benchmarks subscriptions DIRECTORY MANY ROUNDS"
     private static let batch = 100
+    /// What no subscription waits for.
+    private static let unmatched = "nobody"
 
     static func run(_ arguments: [String]) async throws {
         guard arguments.count == 3, let many = Int(arguments[1]), let rounds = Int(arguments[2]),
@@ -34,7 +36,7 @@ enum SubscriptionCost {
             try await side("\(many) of equality, none matching", in: directory) { number in
                 number < many ? equality(number) : nil
             },
-            try await side("1 of equality, matching", in: directory, value: "owner 0") { number in
+            try await side("1 of equality, matching", in: directory, value: "title 0") { number in
                 number < 1 ? equality(number) : nil
             },
             try await side("\(many) of zones, 1 of the database", in: directory) { number in
@@ -45,22 +47,33 @@ enum SubscriptionCost {
                     id: "s\(number)")
             },
         ]
+        var stream = RecordStream(seed: 1)
         for round in 0...rounds {
-            // In turns, each one first as often as the others.
-            for place in sides.indices {
-                let place = (place + round) % sides.count
+            // In another order each time: a store may still be busy with what the one before was given.
+            var places = Array(sides.indices)
+            for last in places.indices.reversed() {
+                places.swapAt(last, stream.next(below: last + 1))
+            }
+            for place in places {
                 let figure = try await saves(sides[place], round)
                 // The first round fills caches.
                 if round > 0 { sides[place].figures.append(figure) }
             }
         }
-        let base = sides[0].median
+        let base = sides[0].figures
         for side in sides {
-            let cost = side.median
+            // Of one round with one another: the machine is not equally fast in all.
+            let pairs = zip(base, side.figures)
+            let ratio = Number.median(pairs.map { $0 / $1 }) ?? 0
+            let more = Number.median(pairs.map { $1 - $0 }) ?? 0
             print(
-                "\(side.name): \(Number.short(cost)) us CPU a record,"
-                    + " \(Number.short(base / cost)) of the speed without,"
-                    + " \(Number.short(cost - base)) us more")
+                "\(side.name): \(Number.short(side.median)) us CPU a record,"
+                    + " \(Number.short(ratio)) of the speed without, \(Number.short(more)) us more")
+            let told = try await side.container.notificationChanges(for: "bench")
+                .notifications.contains { $0.kind == .query }
+            guard told == (side.value != Self.unmatched) else {
+                throw BenchmarkError("\(side.name): matches are \(told ? "there" : "missing")")
+            }
             try await side.container.close()
         }
     }
@@ -68,13 +81,13 @@ enum SubscriptionCost {
     private static func equality(_ number: Int) -> Subscription {
         Subscription(
             .query(
-                Query.Predicate { $0.owner == "owner \(number)" }, recordType: "Item",
+                Query.Predicate { $0.title == "title \(number)" }, recordType: "Item",
                 zoneID: nil, options: [.firesOnRecordCreation, .firesOnRecordUpdate]),
             id: "s\(number)")
     }
 
     private static func side(
-        _ name: String, in directory: String, value: String = "nobody",
+        _ name: String, in directory: String, value: String = unmatched,
         _ subscription: (Int) -> Subscription? = { _ in nil }
     ) async throws -> Side {
         let path = directory + "/" + name.split(separator: " ").joined(separator: "-")
@@ -107,7 +120,7 @@ enum SubscriptionCost {
             batches.append(
                 (first..<first + batch).map { number in
                     var item = items[number]
-                    item.owner = side.value
+                    item.title = side.value
                     return Record(item, in: side.zone)
                 })
         }
@@ -122,5 +135,5 @@ enum SubscriptionCost {
 }
 
 extension FieldKeys {
-    fileprivate var owner: FieldKey<String> { FieldKey("owner") }
+    fileprivate var title: FieldKey<String> { FieldKey("title") }
 }
