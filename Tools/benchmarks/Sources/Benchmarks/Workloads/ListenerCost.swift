@@ -5,6 +5,19 @@ import Synchronization
 /// What waiting feeds cost a save that concerns none of them, and how long after a save is
 /// acknowledged a listener has it.
 enum ListenerCost {
+    /// What several tasks use.
+    private final class Shared<Value: Sendable>: Sendable {
+        let value: Mutex<Value>
+
+        init(_ value: Value) { self.value = Mutex(value) }
+    }
+
+    /// When the change of a record was heard of, by its name.
+    private struct Heard {
+        var feed: [String: UInt64] = [:]
+        var notifications: [String: UInt64] = [:]
+    }
+
     private static let usage = "Benchmarks listeners DIRECTORY FEEDS COMMITS"
     private static let watched = RecordZone.ID(zoneName: "items")
 
@@ -61,7 +74,7 @@ extension ListenerCost {
         for number in 0..<feeds {
             try await database.save(RecordZone(zoneID: RecordZone.ID(zoneName: "zone-\(number)")))
         }
-        let begun = Mutex(0)
+        let begun = Shared(0)
         let waiting = Task {
             await withTaskGroup(of: Void.self) { group in
                 for number in 0..<feeds {
@@ -71,18 +84,18 @@ extension ListenerCost {
                             .makeAsyncIterator()
                         // The first page is that of an empty zone; the next never comes.
                         _ = try? await pages.next()
-                        begun.withLock { $0 += 1 }
+                        begun.value.withLock { $0 += 1 }
                         _ = try? await pages.next()
                     }
                 }
             }
         }
-        while begun.withLock({ $0 < feeds }) { try await Task.sleep(for: .milliseconds(10)) }
+        while begun.value.withLock({ $0 < feeds }) { try await Task.sleep(for: .milliseconds(10)) }
         return Side(feeds: feeds, container: container, database: database, waiting: waiting)
     }
 
     private static func store(
-        _ path: String, _ durability: Durability
+        _ path: String, _ durability: Container.Durability
     ) async throws -> (container: Container, database: Database) {
         Disk.remove(path)
         let container = try await Container.open(at: path, creating: true, durability: durability)
@@ -103,12 +116,12 @@ extension ListenerCost {
                 .query(
                     .all, recordType: "Item", zoneID: nil, options: .firesOnRecordCreation),
                 id: "items"))
-        let heard = Mutex<(feed: [String: UInt64], notifications: [String: UInt64])>(([:], [:]))
+        let heard = Shared(Heard())
         let feed = Task {
             for try await page in database.liveRecordZoneChanges(inZoneWith: watched) {
                 let time = nanoseconds()
                 for record in page.modifications {
-                    heard.withLock { $0.feed[record.recordID.recordName] = time }
+                    heard.value.withLock { $0.feed[record.recordID.recordName] = time }
                 }
             }
         }
@@ -116,7 +129,7 @@ extension ListenerCost {
             for try await page in container.notifications(for: "bench") {
                 let time = nanoseconds()
                 for case let id? in page.notifications.map(\.recordID) {
-                    heard.withLock { $0.notifications[id.recordName] = time }
+                    heard.value.withLock { $0.notifications[id.recordName] = time }
                 }
             }
         }
@@ -131,16 +144,17 @@ extension ListenerCost {
             let name = record.recordID.recordName
             acknowledged.append((name, end))
             // One at a time, as W1 has them: the next one does not hide how late this one is heard.
-            while heard.withLock({ $0.feed[name] == nil || $0.notifications[name] == nil }) {
+            while heard.value.withLock({ $0.feed[name] == nil || $0.notifications[name] == nil }) {
                 try await Task.sleep(for: .microseconds(200))
             }
         }
         feed.cancel()
         listener.cancel()
-        let times = heard.withLock { $0 }
+        let times = heard.value.withLock { $0 }
         print("\(count) saves, one at a time: \(saves.text)")
         for (what, heard) in [
-            ("a feed of the zone", times.feed), ("a listener to a subscription", times.notifications),
+            ("a feed of the zone", times.feed),
+            ("a listener to a subscription", times.notifications),
         ] {
             var delays = Latencies(capacity: count)
             for (name, time) in acknowledged {
@@ -148,7 +162,7 @@ extension ListenerCost {
                 guard let end = heard[name] else { continue }
                 delays.add(end > time ? end - time : 0)
             }
-            print("\(what), from then on: \(delays.text) (aim: p99 at most that of the saves)")
+            print("\(what), from then on: \(delays.text) (aim: at most the p99 of saves)")
         }
         try await container.close()
     }
