@@ -27,6 +27,9 @@ enum Campaign {
 
     /// Every so-many-th crash in a checkpoint of a record store is tried: STRATUS_CRASH_STRIDE.
     static let crashStride = number("STRATUS_CRASH_STRIDE") ?? 10
+    /// How often the power of a store goes that tells its users of changes, for each way to sync, and
+    /// of one that sends pushes: STRATUS_SUBSCRIPTION_CRASHES.
+    static let subscriptionCrashes = number("STRATUS_SUBSCRIPTION_CRASHES") ?? 100
     /// How many transfers readers look at: STRATUS_TRANSFERS.
     static let transfers = number("STRATUS_TRANSFERS") ?? 1000
     /// How many records go with one that is deleted: STRATUS_CHILDREN.

@@ -136,10 +136,10 @@ import Testing
         try await container.close()
         #expect(points.count > Self.stepCount)
         var problems: [String] = []
-        let stride = max(1, Campaign.crashStride / 5)
-        for (place, point) in points.enumerated()
-        where place % stride == 0 && problems.count < 5 {
-            let seed = Campaign.seed &* 1_000 &+ UInt64(place)
+        var random = SeededGenerator(seed: Campaign.seed)
+        for _ in 0..<Campaign.subscriptionCrashes where problems.count < 5 {
+            let point = points[random.below(points.count)]
+            let seed = random.next()
             do {
                 let problem = try await Self.problem(after: point, seed: seed, of: steps)
                 if let problem { problems.append("call \(point.call), seed \(seed): \(problem)") }

@@ -264,15 +264,13 @@ extension SubscriptionCrashTests {
         #expect(told.contains { $0.hasPrefix("once ") } && told.contains { $0.hasSuffix(" read") })
         #expect(last.answers.told["bob"]?.isEmpty == false)
         var problems: [String] = []
-        // With STRATUS_CRASH_STRIDE=1 all of them are tried, and the index is made anew each time.
-        let stride = max(1, Campaign.crashStride / 5)
-        for (place, point) in work.points.enumerated()
-        where place % stride == 0 && problems.count < 5 {
-            let seed = Campaign.seed &* 1_000 &+ UInt64(place)
+        var random = SeededGenerator(seed: Campaign.seed)
+        for number in 0..<Campaign.subscriptionCrashes where problems.count < 5 {
+            let point = work.points[random.below(work.points.count)]
+            let seed = random.next()
             do {
                 let problem = try await Self.problem(
-                    after: point, seed: seed, of: work, durability,
-                    isThorough: place % Campaign.crashStride == 0)
+                    after: point, seed: seed, of: work, durability, isThorough: number % 10 == 0)
                 if let problem { problems.append("call \(point.call), seed \(seed): \(problem)") }
             } catch {
                 problems.append("call \(point.call), seed \(seed): \(error)")
