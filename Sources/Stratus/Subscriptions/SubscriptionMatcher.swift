@@ -284,7 +284,7 @@ extension SubscriptionMatcher {
     ) throws(EngineError) {
         let (first, place) = (matches.count, hit.place)
         // Where there is neither a bound nor another slot, rows of one order have one predicate.
-        let isGrouped = place.slot != nil && place.kind != .above && place.kind != .below
+        let isGrouped = place.slot != nil && !place.hasBound
         let limit = context.isSerial ? Int.max : context.partLimit / 4
         var order: UInt64?
         try forEachWaiting(at: hit, tested.type) { match throws(EngineError) in
@@ -306,7 +306,7 @@ extension SubscriptionMatcher {
         _ body: (Match) throws(EngineError) -> Bool
     ) throws(EngineError) {
         // Where a bound counts, other records find other rows there.
-        let isSame = hit.place.kind != .above && hit.place.kind != .below
+        let isSame = !hit.place.hasBound
         if isSame, let known = knownWaiting(at: hit.place, type) {
             for match in known.matches { if try !body(match) { return } }
             return
@@ -370,7 +370,7 @@ extension SubscriptionMatcher {
         let zone = tested.zone
         let isMatch = try tested.current.satisfies(
             predicate, EncodedRecord(fields: fields, schema: schema, zone: zone.id), record)
-        guard tested.change.reason == .updated else { return isMatch }
+        guard tested.change.isUpdate else { return isMatch }
         if isMatch { return options.contains(.firesOnUpdate) }
         guard options.contains(.firesOnEnd), let former = tested.change.former else { return false }
         return try tested.former.satisfies(
@@ -431,6 +431,13 @@ struct RecordChange {
     let creator: UInt32
     /// The version before, of an update.
     let former: FormerVersion?
+
+    var isUpdate: Bool {
+        switch reason {
+        case .updated: true
+        case .created, .deleted: false
+        }
+    }
 
     init(
         _ reason: MatchesEntry.Reason, type: UInt32, name: String, creator: UInt32,

@@ -85,6 +85,14 @@ struct SubscriptionProbe {
             hasher.combine(slot ?? shape)
         }
 
+        /// Whether only a part of what waits there is asked for.
+        var hasBound: Bool {
+            switch kind {
+            case .above, .below: true
+            case .always, .equal, .prefix, .block, .word, .cell: false
+            }
+        }
+
         var hash: Hash128 { Hash128(high: shape, low: slot ?? shape) }
     }
 

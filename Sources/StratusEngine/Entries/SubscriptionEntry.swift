@@ -2,7 +2,7 @@ package import StratusBytes
 internal import StratusJournal
 
 /// The entry of a subscription: `Formats/Record.md`, "Subscription".
-package struct SubscriptionEntry: Equatable, Sendable {
+@usableFromInline package struct SubscriptionEntry: Equatable, Sendable {
     /// The database, as its user sees it.
     package enum Scope: UInt8, Sendable {
         case `public` = 1
@@ -33,24 +33,24 @@ package struct SubscriptionEntry: Equatable, Sendable {
         }
     }
 
-    /// When a query subscription fires.
-    package struct Options: OptionSet, Hashable, Sendable {
-        package var rawValue: UInt8
+    /// When a query subscription fires. Asked of every match, so that it has to be inlined.
+    @usableFromInline package struct Options: OptionSet, Hashable, Sendable {
+        @usableFromInline package var rawValue: UInt8
 
-        package init(rawValue: UInt8) { self.rawValue = rawValue }
+        @inlinable package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        package static let firesOnCreation = Options(rawValue: 1)
-        package static let firesOnUpdate = Options(rawValue: 2)
-        package static let firesOnDeletion = Options(rawValue: 4)
+        @inlinable package static var firesOnCreation: Options { Options(rawValue: 1) }
+        @inlinable package static var firesOnUpdate: Options { Options(rawValue: 2) }
+        @inlinable package static var firesOnDeletion: Options { Options(rawValue: 4) }
         /// It ends with the first notification.
-        package static let firesOnce = Options(rawValue: 8)
+        @inlinable package static var firesOnce: Options { Options(rawValue: 8) }
         /// A record that ceases to match counts as updated.
-        package static let firesOnEnd = Options(rawValue: 16)
+        @inlinable package static var firesOnEnd: Options { Options(rawValue: 16) }
         /// Its notifications count in the badge. Like the next one it stands in rows of the index,
         /// and not in entries.
-        package static let badges = Options(rawValue: 32)
+        @inlinable package static var badges: Options { Options(rawValue: 32) }
         /// Its notifications bring values of fields.
-        package static let namesFields = Options(rawValue: 64)
+        @inlinable package static var namesFields: Options { Options(rawValue: 64) }
 
         fileprivate static let known = Options(rawValue: 31)
     }

@@ -1,7 +1,8 @@
+package import StratusJournal
 internal import Synchronization
 
 /// The live feeds that wait for a change, by what they watch: a publication looks at those that it
-/// concerns and at no others.
+/// concerns and at no others. What was announced while a feed read is looked through once it waits.
 package final class ChangeWaiters: Sendable {
     package enum Watched: Hashable, Sendable {
         case zone(UInt32)
@@ -10,7 +11,26 @@ package final class ChangeWaiters: Sendable {
 
         /// The devices of all users: that one is registered or removed.
         package static let devices = Self.zone(ChangedZone.devices)
+
+        func has(_ zone: ChangedZone) -> Bool {
+            switch self {
+            case .zone(let number): number == zone.number
+            case .database(let number): number == zone.database
+            case .everything: true
+            }
+        }
     }
+
+    /// What became known with a state.
+    private struct Announcement {
+        /// Where the journal ends in the state.
+        var head: JournalOffset
+        var zones: [ChangedZone]
+    }
+
+    private static let recentLimit = 64
+    /// So many zones of an announcement are remembered.
+    private static let zoneLimit = 256
 
     private typealias Waiter = CheckedContinuation<Bool, Never>
 
@@ -25,6 +45,31 @@ package final class ChangeWaiters: Sendable {
         /// The numbers of those that watch something; what none watches is not listed.
         var numbers: [Watched: Set<UInt64>] = [:]
         var count: UInt64 = 0
+        /// The last announcements, in their order.
+        var recent: [Announcement] = []
+        /// Of states up to it, the announcements that followed are not all among these.
+        var start: JournalOffset
+
+        init(start: JournalOffset) { self.start = start }
+
+        mutating func note(_ announcement: Announcement) {
+            if announcement.zones.count > ChangeWaiters.zoneLimit {
+                recent.removeAll()
+                start = announcement.head
+                return
+            }
+            if recent.count == ChangeWaiters.recentLimit { start = recent.removeFirst().head }
+            recent.append(announcement)
+        }
+
+        /// Whether something of what is watched was announced since a state, or may have been.
+        func hasChanged(_ watched: [Watched], since head: JournalOffset) -> Bool {
+            if head < start { return true }
+            return recent.contains { announcement in
+                announcement.head > head
+                    && announcement.zones.contains { zone in watched.contains { $0.has(zone) } }
+            }
+        }
 
         mutating func add(_ number: UInt64, _ registration: Registration) {
             registrations[number] = registration
@@ -49,14 +94,16 @@ package final class ChangeWaiters: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    package init() {}
+    /// - Parameter head: where the journal ends in the first state.
+    package init(since head: JournalOffset) { state = Mutex(State(start: head)) }
 
-    /// Waits for a change in one of the things that are watched. `answer` is asked once after the
-    /// registration, and ends the wait where it is not nil. False also where the task is cancelled.
+    /// Waits until one of the things that are watched has changed since the journal ended at `head`,
+    /// or may have. `answer` is asked once after the registration, and ends the wait where it is not
+    /// nil. False also where the task is cancelled.
     package nonisolated(nonsending) func wait(
-        for watched: [Watched], unless answer: () -> Bool?
+        for watched: [Watched], since head: JournalOffset, unless answer: () -> Bool?
     ) async -> Bool {
         let number = state.withLock { state in
             state.count += 1
@@ -65,7 +112,12 @@ package final class ChangeWaiters: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let registration = Registration(waiter: continuation, watched: watched)
-                state.withLock { $0.add(number, registration) }
+                let isRegistered = state.withLock { state in
+                    if state.hasChanged(watched, since: head) { return false }
+                    state.add(number, registration)
+                    return true
+                }
+                if !isRegistered { return continuation.resume(returning: true) }
                 let early = Task.isCancelled ? false : answer()
                 guard let early else { return }
                 // Nil where a publication, or the cancellation, has come first.
@@ -81,10 +133,11 @@ package final class ChangeWaiters: Sendable {
         state.withLock { (waiters: $0.registrations.count, watched: $0.numbers.count) }
     }
 
-    /// Wakes those who wait for a change in one of `zones`.
-    package func wake(for zones: [ChangedZone]) {
+    /// Wakes those who wait for a change in one of `zones`, which a state has that ends at `head`.
+    package func wake(for zones: [ChangedZone], at head: JournalOffset) {
         if zones.isEmpty { return }
         let woken = state.withLock { state -> [Waiter] in
+            state.note(Announcement(head: head, zones: zones))
             if state.registrations.isEmpty { return [] }
             var woken: [Waiter] = []
             for zone in zones {
@@ -97,11 +150,18 @@ package final class ChangeWaiters: Sendable {
         for waiter in woken { waiter.resume(returning: true) }
     }
 
-    package func wakeAll(returning answer: Bool) {
+    /// Wakes all.
+    ///
+    /// - Parameter head: of a state of which it is not known what is new in it; nil: there is none.
+    package func wakeAll(returning answer: Bool, at head: JournalOffset? = nil) {
         let woken = state.withLock { state in
             defer {
                 state.registrations = [:]
                 state.numbers = [:]
+            }
+            if let head {
+                state.recent.removeAll()
+                state.start = head
             }
             return state.registrations.values.map(\.waiter)
         }

@@ -39,9 +39,12 @@ package final class PublishedState: Sendable {
 
     /// Every read takes this lock.
     private let content: Mutex<Content>
-    private let waiters = ChangeWaiters()
+    private let waiters: ChangeWaiters
 
-    package init(_ state: StoreState) { content = Mutex(Content(state: state)) }
+    package init(_ state: StoreState) {
+        content = Mutex(Content(state: state))
+        waiters = ChangeWaiters(since: state.head)
+    }
 
     package var current: StoreState { content.withLock { $0.state } }
 
@@ -57,7 +60,7 @@ package final class PublishedState: Sendable {
     /// A state of which it is not known what is new in it.
     package func publish(_ state: StoreState) {
         show(state)
-        waiters.wakeAll(returning: true)
+        waiters.wakeAll(returning: true, at: state.head)
     }
 
     /// One thread at a time does.
@@ -71,8 +74,8 @@ package final class PublishedState: Sendable {
         withExtendedLifetime(old) {}
     }
 
-    /// Wakes those who wait for a change in one of `zones`, which was published.
-    package func announce(_ zones: [ChangedZone]) { waiters.wake(for: zones) }
+    /// Wakes those who wait for a change in one of `zones`, which the newest state has.
+    package func announce(_ zones: [ChangedZone]) { waiters.wake(for: zones, at: current.head) }
 
     /// Whether nothing will be published any more.
     package var isEnded: Bool { content.withLock { $0.isEnded } }
@@ -88,14 +91,8 @@ package final class PublishedState: Sendable {
     package nonisolated(nonsending) func change(
         of watched: [ChangeWaiters.Watched], since head: JournalOffset
     ) async -> Bool {
-        // Asked once the waiter is registered: what is published later finds it, what was
-        // published before is seen here.
-        await waiters.wait(for: watched) { [self] in
-            content.withLock { content in
-                if content.state.head != head { return true }
-                return content.isEnded ? false : nil
-            }
-        }
+        // Asked once the waiter is registered: an end that comes later finds it.
+        await waiters.wait(for: watched, since: head) { [self] in isEnded ? false : nil }
     }
 
     /// Holds on to the state as it is now. Where another process writes, the state itself is given

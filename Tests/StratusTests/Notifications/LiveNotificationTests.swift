@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Stratus
 import StratusEngine
+import StratusJournal
 import Support
 import Synchronization
 import Testing
@@ -257,21 +258,23 @@ extension LiveNotificationTests {
 // Who is woken.
 extension LiveNotificationTests {
     @Test func `of 10,000 listeners to other zones and users a change wakes none`() async {
-        let waiters = ChangeWaiters()
+        let (waiters, head) = (ChangeWaiters(since: .zero), JournalOffset(rawValue: 512))
         let count: UInt32 = 10_000
         await withTaskGroup(of: Bool.self) { group in
             for number in 0..<count {
                 group.addTask {
                     // A user's notifications, and what is shared with that user.
-                    await waiters.wait(for: [.database(number), .zone(count + number)]) { nil }
+                    await waiters.wait(
+                        for: [.database(number), .zone(count + number)], since: .zero
+                    ) { nil }
                 }
             }
             while waiters.counts.waiters < Int(count) { await Task.yield() }
-            waiters.wake(for: [ChangedZone(number: 5 * count, database: 5 * count)])
+            waiters.wake(for: [ChangedZone(number: 5 * count, database: 5 * count)], at: head)
             #expect(waiters.counts.waiters == Int(count))
             #expect(waiters.counts.watched == 2 * Int(count))
             // One of the two things that it watches is enough, and takes it off the other.
-            waiters.wake(for: [ChangedZone(number: count + 7, database: 5 * count)])
+            waiters.wake(for: [ChangedZone(number: count + 7, database: 5 * count)], at: head)
             let first = await group.next()
             #expect(first == true)
             #expect(waiters.counts.waiters == Int(count) - 1)
