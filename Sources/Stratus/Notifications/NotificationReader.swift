@@ -33,9 +33,7 @@ struct NotificationReader {
         self.reading = reading
         self.user = user
         self.number = number
-        self.device = device.map {
-            DeviceHash.hash(user: number, device: $0, seed: reading.identity.secret)
-        }
+        self.device = Author(number, onDevice: device, seed: reading.identity.secret).device
         owner = Record.ID(recordName: user.recordName)
     }
 

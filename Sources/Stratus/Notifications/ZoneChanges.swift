@@ -23,8 +23,8 @@ struct ZoneChanges {
     func last(notBy device: UInt64? = nil) throws(EngineError) -> JournalOffset? {
         var last = since
         if !zone.isAlive || type == nil, zone.offset > last {
-            let zone = device == nil ? nil : try reading.zoneEntry(zone)
-            if device == nil || zone?.device != device { last = self.zone.offset }
+            let author = device == nil ? nil : try reading.zoneEntry(zone).device
+            if device == nil || author != device { last = zone.offset }
         }
         if zone.isAlive {
             // Of deletions that are forgotten it is not known of which type they were, nor whose.

@@ -30,10 +30,15 @@ extension StoreReading {
     func subscriptionChange(
         ofType name: String, in database: UInt32
     ) throws(EngineError) -> JournalOffset? {
-        let hash = SubscriptionAnchor.hash(ofType: name, seed: identity.secret)
-        return try value(.subscriptionChanges(database, hash)).map {
+        try value(subscriptionChanges(ofType: name, in: database)).map {
             JournalOffset(rawValue: $0.stamp)
         }
+    }
+
+    /// Where the index has that.
+    func subscriptionChanges(ofType name: String, in database: UInt32) -> IndexKey {
+        .subscriptionChanges(
+            database, SubscriptionAnchor.hash(ofType: name, seed: identity.secret))
     }
 
     /// Those of a user in a database.

@@ -66,23 +66,21 @@ final class SubscriptionMatcher {
     private var probe: SubscriptionProbe
     private var types: [UInt32: AnchoredType] = [:]
     private var lastType: AnchoredType?
-    /// What waits at places that were hit before, and by subscription its predicate; those that were
-    /// asked for last, since the records of a call are often alike.
+    /// What waits at places that were hit before. What was asked for last is at hand, and so is its
+    /// predicate, since the records of a call are often alike.
     private var waiting: [SubscriptionProbe.Place: WaitingMatches] = [:]
     private var lastWaiting: (at: SubscriptionProbe.Place, matches: WaitingMatches)?
-    private var predicates: [TestedSubscription: PreparedPredicate?] = [:]
     private var lastPredicate: (of: TestedSubscription, predicate: PreparedPredicate?)?
     /// By subscription the fields that its notifications name.
     var named: [UInt64: [String]] = [:]
     /// Those that have fired once. A later change of the commit is not theirs.
     private var ended: Set<UInt64> = []
 
-    private static let predicateLimit = 256
-    /// So many subscriptions are remembered.
+    /// Of so many subscriptions these are remembered.
     static let namedLimit = 256
 
     /// A subscription, and the zone of the records that it is asked about.
-    private struct TestedSubscription: Hashable {
+    private struct TestedSubscription: Equatable {
         var number: UInt64
         var zone: UInt32
     }
@@ -386,14 +384,7 @@ extension SubscriptionMatcher {
     ) throws(EngineError) -> PreparedPredicate? {
         let subscription = TestedSubscription(number: match.number, zone: zone.number)
         if let last = lastPredicate, last.of == subscription { return last.predicate }
-        let predicate: PreparedPredicate?
-        if let known = predicates[subscription] {
-            predicate = known
-        } else {
-            predicate = try readPredicate(of: match, type, zone)
-            if predicates.count == Self.predicateLimit { predicates.removeAll() }
-            predicates[subscription] = .some(predicate)
-        }
+        let predicate = try readPredicate(of: match, type, zone)
         lastPredicate = (subscription, predicate)
         return predicate
     }
@@ -422,35 +413,6 @@ extension SubscriptionMatcher {
     }
 }
 
-/// What becomes of a record, as it is encoded.
-struct RecordChange {
-    let reason: MatchesEntry.Reason
-    /// The number of its type.
-    let type: UInt32
-    let name: String
-    let creator: UInt32
-    /// The version before, of an update.
-    let former: FormerVersion?
-
-    var isUpdate: Bool {
-        switch reason {
-        case .updated: true
-        case .created, .deleted: false
-        }
-    }
-
-    init(
-        _ reason: MatchesEntry.Reason, type: UInt32, name: String, creator: UInt32,
-        over former: FormerVersion? = nil
-    ) {
-        self.reason = reason
-        self.type = type
-        self.name = name
-        self.creator = creator
-        self.former = former
-    }
-}
-
 /// What waits at a place, as it is kept for other records and other commits.
 private final class WaitingMatches: DerivedState {
     let matches: [AnchorRow]
@@ -462,139 +424,4 @@ private final class WaitingMatches: DerivedState {
 
     /// Whether it is kept beyond the commit.
     var isShort: Bool { matches.count <= 16 }
-}
-
-/// A version that an update replaces: an object, since most changes have none.
-final class FormerVersion {
-    let entry: JournalEntry
-    let fields: StoredFields
-
-    init(_ entry: JournalEntry, _ fields: StoredFields) {
-        self.entry = entry
-        self.fields = fields
-    }
-}
-
-/// A query subscription, as it is kept for the commits that follow.
-private final class WaitingSubscription: DerivedState {
-    private let entry: SubscriptionEntry
-    /// Nil where its text is none, which fails no save of others.
-    let predicate: PreparedPredicate?
-
-    init(_ entry: SubscriptionEntry) {
-        self.entry = entry
-        predicate = PreparedPredicate(entry.predicate)
-    }
-
-    func isOf(records type: String, in zone: String, _ database: UInt32) -> Bool {
-        entry.kind == .query && entry.database == database && entry.recordType == type
-            && (entry.zone.isEmpty || entry.zone == zone)
-    }
-}
-
-/// The predicate of a subscription, ready to be asked about records.
-private final class PreparedPredicate: Sendable {
-    private let evaluator: PredicateEvaluator
-    private let asksForNamedFields: Bool
-
-    /// Nil where the text is no predicate.
-    init?(_ text: String) {
-        guard let tree = try? PredicateParser.parse(text),
-            let evaluator = try? PredicateEvaluator(tree)
-        else { return nil }
-        self.evaluator = evaluator
-        asksForNamedFields = tree.asksForNamedFields
-    }
-
-    /// Whether a record satisfies it, which most often its fields decide.
-    ///
-    /// - Parameters:
-    ///   - whole: the record, once it was made.
-    ///   - make: gives it; nil where it satisfies nothing.
-    func isSatisfied(
-        by fields: EncodedRecord<some EncodedFields>, _ whole: inout QueryRecord?,
-        _ make: () throws(EngineError) -> Record?
-    ) throws(EngineError) -> Bool {
-        if asksForNamedFields { return evaluator.matches(fields) }
-        if whole == nil { whole = try make().map { QueryRecord($0) } }
-        guard let whole else { return false }
-        return evaluator.matches(whole)
-    }
-}
-
-/// A change that predicates are compared with, one after the other.
-private struct TestedChange {
-    /// One state of the record.
-    struct State {
-        private var whole: QueryRecord?
-        /// Of the predicate at hand.
-        fileprivate var isSatisfying: Bool?
-
-        /// Whether the record satisfies the predicate at hand.
-        mutating func satisfies(
-            _ predicate: PreparedPredicate, _ fields: EncodedRecord<some EncodedFields>,
-            _ make: () throws(EngineError) -> Record?
-        ) throws(EngineError) -> Bool {
-            if let isSatisfying { return isSatisfying }
-            let result = try predicate.isSatisfied(by: fields, &whole, make)
-            isSatisfying = result
-            return result
-        }
-    }
-
-    let change: RecordChange
-    let type: AnchoredType
-    let zone: AnchorZone
-    /// As the record is now or, where it is deleted, was.
-    var current = State()
-    /// As it was before an update.
-    var former = State()
-    /// At hand; nil where it is one of other records.
-    private(set) var predicate: PreparedPredicate?
-    /// The options of which a subscription has one, where the change may be of it.
-    private let concerned: SubscriptionEntry.Options
-
-    init(_ change: RecordChange, _ type: AnchoredType, _ zone: AnchorZone) {
-        self.change = change
-        self.type = type
-        self.zone = zone
-        concerned =
-            switch change.reason {
-            case .created: .firesOnCreation
-            case .updated: [.firesOnUpdate, .firesOnEnd]
-            case .deleted: .firesOnDeletion
-            }
-    }
-
-    func concerns(_ options: SubscriptionEntry.Options) -> Bool {
-        !options.isDisjoint(with: concerned)
-    }
-
-    mutating func begin(_ predicate: PreparedPredicate?) {
-        self.predicate = predicate
-        current.isSatisfying = nil
-        former.isSatisfying = nil
-    }
-}
-
-extension QueryRecord {
-    /// A record whose own strings are the searchable fields.
-    init(_ record: Record) { self.init(record: record, searchable: nil) }
-}
-
-/// The types of whose subscriptions a draft relies on that none begins or ends.
-struct ReliedTypes {
-    private var last: UInt32?
-    private var others: Set<UInt32> = []
-
-    mutating func add(
-        _ type: UInt32, in database: UInt32, _ reading: StoreReading, to draft: inout Draft
-    ) {
-        if type == last { return }
-        if let last { others.insert(last) }
-        last = type
-        guard !others.contains(type), let name = draft.schema.name(type) else { return }
-        let hash = SubscriptionAnchor.hash(ofType: name, seed: reading.identity.secret)
-        draft.readSet.append(.subscriptionChanges(database, hash))
-    }
 }

@@ -21,9 +21,9 @@ package struct Author: Equatable, Sendable {
 }
 
 /// What tells a user's device from all others, in entries that must not name it.
-package enum DeviceHash {
+enum DeviceHash {
     /// - Parameter seed: the secret of the store.
-    package static func hash(user: UInt32, device: String, seed: UInt64) -> UInt64 {
+    static func hash(user: UInt32, device: String, seed: UInt64) -> UInt64 {
         var writer = ByteWriter()
         writer.uint32(user)
         writer.countedText(device)

@@ -121,7 +121,7 @@ import Testing
         }
         #expect(names(heard.phone) == String((change.phone + "q").sorted()))
         #expect(names(heard.pad) == String((change.pad + "q").sorted()))
-        // Whoever made it, the collection has all.
+        // The collection has the changes of both devices.
         let all = Set(heard.phone + heard.pad)
         #expect(Set(heard.collected).isSuperset(of: all))
         #expect(names(heard.collected) == String(Set(change.phone + change.pad + "q").sorted()))
@@ -201,7 +201,7 @@ extension OwnChangeTests {
         #expect(lines == ["q", "dnq"])
     }
 
-    @Test func `the end of a share is heard of, whoever changed the records`() async throws {
+    @Test func `a device is told that a share ended, though it changed the records`() async throws {
         let (fixture, share) = try await SharingFixture.shared()
         let second = try await fixture.share("out", with: ["bob"])
         try await fixture.accept(second, ["bob"])

@@ -1,0 +1,109 @@
+internal import StratusEngine
+internal import StratusLanguage
+
+/// A query subscription, as it is kept for the commits that follow.
+final class WaitingSubscription: DerivedState {
+    private let entry: SubscriptionEntry
+    /// Nil where its text is none, which fails no save of others.
+    let predicate: PreparedPredicate?
+
+    init(_ entry: SubscriptionEntry) {
+        self.entry = entry
+        predicate = PreparedPredicate(entry.predicate)
+    }
+
+    func isOf(records type: String, in zone: String, _ database: UInt32) -> Bool {
+        entry.kind == .query && entry.database == database && entry.recordType == type
+            && (entry.zone.isEmpty || entry.zone == zone)
+    }
+}
+
+/// The predicate of a subscription, ready to be asked about records.
+final class PreparedPredicate: Sendable {
+    private let evaluator: PredicateEvaluator
+    private let asksForNamedFields: Bool
+
+    /// Nil where the text is no predicate.
+    init?(_ text: String) {
+        guard let tree = try? PredicateParser.parse(text),
+            let evaluator = try? PredicateEvaluator(tree)
+        else { return nil }
+        self.evaluator = evaluator
+        asksForNamedFields = tree.asksForNamedFields
+    }
+
+    /// Whether a record satisfies it, which most often its fields decide.
+    ///
+    /// - Parameters:
+    ///   - whole: the record, once it was made.
+    ///   - make: gives it; nil where it satisfies nothing.
+    func isSatisfied(
+        by fields: EncodedRecord<some EncodedFields>, _ whole: inout QueryRecord?,
+        _ make: () throws(EngineError) -> Record?
+    ) throws(EngineError) -> Bool {
+        if asksForNamedFields { return evaluator.matches(fields) }
+        if whole == nil { whole = try make().map { QueryRecord($0) } }
+        guard let whole else { return false }
+        return evaluator.matches(whole)
+    }
+}
+
+/// A change that predicates are compared with, one after the other.
+struct TestedChange {
+    /// One state of the record.
+    struct State {
+        private var whole: QueryRecord?
+        /// Of the predicate at hand.
+        fileprivate var isSatisfying: Bool?
+
+        /// Whether the record satisfies the predicate at hand.
+        mutating func satisfies(
+            _ predicate: PreparedPredicate, _ fields: EncodedRecord<some EncodedFields>,
+            _ make: () throws(EngineError) -> Record?
+        ) throws(EngineError) -> Bool {
+            if let isSatisfying { return isSatisfying }
+            let result = try predicate.isSatisfied(by: fields, &whole, make)
+            isSatisfying = result
+            return result
+        }
+    }
+
+    let change: RecordChange
+    let type: AnchoredType
+    let zone: AnchorZone
+    /// As the record is now or, where it is deleted, was.
+    var current = State()
+    /// As it was before an update.
+    var former = State()
+    /// At hand; nil where it is one of other records.
+    private(set) var predicate: PreparedPredicate?
+    /// The options of which a subscription has one, where the change may be of it.
+    private let concerned: SubscriptionEntry.Options
+
+    init(_ change: RecordChange, _ type: AnchoredType, _ zone: AnchorZone) {
+        self.change = change
+        self.type = type
+        self.zone = zone
+        concerned =
+            switch change.reason {
+            case .created: .firesOnCreation
+            case .updated: [.firesOnUpdate, .firesOnEnd]
+            case .deleted: .firesOnDeletion
+            }
+    }
+
+    func concerns(_ options: SubscriptionEntry.Options) -> Bool {
+        !options.isDisjoint(with: concerned)
+    }
+
+    mutating func begin(_ predicate: PreparedPredicate?) {
+        self.predicate = predicate
+        current.isSatisfying = nil
+        former.isSatisfying = nil
+    }
+}
+
+extension QueryRecord {
+    /// A record whose own strings are the searchable fields.
+    init(_ record: Record) { self.init(record: record, searchable: nil) }
+}
