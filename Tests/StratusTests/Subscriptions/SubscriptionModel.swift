@@ -242,3 +242,37 @@ extension SubscriptionModel {
         return item
     }
 }
+
+extension QueryGenerator {
+    /// A query subscription, and what it asks; nil: nothing.
+    ///
+    /// - Parameter zone: the only one whose records it is to, at times.
+    mutating func subscription(
+        _ id: Subscription.ID, type: String, in zone: RecordZone.ID
+    ) throws -> (Subscription, Condition?) {
+        let condition =
+            random.oneIn(8) ? nil : condition(depth: random.below(3), in: zone)
+        var arguments: [RecordValue?] = []
+        let text = condition?.text(&arguments) ?? "TRUEPREDICATE"
+        var options = Subscription.QueryOptions.everyChange
+        if random.oneIn(4) { options.remove(.firesOnRecordUpdate) }
+        if random.oneIn(4) { options.remove(.firesOnRecordDeletion) }
+        if random.oneIn(3) { options.insert(.firesOnRecordUnmatched) }
+        let firesOnce = random.oneIn(5)
+        if firesOnce { options.insert(.firesOnce) }
+        var info: Subscription.NotificationInfo?
+        if !random.oneIn(3) {
+            info = bringing(
+                ["counter", "text", "count", "size", "day", "place", "friend"].filter { _ in
+                    random.oneIn(3)
+                }.prefix(3).map { $0 })
+            info?.shouldBadge = random.oneIn(2)
+        }
+        let subscription = Subscription(
+            .query(
+                try Query.Predicate(text, arguments: arguments), recordType: type,
+                zoneID: firesOnce || random.oneIn(2) ? zone : nil, options: options),
+            id: id, notificationInfo: info)
+        return (subscription, condition)
+    }
+}

@@ -213,7 +213,8 @@ extension SubscriptionRun {
     private mutating func saveSubscription() async throws {
         let (database, zone, user) = place()
         let id = "s\(queries.random.below(8))"
-        var (subscription, condition) = try querySubscription(id, zone)
+        var (subscription, condition) = try queries.subscription(
+            id, type: one(of: Self.types), in: RecordZone.ID(zoneName: zone))
         if database != .everyones, queries.random.oneIn(3) {
             condition = nil
             let type = queries.random.oneIn(2) ? one(of: Self.types) : nil
@@ -225,37 +226,6 @@ extension SubscriptionRun {
         }
         try await self.database(database, as: user).save(subscription)
         model.save(subscription, condition, user, database)
-    }
-
-    private mutating func querySubscription(
-        _ id: String, _ zone: String
-    ) throws -> (Subscription, Condition?) {
-        let zoneID = RecordZone.ID(zoneName: zone)
-        let condition =
-            queries.random.oneIn(8)
-            ? nil : queries.condition(depth: queries.random.below(3), in: zoneID)
-        var arguments: [RecordValue?] = []
-        let text = condition?.text(&arguments) ?? "TRUEPREDICATE"
-        var options = Subscription.QueryOptions.everyChange
-        if queries.random.oneIn(4) { options.remove(.firesOnRecordUpdate) }
-        if queries.random.oneIn(4) { options.remove(.firesOnRecordDeletion) }
-        if queries.random.oneIn(3) { options.insert(.firesOnRecordUnmatched) }
-        let firesOnce = queries.random.oneIn(5)
-        if firesOnce { options.insert(.firesOnce) }
-        var info: Subscription.NotificationInfo?
-        if !queries.random.oneIn(3) {
-            info = bringing(
-                ["counter", "text", "count", "size", "day", "place", "friend"].filter { _ in
-                    queries.random.oneIn(3)
-                }.prefix(3).map { $0 })
-            info?.shouldBadge = queries.random.oneIn(2)
-        }
-        let subscription = Subscription(
-            .query(
-                try Query.Predicate(text, arguments: arguments), recordType: one(of: Self.types),
-                zoneID: firesOnce || queries.random.oneIn(2) ? zoneID : nil, options: options),
-            id: id, notificationInfo: info)
-        return (subscription, condition)
     }
 
     private mutating func deleteSubscription() async throws {
