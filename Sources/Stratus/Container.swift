@@ -391,6 +391,9 @@ public final class Container: Sendable {
         }
     }
 
+    /// Of feeds and listeners that wait for changes.
+    package var waiting: ChangeWaiters.Counts { published.waiting }
+
     /// The newest state, for a caller that may not wait for the disk.
     var reading: StoreReading { StoreReading(state, .resident) }
 

@@ -218,7 +218,7 @@ package final class Engine: Sendable {
     private func take(_ commits: [PendingCommit]) {
         let outcome = committer.commit(commits)
         if let changes = outcome.changes {
-            published.announce(changes.zones)
+            published.announce(changes.subjects)
             if changes.freedAssetBytes > 0 { assets.noteFreed(changes.freedAssetBytes) }
         }
         for (place, commit) in commits.enumerated() {

@@ -201,6 +201,10 @@ import Testing
                 $0.uint8(0)
             },
             Malformation("a deletion policy without an age", entry: 45) { $0.uint8(1) },
+            Malformation("notifications for no time", entry: 64) { $0.append([0, 1]) },
+            Malformation("no notifications of a user", entry: 64) { $0.append([1, 0]) },
+            Malformation("a notification policy without a count", entry: 64) { $0.uint8(1) },
+            Malformation("a notification policy with more", entry: 64) { $0.append([1, 1, 0]) },
             Malformation("no deletion policy, with an amount", entry: 45) { $0.append([0, 1]) },
             mark("a mark behind its own entry", offset: 1 << 40, "hostile"),
             mark("a mark without a name", offset: 64, ""),

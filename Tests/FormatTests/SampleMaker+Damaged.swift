@@ -181,7 +181,7 @@ extension SampleMaker {
             ("group-exchanged", one.files),
             (
                 "kind-unknown",
-                try await changed { image, frame in image.set(kind: 64, ofFrame: frame) }
+                try await changed { image, frame in image.set(kind: 100, ofFrame: frame) }
             ),
             (
                 "ordinal-false",

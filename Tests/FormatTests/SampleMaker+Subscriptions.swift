@@ -132,6 +132,8 @@ extension SubscriptionStory {
 
     /// Several users have notifications of one change.
     func changePublicRecords() async throws {
+        try await container.setNotificationPolicy(
+            NotificationPolicy(lifetime: 45 * 86_400, count: 4))
         try await container.setBadge(7, for: "bob")
         let carol = container.publicDatabase(as: "carol")
         try await carol.save(note("by carol", in: .default, ["text": "Public", "n": 2]))
@@ -208,6 +210,7 @@ extension SubscriptionStory {
 
     func subscribeToNumbersAgain() async throws {
         try await read(as: "alice") { $0.recordID == id("note-7") }
+        try await container.setNotificationPolicy(NotificationPolicy(count: 9))
         try await container.setBadge(41, for: "bob")
         try await alice.deleteSubscription(withID: "few")
         try await save([

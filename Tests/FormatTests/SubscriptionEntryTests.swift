@@ -208,10 +208,11 @@ import Testing
             let (whole, rest) = (
                 Self.bytes { one.write(to: &$0) }, Self.bytes { none.write(to: &$0) }
             )
-            let limit = MatchesWriter.greatestLength(
-                recordName: change.recordName, values: change.values,
-                matchCount: change.groups.reduce(0) { $0 + $1.subscriptions.count })
-            #expect(whole.count - rest.count <= limit)
+            let limit = MatchesWriter.greatestHeadLength(
+                recordName: change.recordName, values: change.values)
+            let count = change.groups.reduce(0) { $0 + $1.subscriptions.count }
+            let matches = MatchesWriter.greatestMatchLength * count
+            #expect(whole.count - rest.count <= limit + matches)
         }
     }
 

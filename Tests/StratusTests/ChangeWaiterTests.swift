@@ -12,19 +12,19 @@ import Testing
     /// Behind all that is announced here.
     private static let end = JournalOffset(rawValue: 3000)
 
-    private func wake(_ zones: [ChangedZone], at head: UInt64 = 2000) {
-        waiters.wake(for: zones, at: JournalOffset(rawValue: head))
+    private func wake(_ subjects: [ChangeSubject], at head: UInt64 = 2000) {
+        waiters.wake(for: subjects, at: JournalOffset(rawValue: head))
     }
 
     /// Whether one who has seen all up to `head` is told at once that a zone may have changed.
     private func isToldAtOnce(
-        of zone: ChangeWaiters.Watched, since head: UInt64
+        of zone: ChangeSubject, since head: UInt64
     ) async -> Bool {
         await waiters.wait(for: [zone], since: JournalOffset(rawValue: head)) { false }
     }
 
     /// Lets a task wait for a change in what is watched, and returns once it does.
-    private func waiting(for watched: ChangeWaiters.Watched...) async -> Task<Bool, Never> {
+    private func waiting(for watched: ChangeSubject...) async -> Task<Bool, Never> {
         let isRegistered = Flag()
         let task = Task { [waiters] in
             await waiters.wait(for: watched, since: Self.end) {
@@ -44,7 +44,7 @@ import Testing
             await waiting(for: .database(7)), await waiting(for: .everything),
         ]
         let others = [await waiting(for: .zone(2)), await waiting(for: .database(8))]
-        wake([ChangedZone(number: 1, database: 7)])
+        wake([.zone(1), .database(7)])
         for task in concerned { #expect(await task.value) }
         // Had one of them been woken before, it would have been told of a change.
         waiters.wakeAll(returning: false)
@@ -56,11 +56,11 @@ import Testing
     {
         let woken = await waiting(for: .zone(1), .zone(2), .database(7))
         let other = await waiting(for: .zone(2), .database(8))
-        wake([ChangedZone(number: 1, database: 7)])
+        wake([.zone(1), .database(7)])
         #expect(await woken.value)
         #expect(waiters.counts.waiters == 1)
         #expect(waiters.counts.watched == 2)
-        wake([ChangedZone(number: 9, database: 8)])
+        wake([.zone(9), .database(8)])
         #expect(await other.value)
         #expect(waiters.counts.waiters == 0)
         #expect(waiters.counts.watched == 0)
@@ -80,7 +80,7 @@ import Testing
         async
     {
         let isWoken = await waiters.wait(for: [.zone(1)], since: Self.start) {
-            wake([ChangedZone(number: 1, database: 7)])
+            wake([.zone(1), .database(7)])
             return false
         }
         #expect(isWoken)
@@ -89,9 +89,9 @@ import Testing
     @Test func `what was announced since a state ends the waits that it concerns, and no others`()
         async
     {
-        wake([ChangedZone(number: 1, database: 7), ChangedZone(number: 2, database: 7)], at: 1100)
-        wake([ChangedZone(number: 3, database: 8)], at: 1200)
-        for watched in [ChangeWaiters.Watched.zone(1), .zone(2), .database(7), .everything] {
+        wake([.zone(1), .database(7), .zone(2), .database(7)], at: 1100)
+        wake([.zone(3), .database(8)], at: 1200)
+        for watched in [ChangeSubject.zone(1), .zone(2), .database(7), .everything] {
             #expect(await isToldAtOnce(of: watched, since: 1000))
         }
         #expect(await isToldAtOnce(of: .zone(3), since: 1100))
@@ -105,12 +105,12 @@ import Testing
         async
     {
         for number in 0..<100 {
-            wake([ChangedZone(number: 1, database: 7)], at: 1001 + UInt64(number))
+            wake([.zone(1), .database(7)], at: 1001 + UInt64(number))
         }
         #expect(await isToldAtOnce(of: .zone(5), since: 1000))
         #expect(await !isToldAtOnce(of: .zone(5), since: 1090))
         // One of very many zones is not remembered, nor a state of which nothing is known.
-        wake((0..<1000).map { ChangedZone(number: $0, database: 7) }, at: 1200)
+        wake((0..<1000).map { .zone($0) }, at: 1200)
         #expect(await isToldAtOnce(of: .zone(5000), since: 1100))
         #expect(await !isToldAtOnce(of: .zone(5000), since: 1200))
         waiters.wakeAll(returning: true, at: JournalOffset(rawValue: 1300))

@@ -99,7 +99,9 @@ import Testing
 
     @Test func `subscriptions are listed with their users and databases`() async throws {
         let boats = "alice  private  boats  query  notes  Boat  create  berths > 4\n"
-        let wide = "alice  public  wide  query  *  Boat  delete, unmatch, once  TRUEPREDICATE\n"
+        let wide =
+            "alice  public  wide  query  *  Boat  delete, unmatch, once  TRUEPREDICATE"
+            + "  tested with every change\n"
         let shares = "bob  shared  shares  database  *  *\n"
         let zone = "carol  private  zone  zone  notes  Boat\n"
         #expect(try await results("subscriptions @/store") == boats + wide + shares + zone)
@@ -124,8 +126,8 @@ import Testing
                 + #""zoneID":{"zoneName":"notes","ownerRecordName":"\#(alice)","#
                 + #""zoneType":"REGULAR_CUSTOM_ZONE"},"notificationInfo":{"alertBody":"new","#
                 + #""additionalFields":["berths"],"shouldBadge":false,"#
-                + #""shouldSendContentAvailable":false,"shouldSendMutableContent":false}}"#
-                + "\n")
+                + #""shouldSendContentAvailable":false,"shouldSendMutableContent":false},"#
+                + #""isAlwaysTested":false}"# + "\n")
     }
 
     @Test func `a user whose account cannot be used is left out and named`() async throws {

@@ -7,7 +7,7 @@ from xxhash import xxh3_64_intdigest, xxh3_128_intdigest
 # Keyspaces in the partition of a zone, and the store's own.
 NAMES = {15: "matches", 38: "subscriptions", 39: "subscriptionAnchors", 40: "subscriptionNumbers",
          41: "subscriptionChanges", 42: "notifications", 43: "notificationTimes",
-         44: "notificationCounts", 45: "badges", 46: "readMarks"}
+         44: "notificationCounts", 45: "badges", 46: "readMarks", 54: "notificationPolicy"}
 # Where segments were compacted rows of these may be there that had gone.
 COME_BACK = (15, 42, 43, 44, 46)
 # In microseconds; of a user.
@@ -188,6 +188,13 @@ def badge(c):
     return b
 
 
+def policy(c):
+    p = dict(lifetime=c.varint(), count=c.varint())
+    need(0 < p["lifetime"] <= 1 << 60 and 0 < p["count"] <= 1 << 20)
+    need(not c.left())
+    return p
+
+
 def using(decode):
     """With the numbers of users and names that an entry uses."""
     def read(c):
@@ -199,7 +206,7 @@ def using(decode):
 
 
 DECODERS = {54: using(subscription), 55: using(removal), 56: using(matches),
-            57: using(read_mark), 58: using(badge)}
+            57: using(read_mark), 58: using(badge), 64: policy}
 
 
 def big(number, size=4):
@@ -220,6 +227,8 @@ class Subscriptions:
         # By user and offset: kind, zone, time, what a read mark has as its key in 46, and how many
         # notifications there are.
         self.notifications = {}
+        # How long and how many are kept, by the last policy and by the least: where the row is.
+        self.policies = {}
 
     def copy(self):
         other = Subscriptions(self.secret, self.packed)
@@ -251,6 +260,13 @@ class Subscriptions:
             self.add(d["user"], (READ_MARK, 0, d["time"], key, 1), offset)
         elif kind == 58:
             self.badges[d["user"]] = d["value"], length(f) << 1, offset
+        elif kind == 64:
+            said = d["lifetime"], d["count"]
+            least = map(min, said, self.policies.get(1, (LIFETIME, LIMIT)))
+            self.policies = {0: (*said, offset), 1: (*least, offset)}
+
+    def kept(self):
+        return self.policies.get(0, (LIFETIME, LIMIT))
 
     def replace(self, f, d):
         database = d["user"] if d["scope"] == 2 else 0
@@ -286,7 +302,7 @@ class Subscriptions:
     def add(self, user, notification, offset):
         self.notifications[user, offset] = notification
         self.count(user, notification[4], offset)
-        surplus = self.counts[user][0] - LIMIT
+        surplus = self.counts[user][0] - self.kept()[1]
         for key in sorted(key for key in self.notifications if key[0] == user):
             surplus -= self.notifications[key][4]
             if surplus < 0:
@@ -302,7 +318,7 @@ class Subscriptions:
     def forget(self, time, offset):
         """Takes what is too old at that time."""
         self.take([key for key, (_, _, then, *_) in self.notifications.items()
-                   if then < time - LIFETIME], offset, expired=True)
+                   if then < time - self.kept()[0]], offset, expired=True)
 
     def take(self, keys, offset, expired=False):
         """Takes notifications; with `expired` for their age or their number."""
@@ -337,6 +353,8 @@ class Subscriptions:
         for space, some in ((44, self.counts), (45, self.badges)):
             for user, row in some.items():
                 put(space, row, big(user))
+        for number, row in self.policies.items():
+            put(54, row, bytes([number]))
         for (user, at, number, zone), row in self.read.items():
             put(46, row, big(user), big(at, 8), big(number, 8), big(zone))
         return t

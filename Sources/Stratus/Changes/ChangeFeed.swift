@@ -20,7 +20,7 @@ public struct ChangeFeed<Page: ChangePage>: AsyncSequence, Sendable {
     /// A page and what its reader waits for.
     struct Answer: Sendable {
         var page: Page
-        var watched: ChangeWaiters.Watched
+        var watched: [ChangeSubject]
         /// Where the journal ended in what was asked.
         var head: JournalOffset
     }
@@ -50,7 +50,7 @@ public struct ChangeFeed<Page: ChangePage>: AsyncSequence, Sendable {
                     token = answer.page.changeToken
                     if isFirst || answer.page.saysAnything { return answer.page }
                     let published = feed.container.published
-                    guard await published.change(of: [answer.watched], since: answer.head) else {
+                    guard await published.change(of: answer.watched, since: answer.head) else {
                         break
                     }
                 }
@@ -94,7 +94,10 @@ extension Database {
             let page = try view.recordZoneChanges(
                 inZoneWith: id, since: token, desiredKeys: desiredKeys,
                 desiredRecordTypes: types, resultsLimit: resultsLimit)
-            return (page, .zone(page.changeToken.zone))
+            let (zone, reader) = (page.changeToken.zone, page.changeToken.database)
+            if !view.isShared { return (page, [.zone(zone)]) }
+            let subjects = try view.reading.sharedSubjects(of: reader, in: zone)
+            return (page, [.database(reader)] + subjects)
         }
     }
 
@@ -105,12 +108,12 @@ extension Database {
     ) -> ChangeFeed<DatabaseChanges> {
         live(since: token) { view, token throws(EngineError) in
             let page = try view.databaseChanges(since: token, resultsLimit: resultsLimit)
-            // The database of a user who has never written has no number yet, and what others share
-            // may change anywhere.
+            // The database of a user who has never written has no number yet.
             let number = page.changeToken.database
-            return (
-                page, number == 0 || view.isShared ? .everything : .database(number)
-            )
+            if number == 0 { return (page, [.everything]) }
+            let subjects =
+                view.isShared ? try view.reading.sharedSubjects(of: number, in: nil) : []
+            return (page, [.database(number)] + subjects)
         }
     }
 
@@ -118,7 +121,7 @@ extension Database {
         since token: ChangeToken?,
         _ read:
             @escaping @Sendable (DatabaseView, ChangeToken?) throws(EngineError) -> (
-                page: Page, watched: ChangeWaiters.Watched
+                page: Page, watched: [ChangeSubject]
             )
     ) -> ChangeFeed<Page> {
         ChangeFeed(container: container, start: token) { token throws(EngineError) in

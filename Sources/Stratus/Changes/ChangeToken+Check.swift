@@ -65,12 +65,13 @@ extension ChangeToken {
         try check(database: user, reading)
         try checkHistory(reading)
         guard let zone else {
-            let through = try reading.participationHorizon(of: user)
-            guard position == .none || position.offset >= through else {
+            let horizon = try reading.participationHorizon(of: user)
+            guard !isForgotten(by: horizon) else {
                 throw .refused(
                     .expired(
                         .compacted,
-                        "what others ceased to share up to offset \(through) is forgotten, and the "
+                        "what others ceased to share up to offset \(horizon.through) is "
+                            + "forgotten, and the "
                             + "token is from before"))
             }
             return

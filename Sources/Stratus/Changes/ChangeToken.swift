@@ -134,6 +134,17 @@ public struct ChangeToken: Hashable, Sendable {
         fetchHead = moreComing ? head : .none
     }
 
+    /// Whether parts that a participant saw at the token's position may have ended and been forgotten,
+    /// which its round does not know of. ``beginRound(at:)`` makes it good again.
+    func isForgotten(by horizon: ParticipationHorizon) -> Bool {
+        guard position != .none, position.offset < horizon.through else { return false }
+        return round.map { $0.bound.offset < horizon.stated } ?? true
+    }
+
+    /// A participant's goes on from the same position in a round that tells of what is known when
+    /// `head` is the last version.
+    mutating func beginRound(at head: Version) { round = Round(bound: head, head: head) }
+
     /// Its reader has seen all up to a version, whatever entry was the last.
     mutating func pass(_ version: Version) { position = max(position, version) }
 

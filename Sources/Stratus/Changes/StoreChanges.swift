@@ -81,7 +81,7 @@ extension Container {
             }
         }
         return ChangeFeed<StoreChanges>.Answer(
-            page: changes, watched: .everything, head: reading.head)
+            page: changes, watched: [.everything], head: reading.head)
     }
 }
 

@@ -12,7 +12,7 @@ struct PushPage: Sendable {
     /// How far it was sent its pushes once it was sent these; nil where ``start`` is.
     var position: PushPosition?
     /// What has to change before there is more.
-    var watched: [ChangeWaiters.Watched]
+    var watched: [ChangeSubject]
     /// Where the journal ended.
     var head: JournalOffset
 }
@@ -41,15 +41,17 @@ extension StoreReading {
         } else {
             position = try pushPosition(of: device, key)
         }
+        // Read marks are of what the user has seen.
+        func isSent(_ notification: StoreNotification) -> Bool { notification.kind != .readMark }
         let latest: NotificationPage
         do throws(EngineError) {
-            latest = try reader.latestToPush(since: position.token)
+            latest = try reader.latest(since: position.token, where: isSent)
         } catch {
             guard !error.wouldBlock, StoreError(error).code == .changeTokenExpired else {
                 throw error
             }
             position = firstPushPosition(of: device, key)
-            latest = try reader.latestToPush(since: position.token)
+            latest = try reader.latest(since: position.token, where: isSent)
         }
         page.start = position
         page.position = PushPosition(start: device.start, token: latest.notificationToken)
@@ -59,19 +61,6 @@ extension StoreReading {
                 user: owner, device: PushDevice(device), notification: $0,
                 hasMore: latest.hasMore)
         }
-        return page
-    }
-}
-
-extension NotificationReader {
-    /// Of all that is kept behind a token the latest of each subscription. Where something behind
-    /// it is not kept any more, the page says that there is more.
-    fileprivate mutating func latestToPush(
-        since token: NotificationToken
-    ) throws(EngineError) -> NotificationPage {
-        let isComplete = try isComplete(since: token)
-        var page = try latest(since: token, mayHaveGaps: true) { $0.kind != .readMark }
-        if !isComplete { page.hasMore = true }
         return page
     }
 }

@@ -80,16 +80,18 @@ struct NotificationPayload {
         aps["badge"] = notification.badge.map { .integer(Int64($0)) }
         aps["sound"] = info.soundName.map { .text($0) }
         aps["category"] = info.category.map { .text($0) }
-        // What is neither shown nor heard is sent for the app itself.
-        if info.shouldSendContentAvailable || !info.isVisible {
-            aps["content-available"] = .integer(1)
-        }
+        if info.shouldSendContentAvailable { aps["content-available"] = .integer(1) }
         if info.shouldSendMutableContent { aps["mutable-content"] = .integer(1) }
     }
 
     private var written: String {
         var aps = aps
         if !alert.isEmpty { aps["alert"] = .object(alert) }
+        // What is neither shown nor heard, whatever was left out, is sent for the app itself.
+        let shown = ["body", "loc-key", "title", "title-loc-key", "subtitle", "subtitle-loc-key"]
+        let isVisible =
+            aps["sound"] != nil || aps["badge"] != nil || shown.contains { alert[$0] != nil }
+        if part != nil, !isVisible { aps["content-available"] = .integer(1) }
         var cloud = cloud
         cloud["p"] = .integer(isPruned ? 1 : 0)
         if let part { cloud[part] = .object(partMembers) }

@@ -41,7 +41,7 @@ struct NotificationReader {
 
     /// The notifications behind a token, or all that are kept.
     ///
-    /// - Parameter mayHaveGaps: whether it is good, too, where some behind the token are not kept.
+    /// - Parameter mayHaveGaps: whether a token is good, too, behind which some are not kept.
     mutating func page(
         since token: NotificationToken?, limit: Int, mayHaveGaps: Bool = false
     ) throws(EngineError) -> NotificationChanges {
@@ -63,9 +63,16 @@ struct NotificationReader {
         var page = OwnPage(try zoneChanges(own, since: since), limit: limit)
         try read(&page, from: taken > 0 ? since : since.next, taken: taken)
         var moreComing = page.isFull
-        var sharedToken = shared.isEmpty ? nil : token?.shared
-        if sharedToken == nil, !shared.isEmpty {
+        var sharedToken = token?.shared
+        if shared.isEmpty {
+            sharedToken = nil
+        } else if sharedToken == nil {
             sharedToken = try sharedStart(of: shared, since: since)
+        }
+        // Whoever asks for all that is kept, or may have gaps, need not know what ended and is forgotten.
+        let horizon = try reading.participationHorizon(of: number)
+        if sharedToken?.isForgotten(by: horizon) == true {
+            sharedToken?.beginRound(at: reading.lastVersion)
         }
         if !moreComing, !shared.isEmpty {
             let room = limit - page.notifications.count
@@ -92,17 +99,14 @@ struct NotificationReader {
     /// Where a reader begins who was told nothing of what others share.
     private func sharedStart(
         of subscriptions: [StoredSubscription], since: JournalOffset
-    ) throws(EngineError) -> ChangeToken? {
-        var first: JournalOffset?
+    ) throws(EngineError) -> ChangeToken {
+        var first = reading.head
         for subscription in subscriptions {
-            let start = try start(of: subscription, since: since)
-            first = min(first ?? start, start)
+            first = min(first, try start(of: subscription, since: since))
         }
-        return first.map {
-            ChangeToken(
-                participant: number, in: nil, at: reading.identity.version(at: $0),
-                of: reading.identity)
-        }
+        return ChangeToken(
+            participant: number, in: nil, at: reading.identity.version(at: first),
+            of: reading.identity)
     }
 
     /// Fails where notifications behind a token may be gone.
@@ -116,30 +120,34 @@ struct NotificationReader {
 
     /// Whether all notifications behind a token are kept.
     func isComplete(since token: NotificationToken) throws(EngineError) -> Bool {
+        let horizon = try reading.participationHorizon(of: number)
+        if let shared = token.shared, shared.isForgotten(by: horizon) { return false }
+        let count = try reading.value(.notificationCount(number))
+        // The last one that went by number or age, as far as the index knows.
+        let gone = JournalOffset(rawValue: count?.second ?? 0)
+        if token.read < gone { return false }
+        // An index that was made anew does not know of those that compaction dropped before.
+        let compacted = reading.view.segments.filter {
+            $0.listed.isCompacted && $0.listed.end > token.read
+        }
+        if compacted.isEmpty { return true }
+        let least = try reading.keptNotifications.least
         var isKept = true
         try reading.scan(IndexKey.notificationTimes(), .backward) { key, value in
             if let last = NotificationRow(key, value) {
-                let limit = last.time.subtractingReportingOverflow(
-                    NotificationProjection.lifetime)
+                let limit = last.time.subtractingReportingOverflow(least.lifetime)
                 isKept = limit.overflow || token.time >= limit.partialValue
             }
             return false
         }
-        let count = try reading.value(.notificationCount(number))
-        // The last one that went by number or age, as far as the index knows.
-        let gone = JournalOffset(rawValue: count?.second ?? 0)
-        if token.read < gone { isKept = false }
-        if isKept, count?.first ?? 0 >= UInt64(NotificationProjection.countLimit) {
-            // Where segments were compacted, an index that was made anew may not know of it.
-            let segments = reading.view.segments
-            try reading.scan(IndexKey.notifications(of: number)) { key, value in
-                if let first = NotificationRow(key, value), token.position.offset < first.offset {
-                    isKept = !segments.contains {
-                        $0.listed.isCompacted && $0.base < first.offset
-                    }
-                }
-                return false
+        guard isKept, count?.first ?? 0 >= UInt64(least.count) else {
+            return isKept
+        }
+        try reading.scan(IndexKey.notifications(of: number)) { key, value in
+            if let first = NotificationRow(key, value), token.position.offset < first.offset {
+                isKept = !compacted.contains { $0.base < first.offset }
             }
+            return false
         }
         return isKept
     }

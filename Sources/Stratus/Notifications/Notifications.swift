@@ -59,7 +59,7 @@ public struct Notifications: AsyncSequence, Sendable {
 
     private struct Answer: Sendable {
         var page: NotificationPage
-        var watched: [ChangeWaiters.Watched]
+        var watched: [ChangeSubject]
         /// Where the journal ended in what was asked.
         var head: JournalOffset
     }
@@ -85,31 +85,29 @@ public struct Notifications: AsyncSequence, Sendable {
 
 extension NotificationReader {
     /// What a commit has to concern, so that the user may be notified of anything new.
-    var watched: [ChangeWaiters.Watched] {
+    var watched: [ChangeSubject] {
         get throws(EngineError) {
-            var watched: [ChangeWaiters.Watched] = [.database(number)]
-            for zone in try reading.sharedZones(of: user) { watched.append(.zone(zone.number)) }
-            return watched
+            try [.database(number)] + reading.sharedSubjects(of: number, in: nil)
         }
     }
 
-    /// Of all that is behind a token, and is wanted, the latest of each subscription.
-    ///
-    /// - Parameter mayHaveGaps: as of ``page(since:limit:mayHaveGaps:)``.
+    /// Of all that is kept behind a token, and is wanted, the latest of each subscription. That there
+    /// was more, of a subscription or what is not kept any more, the page says.
     mutating func latest(
-        since token: NotificationToken?, mayHaveGaps: Bool = false,
+        since token: NotificationToken?,
         where isWanted: (StoreNotification) -> Bool = { _ in true }
     ) throws(EngineError) -> NotificationPage {
+        let isComplete = if let token { try isComplete(since: token) } else { true }
         var latest = LatestNotifications()
-        var page = try self.page(since: token, limit: Page.usual, mayHaveGaps: mayHaveGaps)
+        var page = try self.page(since: token, limit: Page.usual, mayHaveGaps: true)
         latest.take(page.notifications.filter(isWanted))
         while page.moreComing {
             page = try self.page(
-                since: page.notificationToken, limit: Page.usual, mayHaveGaps: mayHaveGaps)
+                since: page.notificationToken, limit: Page.usual, mayHaveGaps: true)
             latest.take(page.notifications.filter(isWanted))
         }
         return NotificationPage(
-            notifications: latest.notifications, hasMore: latest.isIncomplete,
+            notifications: latest.notifications, hasMore: latest.isIncomplete || !isComplete,
             notificationToken: page.notificationToken)
     }
 }

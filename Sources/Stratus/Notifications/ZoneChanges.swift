@@ -40,7 +40,7 @@ struct ZoneChanges {
     }
 
     /// The last offset behind `start` where a record that counts was saved or deleted; `start` where
-    /// none was. Of each record only the last change is known.
+    /// none was. Of a record that others changed, too, it is that of its last change, whoever made it.
     private func lastRecord(
         behind start: JournalOffset, notBy device: UInt64?
     ) throws(EngineError) -> JournalOffset {
@@ -59,7 +59,7 @@ struct ZoneChanges {
             guard place.offset > last else { return false }
             let found = try reading.changedRecord(reading.entry(place))
             guard let number, found.type != number else {
-                if device != nil, found.device == device { return true }
+                if let device, try reading.isOnly(of: device, found, since: since) { return true }
                 last = place.offset
                 return false
             }
@@ -70,7 +70,7 @@ struct ZoneChanges {
             guard former.isDeleted, former.offset > last else { return true }
             if let device {
                 let deletion = try reading.changedRecord(reading.entry(former))
-                if deletion.device == device { return true }
+                if try reading.isOnly(of: device, deletion, since: since) { return true }
             }
             last = former.offset
             return true
@@ -120,7 +120,10 @@ struct SharedZoneChanges {
                     let found = try reading.changedRecord(
                         at: change.entry, ordinal: change.ordinal)
                     if let type, found.type != type { continue }
-                    let isOwn = device != nil && found.device == device
+                    var isOwn = false
+                    if let device {
+                        isOwn = try reading.isOnly(of: device, found, since: since.offset)
+                    }
                     if !isOwn || change.record == nil && hasLost { return true }
                 }
                 if feed.isAtEnd { return false }

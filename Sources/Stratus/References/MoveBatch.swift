@@ -152,7 +152,7 @@ private struct Move {
         self.context = context
         quota = try QuotaRoom(batch.scope, new.database, batch.limits, reading, context)
         wasEverShared = try reading.everShared(old)
-        if try reading.hasSubscriptions() {
+        if try reading.hasQuerySubscriptions(in: new.database) {
             matcher = SubscriptionMatcher(
                 reading, context, in: new.database, by: author, batch.caller, reading.schema)
         } else {

@@ -31,6 +31,14 @@ struct FieldEncoder {
             }
         }
 
+        func value(sent: [UInt8], stored: [UInt8]) -> EncodedValue {
+            switch source {
+            case .stored(let range):
+                EncodedValue(kind: kind, bytes: stored, range: range, isKept: true)
+            case .sent(let range): EncodedValue(kind: kind, bytes: sent, range: range)
+            }
+        }
+
         var row: FieldTable.Row { FieldTable.Row(number: number, kind: kind, length: length) }
     }
 
@@ -258,7 +266,7 @@ struct FieldEncoder {
     }
 }
 
-extension FieldEncoder {
+extension FieldEncoder: EncodedFields {
     /// The fields of the record at hand.
     struct Encoded: EncodedFields {
         fileprivate let fields: [Field]
@@ -266,20 +274,23 @@ extension FieldEncoder {
         fileprivate let stored: [UInt8]
 
         func encodedValue(of number: UInt32) -> EncodedValue? {
-            fields.first { $0.number == number }.map { value(of: $0) }
+            fields.first { $0.number == number }.map { $0.value(sent: sent, stored: stored) }
         }
 
-        var encodedValues: [EncodedValue] { fields.map { value(of: $0) } }
-
-        private func value(of field: Field) -> EncodedValue {
-            switch field.source {
-            case .stored(let range):
-                EncodedValue(kind: field.kind, bytes: stored, range: range, isKept: true)
-            case .sent(let range):
-                EncodedValue(kind: field.kind, bytes: sent, range: range)
-            }
+        var encodedValues: [EncodedValue] {
+            fields.map { $0.value(sent: sent, stored: stored) }
         }
     }
 
-    var encoded: Encoded { Encoded(fields: fields, sent: values.bytes, stored: storedBytes) }
+    var kept: Encoded { Encoded(fields: fields, sent: values.bytes, stored: storedBytes) }
+
+    func encodedValue(of number: UInt32) -> EncodedValue? {
+        fields.first { $0.number == number }.map {
+            $0.value(sent: values.bytes, stored: storedBytes)
+        }
+    }
+
+    var encodedValues: [EncodedValue] {
+        fields.map { $0.value(sent: values.bytes, stored: storedBytes) }
+    }
 }

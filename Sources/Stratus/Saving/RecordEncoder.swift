@@ -69,7 +69,7 @@ struct RecordEncoder {
         // What a record usually takes, so that the buffer seldom grows.
         draft.buffer = CommitBuffer(capacity: min(items.count * 448, context.partLimit))
         try fields.numbers.write(to: &draft)
-        if try reading.hasSubscriptions() {
+        if try reading.hasQuerySubscriptions(in: zone.database) {
             matcher = SubscriptionMatcher(
                 reading, context, in: zone.database, by: author, batch.caller, draft.schema)
         }
@@ -178,10 +178,11 @@ struct RecordEncoder {
             state(index, in: &head)
             let parent = record.parent?.recordID.recordName
             try append(head, of: index, record, parent: parent, over: nil, nil, to: &draft)
-            note(
-                RecordChange(
-                    .created, type: type, name: record.recordID.recordName, creator: head.creator),
-                &draft)
+            rely(onType: type, &draft)
+            if try matcher?.isWatched(type) == true {
+                saved = RecordChange(
+                    .created, type: type, name: record.recordID.recordName, creator: head.creator)
+            }
         case (.save(let record, let rule), .update(let replaced, let held)):
             let entry = try entry(replaced, held)
             let (old, cursor, stored) = try decode(entry)
@@ -200,11 +201,12 @@ struct RecordEncoder {
                     && batch.mayChangeParent(of: old)
                 ? record.parent?.recordID.recordName : try former.parent
             try append(head, of: index, record, parent: parent, over: former, stored, to: &draft)
-            note(
-                RecordChange(
+            rely(onType: old.type, &draft)
+            if try matcher?.isWatched(old.type) == true {
+                saved = RecordChange(
                     .updated, type: old.type, name: record.recordID.recordName,
-                    creator: old.creator,
-                    over: matcher == nil ? nil : FormerVersion(entry, stored)), &draft)
+                    creator: old.creator, over: FormerVersion(entry, stored))
+            }
         case (.delete, .delete) where sharing?.leaving[index] != nil:
             guard let (replaced, statement) = sharing?.leaving[index] else { break }
             return try rewrite(replaced, statement, &draft)
@@ -324,12 +326,6 @@ struct RecordEncoder {
 
 // What query subscriptions are told of the changes.
 extension RecordEncoder {
-    /// Notes what became of a record that was saved.
-    private mutating func note(_ change: RecordChange, _ draft: inout Draft) {
-        rely(onType: change.type, &draft)
-        if matcher != nil { saved = change }
-    }
-
     /// Notes that a record of a type is deleted, whose last version the entry holds.
     mutating func noteDeletion(
         of entry: JournalEntry?, ofType type: UInt32, _ draft: inout Draft
@@ -350,13 +346,25 @@ extension RecordEncoder {
     private mutating func match(
         at place: Int, _ draft: inout Draft, _ sink: PartSink
     ) throws(EngineError) {
-        guard let matcher else { return }
-        if let change = saved.take() {
-            try matcher.save(fields.encoded, change, in: anchorZone) {
+        var isMatch = false
+        if let change = saved.take(), let matcher {
+            isMatch = try matcher.save(fields, change, in: anchorZone) {
                 draft.buffer.payload(at: place)
             }
         }
+        if !isMatch, deleted.isEmpty { return }
         try matchDeleted(&draft, sink)
+    }
+
+    /// The same of a record that is written once more as it is. What follows is added with that of what
+    /// comes next, or at the end.
+    mutating func match(
+        _ record: RewrittenRecord, at place: Int, _ draft: inout Draft
+    ) throws(EngineError) {
+        rely(onType: record.head.type, &draft)
+        try matcher?.save(record.stored, record.change, in: anchorZone) {
+            draft.buffer.payload(at: place)
+        }
     }
 
     /// The same of what goes along with deletions.

@@ -50,6 +50,7 @@ extension RecordEncoder {
         let length = try append(.record, to: &draft) { record.write(to: &$0) }
         let assets = record.head.assetBytes ?? 0
         count(length + assets, replacing: record.head.replacedLength + assets)
+        try match(record, at: start, &draft)
         return start
     }
 
@@ -91,6 +92,8 @@ extension RecordEncoder {
 /// A record that is written once more as it is, but for what is said of shares.
 struct RewrittenRecord {
     let head: RecordHead
+    /// As they were before, too.
+    let stored: StoredFields
     private let entry: JournalEntry
     private let fields: ByteCursor
     private let name: String
@@ -105,8 +108,7 @@ struct RewrittenRecord {
         let entry = try reading.entry(place)
         self.entry = entry
         let (old, cursor) = try entry.recordHead()
-        // They are written again as they are.
-        _ = try reading.fields(of: entry, old, at: cursor)
+        stored = try reading.fields(of: entry, old, at: cursor)
         fields = cursor
         shareRecord = statement.shareRecord
         var head = RecordHead(
@@ -126,6 +128,19 @@ struct RewrittenRecord {
         } catch {
             throw .damaged(entry)
         }
+    }
+
+    var payload: [UInt8] {
+        var writer = ByteWriter()
+        write(to: &writer)
+        return writer.bytes
+    }
+
+    /// As subscriptions are told of it.
+    var change: RecordChange {
+        RecordChange(
+            .updated, type: head.type, name: name, creator: head.creator,
+            over: FormerVersion(entry, stored))
     }
 
     func write(to writer: inout ByteWriter) {

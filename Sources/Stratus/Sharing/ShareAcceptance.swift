@@ -40,15 +40,16 @@ struct ShareAcceptance: Transaction {
         entry.user = user
         try numbers.write(to: &draft)
         try draft.buffer.add(.participant, in: zone) { entry.write(to: &$0) }
-        try rewriteRecord(of: place, in: zone, by: user, reading, context, &draft)
-        return draft
+        let isWhole = try rewriteRecord(of: place, in: zone, by: user, reading, context, &draft)
+        return isWhole ? draft : nil
     }
 
-    /// The share's record is another one then, for everyone who follows it.
+    /// The share's record is another one then, for everyone who follows it. Returns false where that
+    /// tells so many subscriptions that only a serial context goes on.
     private func rewriteRecord(
         of place: SharePlace, in zone: ZonePlace, by user: UInt32, _ reading: StoreReading,
         _ context: PreparationContext, _ draft: inout Draft
-    ) throws(EngineError) {
+    ) throws(EngineError) -> Bool {
         let name = reading.hash(try reading.shareEntry(place).recordName)
         let key = IndexKey.record(zone.number, name)
         draft.readSet.append(key)
@@ -56,10 +57,26 @@ struct ShareAcceptance: Transaction {
         else { throw reading.damaged(at: place.offset) }
         let statement = SharingPlan.Statement(
             membership: try reading.member(name, in: zone.number))
-        let record = try RewrittenRecord(location, statement, by: Author(user), context, reading)
+        let author = Author(user)
+        let record = try RewrittenRecord(location, statement, by: author, context, reading)
         try draft.buffer.add(.record, in: zone, limit: context.payloadLimit) {
             record.write(to: &$0)
         }
+        if !context.isSerial {
+            var types = ReliedTypes()
+            types.add(record.head.type, in: zone.database, reading, to: &draft)
+        }
+        guard try reading.hasQuerySubscriptions(in: zone.database) else { return true }
+        let matcher = SubscriptionMatcher(
+            reading, context, in: zone.database, by: author, caller, draft.schema)
+        let owned = AnchorZone(zone, name: try reading.zoneEntry(zone).name)
+        try matcher.save(record.stored, record.change, in: owned) { record.payload }
+        matcher.close()
+        while !matcher.isTooLong, let output = try matcher.next() {
+            try draft.buffer.add(output, limit: context.payloadLimit)
+        }
+        draft.readSet += matcher.readSet
+        return !matcher.isTooLong
     }
 }
 

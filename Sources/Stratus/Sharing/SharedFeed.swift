@@ -225,12 +225,22 @@ struct SharedFeed {
     }
 }
 
+/// What an entry says of a record that it made, took away, or moved between shares.
+struct ChangedRecord {
+    var name: String
+    /// The number of its type.
+    var type: UInt32
+    /// ``DeviceHash`` of the device that did; nil: not known.
+    var device: UInt64?
+    /// The version before, a deletion among them; none: there was none, or it is not known.
+    var previous = Version.none
+}
+
 extension StoreReading {
-    /// Name and type of a record that an entry made or took away, or moved as that one of many, and
-    /// the ``DeviceHash`` of the device that did.
+    /// Of the record of an entry or, where it has many, of that one of them.
     func changedRecord(
         at offset: JournalOffset, ordinal: UInt8
-    ) throws(EngineError) -> (name: String, type: UInt32, device: UInt64?) {
+    ) throws(EngineError) -> ChangedRecord {
         guard let entry = try keptEntry(at: offset) else { throw damaged(at: offset) }
         return try changedRecord(entry, ordinal: ordinal)
     }
@@ -238,25 +248,44 @@ extension StoreReading {
     /// The same of an entry.
     func changedRecord(
         _ entry: JournalEntry, ordinal: UInt8 = 0
-    ) throws(EngineError) -> (name: String, type: UInt32, device: UInt64?) {
+    ) throws(EngineError) -> ChangedRecord {
         switch entry.kind {
         case .record:
             let head = try entry.recordHead().head
             do throws(FormatError) {
-                return (try head.name(in: entry.bytes.span), head.type, head.device)
+                return ChangedRecord(
+                    name: try head.name(in: entry.bytes.span), type: head.type,
+                    device: head.device, previous: head.previous)
             } catch {
                 throw .damaged(entry)
             }
         case .tombstone:
             let tombstone = try tombstone(entry)
-            return (tombstone.name, tombstone.type, tombstone.device)
+            return ChangedRecord(
+                name: tombstone.name, type: tombstone.type, device: tombstone.device,
+                previous: tombstone.previous)
         case .members:
             guard let members = entry.withPayload({ try? MembersEntry($0) }),
                 members.items.indices.contains(Int(ordinal))
             else { throw .damaged(entry) }
             let item = members.items[Int(ordinal)]
-            return (item.name, item.type, members.device)
+            return ChangedRecord(name: item.name, type: item.type, device: members.device)
         default: throw .damaged(entry)
         }
+    }
+
+    /// Whether a change, and all before it of the record behind an offset, were of a device. Where one
+    /// of them is not kept any more, it was of another.
+    func isOnly(
+        of device: UInt64, _ change: ChangedRecord, since start: JournalOffset
+    ) throws(EngineError) -> Bool {
+        var change = change
+        while change.device == device {
+            let previous = change.previous.offset
+            if previous <= start { return true }
+            guard let entry = try keptEntry(at: previous) else { return false }
+            change = try changedRecord(entry)
+        }
+        return false
     }
 }

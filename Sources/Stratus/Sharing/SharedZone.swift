@@ -167,6 +167,21 @@ extension StoreReading {
         return zones
     }
 
+    /// What changes where anything does that others share with a user, by number, in a zone or, where
+    /// that is nil, in all. That something is shared, or is no more, is told to the user's database.
+    func sharedSubjects(
+        of user: UInt32, in zone: UInt32?
+    ) throws(EngineError) -> [ChangeSubject] {
+        var subjects: [ChangeSubject] = []
+        for participation in try participations(of: user, in: zone) {
+            guard participation.until == nil, let share = try share(participation.share) else {
+                continue
+            }
+            subjects.append(share.isZoneWide ? .zone(participation.zone) : .share(share.number))
+        }
+        return subjects
+    }
+
     /// What a user sees of a living zone; nil where that is nothing.
     func sharedZone(
         _ zone: ZonePlace, for user: UserID

@@ -58,9 +58,9 @@ struct AnchorValue: Hashable, Sendable {
         self.init(.location, Checksum.xxh3(words: words.span))
     }
 
-    /// Of a string, of which `folded` is the beginning or all.
-    init(folded: Span<UInt8>, seed: UInt64) {
-        self.init(.text, Checksum.xxh3(folded, seed: seed))
+    /// Of a string, of which that part of `folded` is the beginning or all.
+    init(folded: Span<UInt8>, in range: Range<Int>, seed: UInt64) {
+        self.init(.text, Checksum.xxh3(folded, in: range, seed: seed))
     }
 
     init(_ word: SearchWord, seed: UInt64) {
@@ -212,6 +212,15 @@ struct FoldedBytes: Sendable {
     init() {}
 
     init(_ text: String) { append(text) }
+
+    /// Whether the UTF-8 in `range` is its own folding, as most identifiers are.
+    static func isFolded(_ text: Span<UInt8>, in range: Range<Int>) -> Bool {
+        for place in range {
+            let byte = text.uint8(at: place)
+            if byte >= 0x80 || byte &- 0x41 < 26 { return false }
+        }
+        return true
+    }
 
     /// Of the UTF-8 in `range`; false where it is none.
     mutating func fold(_ text: Span<UInt8>, in range: Range<Int>) -> Bool {

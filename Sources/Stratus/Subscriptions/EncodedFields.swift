@@ -4,9 +4,17 @@ internal import StratusLanguage
 
 /// The fields of one state of a record, encoded.
 protocol EncodedFields {
+    associatedtype Kept: EncodedFields = Self
+
+    /// The same, while those of other records are looked at.
+    var kept: Kept { get }
     /// Nil where the record has no such field.
     func encodedValue(of field: UInt32) -> EncodedValue?
     var encodedValues: [EncodedValue] { get }
+}
+
+extension EncodedFields where Kept == Self {
+    var kept: Self { self }
 }
 
 /// The value of a field as it lies among other bytes.
@@ -37,12 +45,12 @@ extension StoredFields: EncodedFields {
 struct EncodedRecord<Fields: EncodedFields>: PredicateRecord {
     let fields: Fields
     let schema: Schema
-    let zone: RecordZone.ID
+    let zone: AnchorZone
 
     func value(ofField name: String) -> PredicateValue? {
         guard let number = schema.number(name), let value = fields.encodedValue(of: number),
             let decoded = try? ValueFormat.value(
-                value.bytes, in: value.range, kind: value.kind, zone: zone)
+                value.bytes, in: value.range, kind: value.kind, zone: zone.id)
         else { return nil }
         return PredicateValue(decoded)
     }

@@ -155,7 +155,7 @@ extension AnchorMaker {
             let folded = FoldedBytes(text)
             let count = folded.prefix(16)
             let value = AnchorValue(
-                folded: folded.bytes.span.extracting(0..<count), seed: secret)
+                folded: folded.bytes.span, in: 0..<count, seed: secret)
             return [anchor(comparison.field, .prefix, parameter: UInt8(count), value)]
         case .text: return nil
         }
@@ -176,7 +176,8 @@ extension AnchorMaker {
             // Where case counts, what is equal is equal without case, too.
             guard comparison.seesMarks else { return nil }
             let folded = FoldedBytes(text)
-            value = AnchorValue(folded: folded.bytes.span, seed: secret)
+            value = AnchorValue(
+                folded: folded.bytes.span, in: folded.bytes.indices, seed: secret)
         case .int64(let number): value = AnchorValue(number)
         case .double(let number): value = AnchorValue(.number, number)
         case .date(let seconds): value = AnchorValue(.date, seconds)

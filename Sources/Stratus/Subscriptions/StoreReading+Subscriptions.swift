@@ -26,6 +26,12 @@ extension StoreReading {
         return found
     }
 
+    /// Whether a database has query subscriptions, or had some.
+    func hasQuerySubscriptions(in database: UInt32) throws(EngineError) -> Bool {
+        guard try hasSubscriptions() else { return false }
+        return try value(.subscriptionChanges(database)) != nil
+    }
+
     /// The last entry that began or ended a query subscription to records of a type; nil where none did.
     func subscriptionChange(
         ofType name: String, in database: UInt32

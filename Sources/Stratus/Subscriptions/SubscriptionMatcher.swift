@@ -25,10 +25,23 @@ final class SubscriptionMatcher {
         var values: [MatchesEntry.Value]
         /// Which of the matches are its own and not written yet: by user, then by number, each once.
         var matches: Range<Int>
+        /// No fewer bytes than it takes in an entry without its matches.
+        let headLength: Int
+
+        init(_ tested: borrowing TestedChange, values: [MatchesEntry.Value], matches: Range<Int>) {
+            reason = tested.change.reason
+            name = tested.change.name
+            type = tested.change.type
+            creator = tested.change.creator
+            zone = tested.zone.number
+            self.values = values
+            self.matches = matches
+            headLength = MatchesWriter.greatestHeadLength(recordName: name, values: values)
+        }
 
         /// No fewer bytes than it takes in an entry with so many of its matches.
         func length(withMatches count: Int) -> Int {
-            MatchesWriter.greatestLength(recordName: name, values: values, matchCount: count)
+            headLength + MatchesWriter.greatestMatchLength * count
         }
     }
 
@@ -62,7 +75,7 @@ final class SubscriptionMatcher {
 
     private let caller: UserID
     private let database: UInt32
-    private let filters: SubscriptionFilters
+    private let filter: SubscriptionFilter
     private var probe: SubscriptionProbe
     private var types: [UInt32: AnchoredType] = [:]
     private var lastType: AnchoredType?
@@ -102,10 +115,12 @@ final class SubscriptionMatcher {
         self.author = author
         self.caller = caller
         self.schema = schema
-        let filters = reading.subscriptionFilters
-        self.filters = filters
-        probe = SubscriptionProbe(filters, in: database, secret: secret)
+        filter = reading.subscriptionFilter(of: database)
+        probe = SubscriptionProbe(filter, secret: secret)
     }
+
+    /// Whether subscriptions are to records of a type.
+    func isWatched(_ type: UInt32) throws(EngineError) -> Bool { try anchored(type) != nil }
 
     /// What the subscriptions ask of records of a type; nil: nothing.
     private func anchored(_ number: UInt32) throws(EngineError) -> AnchoredType? {
@@ -115,7 +130,7 @@ final class SubscriptionMatcher {
             return known.isEmpty ? nil : known
         }
         guard let name = schema.name(number) else { return nil }
-        let shapes = try filters.shapes(ofType: name, in: database, reading)
+        let shapes = try filter.shapes(ofType: name, reading)
         let changed =
             shapes.isEmpty ? nil : try reading.subscriptionChange(ofType: name, in: database)
         let type = AnchoredType(number, name, shapes, schema, changed: changed)
@@ -127,21 +142,23 @@ final class SubscriptionMatcher {
 
 // Changes.
 extension SubscriptionMatcher {
-    /// A record was saved, and has these fields now. `payload` gives that of its entry.
+    /// A record was saved, and has these fields now. `payload` gives that of its entry. Returns
+    /// whether anything may follow.
+    @discardableResult
     func save(
         _ fields: some EncodedFields, _ change: consuming RecordChange, in zone: AnchorZone,
         payload: () -> [UInt8]?
-    ) throws(EngineError) {
-        guard let type = try anchored(change.type) else { return }
+    ) throws(EngineError) -> Bool {
+        guard let type = try anchored(change.type) else { return false }
         do throws(FormatError) {
             guard try probe.find(fields, over: change.former?.fields, type, in: zone) else {
-                return
+                return false
             }
         } catch {
             throw .refused(.internalError, "a value cannot be compared with subscriptions")
         }
         var tested = TestedChange(change, type, zone)
-        try collect(&tested, fields) { () throws(EngineError) -> Record in
+        try collect(&tested, fields.kept) { () throws(EngineError) -> Record in
             guard let payload = payload() else {
                 throw .refused(.internalError, "a record cannot be compared with subscriptions")
             }
@@ -149,6 +166,7 @@ extension SubscriptionMatcher {
                 payload, 0..<payload.count, .none, in: zone,
                 damage: reading.damaged(at: reading.head))
         }
+        return !found.isEmpty || isTooLong
     }
 
     /// A record is deleted, whose last version the entry holds.
@@ -232,13 +250,27 @@ extension SubscriptionMatcher {
             ended.insert(match.number)
             endings.append(match)
         }
-        let change = tested.change
+        try add(tested, fields, first..<matches.count)
+    }
+
+    /// Adds a change with these of its matches: as several, where they bring more values than an entry
+    /// has room for.
+    private func add(
+        _ tested: TestedChange, _ fields: some EncodedFields, _ range: Range<Int>
+    ) throws(EngineError) {
         let matched = MatchedChange(
-            reason: change.reason, name: change.name, type: change.type, creator: change.creator,
-            zone: tested.zone.number, values: try values(of: fields, namedBy: matches[first...]),
-            matches: first..<matches.count)
+            tested, values: try values(of: fields, namedBy: matches[range]), matches: range)
+        let isTooLong =
+            matched.values.count > MatchesEntry.valueLimit
+            || matched.headLength > context.payloadLimit / 2
+        if isTooLong, range.count > 1 {
+            let middle = range.lowerBound + range.count / 2
+            try add(tested, fields, range.lowerBound..<middle)
+            try add(tested, fields, middle..<range.upperBound)
+            return
+        }
+        foundLength += matched.length(withMatches: range.count)
         found.append(matched)
-        foundLength += matched.length(withMatches: matched.matches.count)
     }
 
     /// Of the public database nobody is told, by a badge or the end of a subscription either, what may
@@ -367,12 +399,12 @@ extension SubscriptionMatcher {
         guard let predicate = tested.predicate else { return false }
         let zone = tested.zone
         let isMatch = try tested.current.satisfies(
-            predicate, EncodedRecord(fields: fields, schema: schema, zone: zone.id), record)
+            predicate, EncodedRecord(fields: fields, schema: schema, zone: zone), record)
         guard tested.change.isUpdate else { return isMatch }
         if isMatch { return options.contains(.firesOnUpdate) }
         guard options.contains(.firesOnEnd), let former = tested.change.former else { return false }
         return try tested.former.satisfies(
-            predicate, EncodedRecord(fields: former.fields, schema: schema, zone: zone.id)
+            predicate, EncodedRecord(fields: former.fields, schema: schema, zone: zone)
         ) { () throws(EngineError) -> Record? in
             try self.record(of: former.entry, in: zone)
         }

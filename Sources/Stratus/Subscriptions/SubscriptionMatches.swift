@@ -87,9 +87,14 @@ extension SubscriptionMatcher {
             time: context.now, device: author.device, modifier: author.user,
             changeCount: parts.count)
         for (change, part) in parts { try write(found[change], matches[part], to: &writer) }
-        found.removeAll { $0.matches.isEmpty }
-        if found.isEmpty { matches.removeAll(keepingCapacity: true) }
-        foundLength = found.reduce(0) { $0 + $1.length(withMatches: $1.matches.count) }
+        if found.allSatisfy({ $0.matches.isEmpty }) {
+            found.removeAll(keepingCapacity: true)
+            matches.removeAll(keepingCapacity: true)
+            foundLength = 0
+        } else {
+            found.removeAll { $0.matches.isEmpty }
+            foundLength = found.reduce(0) { $0 + $1.length(withMatches: $1.matches.count) }
+        }
         return MatchOutput(.matches, zone: zone, writer.bytes)
     }
 
@@ -98,20 +103,20 @@ extension SubscriptionMatcher {
         var parts: [(change: Int, matches: Range<Int>)] = []
         var (length, room) = (0, MatchesEntry.limit)
         for place in found.indices where found[place].zone == zone {
-            let change = found[place]
-            var count = min(room, change.matches.count)
-            if !parts.isEmpty, length + change.length(withMatches: count) > lengthLimit { break }
-            while change.length(withMatches: count) > context.payloadLimit - Self.headLength,
-                count > 1
-            {
+            let matches = found[place].matches
+            var count = min(room, matches.count)
+            var taken = found[place].length(withMatches: count)
+            if !parts.isEmpty, length + taken > lengthLimit { break }
+            while taken > context.payloadLimit - Self.headLength, count > 1 {
                 count = (count + 1) / 2
+                taken = found[place].length(withMatches: count)
             }
-            let part = change.matches.prefix(count)
-            found[place].matches = part.endIndex..<change.matches.endIndex
-            parts.append((place, part.startIndex..<part.endIndex))
-            length += change.length(withMatches: count)
+            let end = matches.lowerBound + count
+            found[place].matches = end..<matches.upperBound
+            parts.append((place, matches.lowerBound..<end))
+            length += taken
             room -= count
-            let isWhole = found[place].matches.isEmpty
+            let isWhole = end == matches.upperBound
             if !isWhole || room == 0 || parts.count == MatchesEntry.changeLimit { break }
         }
         return parts
@@ -174,9 +179,7 @@ extension SubscriptionMatcher {
                 if named.count < Self.namedLimit { named[match.number] = Array(fields) }
             }
         }
-        let values = names.compactMap { value(of: $0, in: fields) }
-        return Array(
-            values.sorted { $0.field < $1.field }.prefix(MatchesEntry.valueLimit))
+        return names.compactMap { value(of: $0, in: fields) }.sorted { $0.field < $1.field }
     }
 
     /// Nil where there is none that a notification brings.

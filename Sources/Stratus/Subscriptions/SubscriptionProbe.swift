@@ -4,7 +4,7 @@ internal import StratusJournal
 internal import StratusLanguage
 
 /// The zone of a record that is changed.
-struct AnchorZone {
+final class AnchorZone {
     let number: UInt32
     /// As the owner names it, who subscribes to it.
     let id: RecordZone.ID
@@ -32,12 +32,14 @@ final class AnchoredType {
 
     let number: UInt32
     let name: String
-    /// With the numbers of their fields.
-    let fields: [(number: UInt32, forms: [Form])]
+    /// Those of each field together.
+    let forms: [Form]
+    /// Which forms are of which field.
+    let fields: [(number: UInt32, forms: Range<Int>)]
     /// Those of every record.
-    let always: [Form]
+    let always: Range<Int>
     /// Those of the words of all strings.
-    let words: [Form]
+    let words: Range<Int>
     /// The last entry that began or ended one of the subscriptions; nil: not known.
     let changed: JournalOffset?
 
@@ -63,12 +65,18 @@ final class AnchoredType {
                 fields[field, default: []].append(form)
             }
         }
-        self.fields = fields.map { ($0.key, $0.value) }
-        self.always = always
-        self.words = words
+        var all: [Form] = []
+        func add(_ forms: [Form]) -> Range<Int> {
+            all += forms
+            return all.count - forms.count..<all.count
+        }
+        self.fields = fields.map { (number: $0.key, forms: add($0.value)) }
+        self.always = add(always)
+        self.words = add(words)
+        forms = all
     }
 
-    var isEmpty: Bool { fields.isEmpty && always.isEmpty && words.isEmpty }
+    var isEmpty: Bool { forms.isEmpty }
 }
 
 /// Finds by the values of records where subscriptions may wait for them.
@@ -106,14 +114,12 @@ struct SubscriptionProbe {
     /// Of the record that was looked at last, each place once.
     private(set) var hits: [Hit] = []
 
-    private let filters: SubscriptionFilters
-    private let database: UInt32
+    private let filter: SubscriptionFilter
     private let secret: UInt64
     private var folded = FoldedBytes()
 
-    init(_ filters: SubscriptionFilters, in database: UInt32, secret: UInt64) {
-        self.filters = filters
-        self.database = database
+    init(_ filter: SubscriptionFilter, secret: UInt64) {
+        self.filter = filter
         self.secret = secret
     }
 
@@ -124,18 +130,19 @@ struct SubscriptionProbe {
         in zone: AnchorZone
     ) throws(FormatError) -> Bool {
         if !hits.isEmpty { hits.removeAll(keepingCapacity: true) }
-        for form in type.always { look(for: .nothing, form, zone.hash) }
-        for (field, forms) in type.fields {
+        for place in type.always { look(for: .nothing, type.forms[place], zone.hash) }
+        for place in type.fields.indices {
+            let (field, forms) = type.fields[place]
             let value = fields.encodedValue(of: field)
-            if let value { try look(at: value, forms, zone.hash) }
+            if let value { try look(at: value, type, forms, zone.hash) }
             if let former, value?.isKept != true, let old = former.encodedValue(of: field) {
-                try look(at: old, forms, zone.hash)
+                try look(at: old, type, forms, zone.hash)
             }
         }
         if !type.words.isEmpty {
             for value in fields.encodedValues + (former?.encodedValues ?? [])
             where value.kind.element == .string && !value.kind.isEncrypted {
-                try look(at: value, type.words, zone.hash)
+                try look(at: value, type, type.words, zone.hash)
             }
         }
         if hits.count > 1 { removeRepeated() }
@@ -164,64 +171,66 @@ struct SubscriptionProbe {
         for value: AnchorValue, _ form: AnchoredType.Form, _ zone: UInt64, bound: UInt64 = 0
     ) {
         let slot = value.slot(form.hash, zone: form.isInZone ? zone : 0, secret: secret)
-        guard filters.mayContain(slot, in: database) else { return }
+        guard filter.mayContain(slot) else { return }
         hits.append(
             Hit(place: Place(shape: form.hash, kind: form.kind, slot: slot), bound: bound))
     }
 
     /// Looks up a value or, of a list, each of its elements.
     private mutating func look(
-        at value: EncodedValue, _ forms: [AnchoredType.Form], _ zone: UInt64
+        at value: EncodedValue, _ type: AnchoredType, _ forms: Range<Int>, _ zone: UInt64
     ) throws(FormatError) {
         // An empty list may say nothing of its elements.
         guard let kind = value.kind.element else { return }
         let bytes = value.bytes
         try ValueFormat.forEachElement(bytes.span, in: value.range, value.kind) {
             range throws(FormatError) in
-            try look(at: bytes.span, range, kind, forms, zone)
+            try look(at: bytes.span, range, kind, type, forms, zone)
         }
     }
 
     private mutating func look(
         at bytes: Span<UInt8>, _ range: Range<Int>, _ kind: ValueKind,
-        _ forms: [AnchoredType.Form], _ zone: UInt64
+        _ type: AnchoredType, _ forms: Range<Int>, _ zone: UInt64
     ) throws(FormatError) {
         let part = bytes.extracting(0..<range.upperBound)
         var cursor = ByteCursor(at: range.lowerBound)
         switch kind {
-        case .string: try look(atText: bytes, range, forms, zone)
+        case .string: try look(atText: bytes, range, type, forms, zone)
         case .int64:
             let number = try cursor.signedVarint(part)
-            look(at: AnchorValue(number), AnchorOrder(number), forms, zone)
+            look(at: AnchorValue(number), AnchorOrder(number), type, forms, zone)
         case .double:
             let number = try cursor.double(part)
             look(
-                at: AnchorValue(.number, number), AnchorOrder(.number, number), forms, zone)
+                at: AnchorValue(.number, number), AnchorOrder(.number, number), type, forms,
+                zone)
         case .date:
             let seconds = try cursor.double(part)
-            look(at: AnchorValue(.date, seconds), AnchorOrder(.date, seconds), forms, zone)
+            look(at: AnchorValue(.date, seconds), AnchorOrder(.date, seconds), type, forms, zone)
         case .bytes:
             let hash = Checksum.xxh3(bytes, in: range, seed: secret)
-            look(at: AnchorValue(.bytes, hash), nil, forms, zone)
+            look(at: AnchorValue(.bytes, hash), nil, type, forms, zone)
         case .reference:
             let (_, name) = try ReferenceFields.read(bytes, in: range)
             let hash = Checksum.xxh3(bytes, in: name, seed: secret)
-            look(at: AnchorValue(.reference, hash), nil, forms, zone)
+            look(at: AnchorValue(.reference, hash), nil, type, forms, zone)
         case .location:
             let latitude = try cursor.double(part)
             let longitude = try cursor.double(part)
             look(
-                at: GeographicPoint(latitude: latitude, longitude: longitude), forms, zone)
+                at: GeographicPoint(latitude: latitude, longitude: longitude), type, forms, zone)
         case .asset: return
         }
     }
 
     /// `value` and `order` are nil of what is not a number, or has no order.
     private mutating func look(
-        at value: AnchorValue?, _ order: AnchorOrder?, _ forms: [AnchoredType.Form],
-        _ zone: UInt64
+        at value: AnchorValue?, _ order: AnchorOrder?, _ type: AnchoredType,
+        _ forms: Range<Int>, _ zone: UInt64
     ) {
-        for form in forms {
+        for place in forms {
+            let form = type.forms[place]
             switch form.kind {
             case .equal: if let value { look(for: value, form, zone) }
             case .block: if let order { look(for: order.block(form.parameter), form, zone) }
@@ -234,21 +243,28 @@ struct SubscriptionProbe {
     }
 
     private mutating func look(
-        atText bytes: Span<UInt8>, _ range: Range<Int>, _ forms: [AnchoredType.Form],
-        _ zone: UInt64
+        atText bytes: Span<UInt8>, _ range: Range<Int>, _ type: AnchoredType,
+        _ forms: Range<Int>, _ zone: UInt64
     ) throws(FormatError) {
+        let isPlain = FoldedBytes.isFolded(bytes, in: range)
         var isFolded = false
-        for form in forms {
+        for place in forms {
+            let form = type.forms[place]
             switch form.kind {
             case .equal, .prefix:
-                if !isFolded {
+                if !isPlain, !isFolded {
                     guard folded.fold(bytes, in: range) else { throw .text }
                     isFolded = true
                 }
-                let count = form.kind == .equal ? folded.bytes.count : Int(form.parameter)
-                guard count <= folded.bytes.count else { continue }
-                let value = AnchorValue(
-                    folded: folded.bytes.span.extracting(0..<count), seed: secret)
+                let length = isPlain ? range.count : folded.bytes.count
+                let count = form.kind == .equal ? length : Int(form.parameter)
+                guard count <= length else { continue }
+                let value =
+                    isPlain
+                    ? AnchorValue(
+                        folded: bytes,
+                        in: range.lowerBound..<range.lowerBound + count, seed: secret)
+                    : AnchorValue(folded: folded.bytes.span, in: 0..<count, seed: secret)
                 look(for: value, form, zone)
             case .word:
                 guard let text = bytes.text(in: range) else { throw .text }
@@ -261,9 +277,10 @@ struct SubscriptionProbe {
     }
 
     private mutating func look(
-        at point: GeographicPoint, _ forms: [AnchoredType.Form], _ zone: UInt64
+        at point: GeographicPoint, _ type: AnchoredType, _ forms: Range<Int>, _ zone: UInt64
     ) {
-        for form in forms {
+        for place in forms {
+            let form = type.forms[place]
             switch form.kind {
             case .equal: if let value = AnchorValue(point) { look(for: value, form, zone) }
             case .cell:
@@ -273,8 +290,8 @@ struct SubscriptionProbe {
                     let grid = AnchorGrid(level: form.parameter)
                     look(for: grid.cell(of: point), form, zone)
                 } else {
-                    let place = Place(shape: form.hash, kind: form.kind, slot: nil)
-                    hits.append(Hit(place: place, bound: 0))
+                    let anywhere = Place(shape: form.hash, kind: form.kind, slot: nil)
+                    hits.append(Hit(place: anywhere, bound: 0))
                 }
             case .always, .prefix, .block, .above, .below, .word: continue
             }

@@ -49,7 +49,7 @@ public struct AccountStatusChanges: AsyncSequence, Sendable {
 
     private struct Answer: Sendable {
         var status: AccountStatus
-        var watched: ChangeWaiters.Watched
+        var watched: ChangeSubject
         /// Where the journal ended in what was asked.
         var head: JournalOffset
     }
@@ -61,7 +61,7 @@ public struct AccountStatusChanges: AsyncSequence, Sendable {
             let number = try reading.user(id)
             return Answer(
                 status: try reading.accountStatus(of: id),
-                watched: number.map { ChangeWaiters.Watched.database($0) } ?? .everything,
+                watched: number.map { ChangeSubject.database($0) } ?? .everything,
                 head: reading.head)
         }
     }

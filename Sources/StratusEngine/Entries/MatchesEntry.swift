@@ -346,12 +346,15 @@ package struct MatchesWriter {
         writer.varint(changeCount)
     }
 
-    /// No fewer bytes than a change takes that so many subscriptions match.
-    package static func greatestLength(
-        recordName: String, values: [MatchesEntry.Value], matchCount: Int
+    /// No fewer bytes than a change takes, but for its matches.
+    package static func greatestHeadLength(
+        recordName: String, values: [MatchesEntry.Value]
     ) -> Int {
-        values.reduce(32 + recordName.utf8.count + 25 * matchCount) { $0 + 9 + $1.bytes.count }
+        values.reduce(32 + recordName.utf8.count) { $0 + 9 + $1.bytes.count }
     }
+
+    /// A match takes no more bytes, with what says whose it is.
+    package static let greatestMatchLength = 25
 
     /// What was written.
     package var bytes: [UInt8] { writer.bytes }

@@ -27,3 +27,11 @@ package struct ParticipationHorizonEntry: Equatable, Sendable {
         try cursor.end(bytes)
     }
 }
+
+/// What is known of the parts in shares that a user had.
+package struct ParticipationHorizon: Sendable {
+    /// Those that ended at or before it are forgotten; zero: none is.
+    package var through: JournalOffset
+    /// Where the entry lies that says so.
+    package var stated: JournalOffset
+}

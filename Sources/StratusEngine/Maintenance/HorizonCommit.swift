@@ -50,7 +50,7 @@ package struct HorizonCommit: Transaction {
             try draft.buffer.add(.horizon, in: zone) { entry.write(to: &$0) }
         }
         for entry in participations
-        where entry.through > (try reading.participationHorizon(of: entry.user)) {
+        where entry.through > (try reading.participationHorizon(of: entry.user).through) {
             draft.readSet.append(.participationHorizon(entry.user))
             try draft.buffer.add(.participationHorizon) { entry.write(to: &$0) }
         }

@@ -373,7 +373,7 @@ package struct JournalCompaction: Sendable {
         func finish() throws(EngineError) {
             guard user > 0, needs.participations.count < Self.forgottenLimit else { return }
             let through = ready.filter { end in first.map { end < $0 } ?? true }.max()
-            if let through, through > (try reading.participationHorizon(of: user)) {
+            if let through, through > (try reading.participationHorizon(of: user).through) {
                 needs.participations.append(
                     ParticipationHorizonEntry(user: user, through: through))
             }

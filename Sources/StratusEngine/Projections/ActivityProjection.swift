@@ -142,7 +142,8 @@ struct ActivityProjection: DerivedProjection {
         _ zone: UInt32, in database: UInt32, _ zoneState: ZoneState, _ change: Change,
         _ totals: inout [UInt32: Change], _ state: inout FoldState
     ) throws(IndexError) {
-        state.changes?.zones.append(ChangedZone(number: zone, database: database))
+        state.changes?.note(.zone(zone))
+        state.changes?.note(.database(database))
         let stamp = change.offset.rawValue
         var usage = StoredUsage()
         if let last = try state.index.value(of: .activity(zone), .blocking) {

@@ -72,8 +72,8 @@ struct DeviceProjection: Projection {
         let key = DeviceKey(user: device.user, name: entry.hash(device.name))
         state.index.set(.device(key), entry.location(isDeleted: device.registration == nil))
         // Wakes those who wait for devices, and those who wait for the user's notifications.
-        state.changes?.zones.append(
-            ChangedZone(number: ChangedZone.devices, database: device.user))
+        state.changes?.note(.devices)
+        state.changes?.note(.database(device.user))
     }
 
     /// That a registration began before the entry that goes on with it.

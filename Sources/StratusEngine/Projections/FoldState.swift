@@ -51,22 +51,13 @@ package struct FoldState: Sendable {
 
 /// What the readers of a state, and the asset collector, are told of the commits since the last one.
 package struct UnpublishedChanges: Sendable {
-    /// The zones that were changed, made or deleted.
-    package var zones: [ChangedZone] = []
+    /// What was changed, some of it named more than once.
+    package private(set) var subjects: [ChangeSubject] = []
     /// The length of the assets that records have ceased to name, in bytes.
     package var freedAssetBytes = 0
-}
 
-/// A zone in which something changed.
-package struct ChangedZone: Sendable {
-    package var number: UInt32
-    package var database: UInt32
-
-    /// The number that stands for the devices of all users: no zone has it.
-    package static let devices: UInt32 = .max
-
-    package init(number: UInt32, database: UInt32) {
-        self.number = number
-        self.database = database
+    mutating func note(_ subject: ChangeSubject) {
+        // Many records of one share follow each other.
+        if subjects.last != subject { subjects.append(subject) }
     }
 }

@@ -61,8 +61,8 @@ struct IdentityProjection: Projection {
             state.index.remove(.address(address), at: entry.stamp)
         }
         state.hasIdentities = true
-        // Wakes those who wait for the user's account status. There is no zone 0.
-        state.changes?.zones.append(ChangedZone(number: 0, database: identity.user))
+        // Wakes those who wait for the user's account status.
+        state.changes?.note(.database(identity.user))
     }
 
     package static func validate(

@@ -25,6 +25,59 @@ extension KeySpace {
     package static var badges: KeySpace { KeySpace(45, "badges") }
     /// The last read mark of a notification.
     package static var readMarks: KeySpace { KeySpace(46, "readMarks", mayComeBack: true) }
+    /// How long notifications are kept, and how many: ``KeptNotifications``.
+    package static var notificationPolicy: KeySpace {
+        KeySpace(54, "notificationPolicy", names: .elsewhere)
+    }
+}
+
+/// Which policy for notifications is in force, and the least that one ever said.
+package struct KeptNotifications: Equatable, Sendable {
+    package var policy = NotificationPolicyEntry.standard
+    /// What went by an earlier policy is not back where a later one keeps more.
+    package var least = NotificationPolicyEntry.standard
+
+    init() {}
+
+    package init(
+        reading value: (IndexKey) throws(IndexError) -> IndexValue?
+    ) throws(IndexError) {
+        guard let policy = try value(.notificationPolicy).flatMap({ Self.entry($0) }),
+            let least = try value(.leastNotificationPolicy).flatMap({ Self.entry($0) })
+        else { return }
+        (self.policy, self.least) = (policy, least)
+    }
+
+    private static func entry(_ value: IndexValue) -> NotificationPolicyEntry? {
+        NotificationPolicyEntry(
+            lifetime: Int64(bitPattern: value.first), count: Int(truncatingIfNeeded: value.second))
+    }
+
+    mutating func set(_ policy: NotificationPolicyEntry) {
+        self.policy = policy
+        least.lifetime = min(least.lifetime, policy.lifetime)
+        least.count = min(least.count, policy.count)
+    }
+
+    /// The rows, where an entry at `stamp` set the policy.
+    func rows(at stamp: UInt64) -> [(key: IndexKey, value: IndexValue)] {
+        [(IndexKey.notificationPolicy, policy), (IndexKey.leastNotificationPolicy, least)].map {
+            (
+                $0,
+                IndexValue(
+                    stamp: stamp, first: UInt64(bitPattern: $1.lifetime), second: UInt64($1.count))
+            )
+        }
+    }
+}
+
+extension IndexKey {
+    fileprivate static var notificationPolicy: IndexKey {
+        KeySpace.notificationPolicy.key().appending(UInt8(0))
+    }
+    fileprivate static var leastNotificationPolicy: IndexKey {
+        KeySpace.notificationPolicy.key().appending(UInt8(1))
+    }
 }
 
 extension IndexKey {

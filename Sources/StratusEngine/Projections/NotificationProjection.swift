@@ -7,6 +7,7 @@ extension EntryKind {
     package static let matches = EntryKind(rawValue: 56)
     package static let readMark = EntryKind(rawValue: 57)
     package static let badge = EntryKind(rawValue: 58)
+    package static let notificationPolicy = EntryKind(rawValue: 64)
 }
 
 /// Notifications of query subscriptions, read marks and badges.
@@ -18,17 +19,15 @@ package struct NotificationProjection: Projection {
         EntryForm(.matches, "matches", isInZone: true),
         EntryForm(.readMark, "read mark"),
         EntryForm(.badge, "badge"),
+        // What is kept depends on each of them.
+        EntryForm(.notificationPolicy, "notification policy", retention: .always),
     ]
     // Comes before what drops the partition of a zone, where its matches are found.
     package static let alsoReads: [EntryKind] = [.zone]
     package static let keyspaces: [KeySpace] = [
         .matches, .notifications, .notificationTimes, .notificationCounts, .badges, .readMarks,
+        .notificationPolicy,
     ]
-
-    /// So long a notification is kept, in microseconds.
-    package static let lifetime: Int64 = 30 * 86_400_000_000
-    /// So many are kept of a user at least, the latest; more only where one entry brought them.
-    package static let countLimit = 10_000
 
     /// An entry, which takes effect when the group ends.
     private struct Item {
@@ -42,6 +41,7 @@ package struct NotificationProjection: Projection {
         /// How many notifications users have.
         case matches(zone: UInt32, users: [(user: UInt32, count: Int)])
         case readMark(user: UInt32, NotificationID, IndexValue)
+        case policy(NotificationPolicyEntry)
         /// With the matches that the index had of the zone.
         case zoneEnd(zone: UInt32, [IndexKey])
     }
@@ -59,6 +59,8 @@ package struct NotificationProjection: Projection {
     private var complete: [Item] = []
     /// Of the group, while it ends.
     private var counts: [UInt32: Count] = [:]
+    /// Nil: not read yet.
+    private var kept: KeptNotifications?
     /// No notification has an earlier time: what was removed need not be passed over again.
     private var oldest = Int64.min
     /// By user, of those who reached the limit: the next ones to go, of which some may have gone
@@ -81,6 +83,11 @@ package struct NotificationProjection: Projection {
         case .matches: try take(MatchesSummary(payload), entry, &state)
         case .readMark: try take(ReadMarkEntry(payload), entry, &state)
         case .badge: try take(BadgeEntry(payload), entry, &state)
+        case .notificationPolicy:
+            open.append(
+                Item(
+                    offset: entry.offset, time: .min,
+                    effect: .policy(try NotificationPolicyEntry(payload))))
         default:
             let zone = try ZoneEntry(payload)
             if zone.state == .alive { return }
@@ -127,9 +134,9 @@ package struct NotificationProjection: Projection {
         wake(badge.user, &state)
     }
 
-    /// Wakes those who wait for the user's notifications. There is no zone 0.
+    /// Wakes those who wait for the user's notifications.
     private func wake(_ user: UInt32, _ state: inout FoldState) {
-        state.changes?.zones.append(ChangedZone(number: 0, database: user))
+        state.changes?.note(.database(user))
     }
 
     /// The matches that the index has of a zone, but for those of this group. Once the partition is
@@ -169,9 +176,19 @@ package struct NotificationProjection: Projection {
         if complete.isEmpty { return }
         let items = complete
         complete.removeAll()
+        if kept == nil {
+            kept = try KeptNotifications { key throws(IndexError) in
+                try state.index.value(of: key, .blocking)
+            }
+        }
         for item in items {
             try removeExpired(at: item, &state)
             switch item.effect {
+            case .policy(let policy):
+                kept?.set(policy)
+                for (key, value) in kept?.rows(at: item.offset.rawValue) ?? [] {
+                    state.index.set(key, value)
+                }
             case .matches(let zone, let users):
                 for (user, count) in users { try add(count, item, to: user, in: zone, &state) }
             case .readMark(let user, let id, let location):
@@ -247,7 +264,8 @@ extension NotificationProjection {
             .notificationTime(row.time, row.offset, row.user), row.value(marked: marked),
             isFresh: true)
         oldest = min(oldest, row.time)
-        var surplus = try count(row.count, of: row.user, at: stamp, state) - Self.countLimit
+        let limit = kept?.policy.count ?? .max
+        var surplus = try count(row.count, of: row.user, at: stamp, state) - limit
         while surplus > 0, let first = try firstRow(of: row.user, in: state.index),
             first.count <= surplus
         {
@@ -292,7 +310,8 @@ extension NotificationProjection {
     private mutating func removeExpired(
         at item: Item, _ state: inout FoldState
     ) throws(IndexError) {
-        let (limit, overflow) = item.time.subtractingReportingOverflow(Self.lifetime)
+        let lifetime = kept?.policy.lifetime ?? .max
+        let (limit, overflow) = item.time.subtractingReportingOverflow(lifetime)
         guard !overflow, limit > oldest else { return }
         let (expired, next) = try rows(before: limit, in: state.index)
         for row in expired { try removeWhole(row, at: item.offset.rawValue, &state) }
@@ -392,6 +411,7 @@ extension NotificationProjection {
             numbers.useUser(matches.greatestUser)
             numbers.useType(matches.greatestName)
         case .readMark: numbers.useUser(try ReadMarkEntry(payload).user)
+        case .notificationPolicy: _ = try NotificationPolicyEntry(payload)
         default: numbers.useUser(try BadgeEntry(payload).user)
         }
     }
@@ -415,6 +435,10 @@ extension NotificationProjection {
             return EntryDescription(
                 detail: "user \(mark.user), notification \(mark.id.offset) of subscription "
                     + "\(mark.id.number)")
+        case .notificationPolicy:
+            let policy = try NotificationPolicyEntry(payload)
+            return EntryDescription(
+                detail: "\(policy.lifetime / 1_000_000) s, \(policy.count) of a user")
         default:
             let badge = try BadgeEntry(payload)
             return EntryDescription(detail: "user \(badge.user): \(badge.value)")

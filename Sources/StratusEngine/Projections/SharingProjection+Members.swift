@@ -20,6 +20,7 @@ extension SharingProjection {
         }
         if let own {
             try state.numbers.check(own.share)
+            state.changes?.note(.share(own.share))
             let enters = own.since == .none
             let since = enters ? version : own.since
             if enters || standing != nil {
@@ -57,6 +58,7 @@ extension SharingProjection {
     ) throws(FormatError) {
         guard let former, former.share != 0 else { return }
         try state.numbers.check(former.share)
+        state.changes?.note(.share(former.share))
         guard keepsFeed(of: former.share, in: entry.zone, state.index) else { return }
         let place = ShareRow.Place(version: entry.header.version, ordinal: 0)
         let row = ShareRow.gone(
@@ -71,8 +73,10 @@ extension SharingProjection {
     ) throws(FormatError) {
         let (old, new) = (members.oldShare, members.newShare)
         let (version, stamp) = (entry.header.version, entry.stamp)
-        if old != 0 { try state.numbers.check(old) }
-        if new != 0 { try state.numbers.check(new) }
+        for share in [old, new] where share != 0 {
+            try state.numbers.check(share)
+            state.changes?.note(.share(share))
+        }
         let leavesRows = old != 0 && keepsFeed(of: old, in: entry.zone, state.index)
         for (number, item) in members.items.enumerated() {
             let name = entry.hash(item.name)

@@ -68,6 +68,7 @@ struct SharingProjection: Projection {
         let number = UInt64(share.number)
         let shareState = UInt64(share.state.rawValue)
         let root = share.isZoneWide ? nil : entry.hash(share.rootName)
+        state.changes?.note(.share(share.number))
         state.index.set(.share(share.number), place.value)
         state.index.set(
             .shareRoot(zone, root), IndexValue(stamp: stamp, first: number, second: shareState))
@@ -104,8 +105,7 @@ struct SharingProjection: Projection {
         let since = begins ? version : participant.since
         if participant.user == 0 { return }
         // Wakes those who wait for what the user sees of others.
-        state.changes?.zones.append(
-            ChangedZone(number: entry.zone, database: participant.user))
+        state.changes?.note(.database(participant.user))
         if since == .none { return }
         let participation = Participation(
             user: participant.user, zone: entry.zone, share: share, since: since,
@@ -120,6 +120,7 @@ struct SharingProjection: Projection {
     ) {
         if zone.state == .alive { return }
         for share in shares(of: zone.number, in: state.index) {
+            state.changes?.note(.share(share.number))
             state.index.drop(partition: share.number, at: entry.stamp)
             if share.state == .growing {
                 state.index.remove(.growingShare(share.number), at: entry.stamp)

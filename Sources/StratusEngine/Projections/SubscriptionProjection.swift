@@ -211,9 +211,21 @@ struct SubscriptionProjection: Projection {
                 detail: "\(removal.id) of user \(removal.user), \(removal.scope)")
         }
         let subscription = try SubscriptionEntry(payload)
+        var detail =
+            "\(subscription.id) of user \(subscription.user), \(subscription.scope) "
+            + "\(subscription.kind)"
+        if subscription.kind == .query { detail += ", \(waiting(subscription))" }
         return EntryDescription(
             recordType: subscription.recordType.isEmpty ? nil : subscription.recordType,
-            detail: "\(subscription.id) of user \(subscription.user), "
-                + "\(subscription.scope) \(subscription.kind)")
+            detail: detail)
+    }
+
+    /// In words for people: what brings a changed record to a query subscription.
+    private static func waiting(_ subscription: SubscriptionEntry) -> String {
+        let shapes = subscription.anchors.map(\.shape)
+        if shapes.isEmpty { return "which no record satisfies" }
+        if shapes.contains(where: { $0.kind == .always }) { return "tested with every change" }
+        let found = Set(shapes.map { "\($0.kind) of \($0.field.isEmpty ? "any field" : $0.field)" })
+        return "found by \(found.sorted().joined(separator: ", "))"
     }
 }

@@ -4,47 +4,31 @@ internal import Synchronization
 /// The live feeds that wait for a change, by what they watch: a publication looks at those that it
 /// concerns and at no others. What was announced while a feed read is looked through once it waits.
 package final class ChangeWaiters: Sendable {
-    package enum Watched: Hashable, Sendable {
-        case zone(UInt32)
-        case database(UInt32)
-        case everything
-
-        /// The devices of all users: that one is registered or removed.
-        package static let devices = Self.zone(ChangedZone.devices)
-
-        func has(_ zone: ChangedZone) -> Bool {
-            switch self {
-            case .zone(let number): number == zone.number
-            case .database(let number): number == zone.database
-            case .everything: true
-            }
-        }
-    }
-
     /// What became known with a state.
     private struct Announcement {
         /// Where the journal ends in the state.
         var head: JournalOffset
-        var zones: [ChangedZone]
+        var subjects: Set<ChangeSubject>
     }
 
     private static let recentLimit = 64
-    /// So many zones of an announcement are remembered.
-    private static let zoneLimit = 256
+    /// So many subjects of an announcement are remembered.
+    private static let subjectLimit = 256
 
     private typealias Waiter = CheckedContinuation<Bool, Never>
 
     private struct Registration {
         var waiter: Waiter
-        var watched: [Watched]
+        var watched: [ChangeSubject]
     }
 
     private struct State {
         /// By number.
         var registrations: [UInt64: Registration] = [:]
         /// The numbers of those that watch something; what none watches is not listed.
-        var numbers: [Watched: Set<UInt64>] = [:]
+        var numbers: [ChangeSubject: Set<UInt64>] = [:]
         var count: UInt64 = 0
+        var woken = 0
         /// The last announcements, in their order.
         var recent: [Announcement] = []
         /// Of states up to it, the announcements that followed are not all among these.
@@ -53,7 +37,7 @@ package final class ChangeWaiters: Sendable {
         init(start: JournalOffset) { self.start = start }
 
         mutating func note(_ announcement: Announcement) {
-            if announcement.zones.count > ChangeWaiters.zoneLimit {
+            if announcement.subjects.count > ChangeWaiters.subjectLimit {
                 recent.removeAll()
                 start = announcement.head
                 return
@@ -63,11 +47,13 @@ package final class ChangeWaiters: Sendable {
         }
 
         /// Whether something of what is watched was announced since a state, or may have been.
-        func hasChanged(_ watched: [Watched], since head: JournalOffset) -> Bool {
+        func hasChanged(_ watched: [ChangeSubject], since head: JournalOffset) -> Bool {
             if head < start { return true }
             return recent.contains { announcement in
                 announcement.head > head
-                    && announcement.zones.contains { zone in watched.contains { $0.has(zone) } }
+                    && watched.contains {
+                        $0 == .everything || announcement.subjects.contains($0)
+                    }
             }
         }
 
@@ -86,7 +72,7 @@ package final class ChangeWaiters: Sendable {
             return registration.waiter
         }
 
-        mutating func take(_ watched: Watched, into woken: inout [Waiter]) {
+        mutating func take(_ watched: ChangeSubject, into woken: inout [Waiter]) {
             guard let taken = numbers.removeValue(forKey: watched) else { return }
             for number in taken {
                 if let waiter = take(number) { woken.append(waiter) }
@@ -103,7 +89,7 @@ package final class ChangeWaiters: Sendable {
     /// or may have. `answer` is asked once after the registration, and ends the wait where it is not
     /// nil. False also where the task is cancelled.
     package nonisolated(nonsending) func wait(
-        for watched: [Watched], since head: JournalOffset, unless answer: () -> Bool?
+        for watched: [ChangeSubject], since head: JournalOffset, unless answer: () -> Bool?
     ) async -> Bool {
         let number = state.withLock { state in
             state.count += 1
@@ -128,23 +114,31 @@ package final class ChangeWaiters: Sendable {
         }
     }
 
-    /// How many waits have not ended, and how many things they watch together.
-    package var counts: (waiters: Int, watched: Int) {
-        state.withLock { (waiters: $0.registrations.count, watched: $0.numbers.count) }
+    package struct Counts: Sendable, Equatable {
+        /// How many waits have not ended, and how many things they watch together.
+        package var waiters = 0
+        package var watched = 0
+        /// How many waits ended with a change of something that they watched.
+        package var woken = 0
     }
 
-    /// Wakes those who wait for a change in one of `zones`, which a state has that ends at `head`.
-    package func wake(for zones: [ChangedZone], at head: JournalOffset) {
-        if zones.isEmpty { return }
+    package var counts: Counts {
+        state.withLock {
+            Counts(waiters: $0.registrations.count, watched: $0.numbers.count, woken: $0.woken)
+        }
+    }
+
+    /// Wakes those who wait for a change of one of `subjects`, which a state has that ends at `head`.
+    package func wake(for subjects: [ChangeSubject], at head: JournalOffset) {
+        if subjects.isEmpty { return }
+        let subjects = Set(subjects)
         let woken = state.withLock { state -> [Waiter] in
-            state.note(Announcement(head: head, zones: zones))
+            state.note(Announcement(head: head, subjects: subjects))
             if state.registrations.isEmpty { return [] }
             var woken: [Waiter] = []
-            for zone in zones {
-                state.take(.zone(zone.number), into: &woken)
-                state.take(.database(zone.database), into: &woken)
-            }
+            for subject in subjects { state.take(subject, into: &woken) }
             state.take(.everything, into: &woken)
+            state.woken += woken.count
             return woken
         }
         for waiter in woken { waiter.resume(returning: true) }

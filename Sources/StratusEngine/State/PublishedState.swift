@@ -74,8 +74,13 @@ package final class PublishedState: Sendable {
         withExtendedLifetime(old) {}
     }
 
-    /// Wakes those who wait for a change in one of `zones`, which the newest state has.
-    package func announce(_ zones: [ChangedZone]) { waiters.wake(for: zones, at: current.head) }
+    /// Wakes those who wait for a change of one of `subjects`, which the newest state has.
+    package func announce(_ subjects: [ChangeSubject]) {
+        waiters.wake(for: subjects, at: current.head)
+    }
+
+    /// Of those who wait for changes.
+    package var waiting: ChangeWaiters.Counts { waiters.counts }
 
     /// Whether nothing will be published any more.
     package var isEnded: Bool { content.withLock { $0.isEnded } }
@@ -89,7 +94,7 @@ package final class PublishedState: Sendable {
     /// Waits until one of the things that are watched has changed since the journal ended at `head`,
     /// or may have. False where nothing will change any more, or the task was cancelled.
     package nonisolated(nonsending) func change(
-        of watched: [ChangeWaiters.Watched], since head: JournalOffset
+        of watched: [ChangeSubject], since head: JournalOffset
     ) async -> Bool {
         // Asked once the waiter is registered: an end that comes later finds it.
         await waiters.wait(for: watched, since: head) { [self] in isEnded ? false : nil }

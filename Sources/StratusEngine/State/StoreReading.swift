@@ -93,12 +93,29 @@ package struct StoreReading: Sendable {
     }
 
     /// Up to where the ends of a user's participations are forgotten by now; zero: none is.
-    package func participationHorizon(of user: UInt32) throws(EngineError) -> JournalOffset {
+    package func participationHorizon(
+        of user: UInt32
+    ) throws(EngineError) -> ParticipationHorizon {
         do throws(IndexError) {
             let value = try store.fold.index.value(of: .participationHorizon(user), mode)
-            return JournalOffset(rawValue: value?.first ?? 0)
+            return ParticipationHorizon(
+                through: JournalOffset(rawValue: value?.first ?? 0),
+                stated: JournalOffset(rawValue: value?.stamp ?? 0))
         } catch {
             throw EngineError(JournalError(error))
+        }
+    }
+
+    /// How long notifications are kept, and how many.
+    package var keptNotifications: KeptNotifications {
+        get throws(EngineError) {
+            do throws(IndexError) {
+                return try KeptNotifications { key throws(IndexError) in
+                    try store.fold.index.value(of: key, mode)
+                }
+            } catch {
+                throw EngineError(JournalError(error))
+            }
         }
     }
 
@@ -312,8 +329,10 @@ package struct StoreReading: Sendable {
         return isAny
     }
 
-    /// What query subscriptions wait for, as far as memory has it.
-    package var subscriptionFilters: SubscriptionFilters { store.cache.subscriptionFilters }
+    /// What query subscriptions of a database wait for, as far as memory has it.
+    package func subscriptionFilter(of database: UInt32) -> SubscriptionFilter {
+        store.cache.subscriptionFilters.filter(of: database)
+    }
 
     /// Entries before it stay what they are, whatever becomes of what is staged or of a long commit
     /// that is open. Another entry may get the offset of one at or behind it.

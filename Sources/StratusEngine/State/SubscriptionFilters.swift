@@ -5,11 +5,28 @@ internal import Synchronization
 
 /// What query subscriptions wait for, by database, so that most changes of records are told from
 /// memory to concern none. One serves all states of an open store.
+package final class SubscriptionFilters: Sendable {
+    private let filters = Mutex<[UInt32: SubscriptionFilter]>([:])
+
+    init() {}
+
+    /// That of a database.
+    package func filter(of database: UInt32) -> SubscriptionFilter {
+        filters.withLock { filters in
+            if let known = filters[database] { return known }
+            let new = SubscriptionFilter(database)
+            filters[database] = new
+            return new
+        }
+    }
+}
+
+/// What query subscriptions of a database wait for.
 ///
 /// It may have more than a state does, and never less: the index decides where a slot is there.
 /// What was added is never taken out.
-package final class SubscriptionFilters: Sendable {
-    private struct Filter {
+package final class SubscriptionFilter: Sendable {
+    private struct Contents {
         /// By type, with their hashes.
         var shapes: [String: [SubscriptionAnchor.Shape: UInt64]] = [:]
         var slots = NumberSet()
@@ -33,47 +50,41 @@ package final class SubscriptionFilters: Sendable {
         var slots: [UInt64]
     }
 
-    private let filters = Mutex<[UInt32: Filter]>([:])
+    private let database: UInt32
+    private let contents = Mutex(Contents())
     /// So many entries are read at a time.
     private static let chunk = 256
     private static let stateLimit = 8
 
-    init() {}
+    fileprivate init(_ database: UInt32) { self.database = database }
 
     /// The shapes of the anchors that subscriptions of a type have, with their hashes: all of the
-    /// state that `reading` sees. From then on ``mayContain(_:in:)`` knows their slots.
+    /// state that `reading` sees. From then on ``mayContain(_:)`` knows their slots.
     package func shapes(
-        ofType name: String, in database: UInt32, _ reading: StoreReading
+        ofType name: String, _ reading: StoreReading
     ) throws(EngineError) -> [SubscriptionAnchor.Shape: UInt64] {
         guard let change = try reading.value(.subscriptionChanges(database))?.stamp else {
             return [:]
         }
-        let known = filters.withLock { filters -> [SubscriptionAnchor.Shape: UInt64]? in
-            guard let filter = filters[database], filter.state(before: change) == change else {
-                return nil
-            }
-            return filter.shapes[name] ?? [:]
+        let known = contents.withLock { contents -> [SubscriptionAnchor.Shape: UInt64]? in
+            guard contents.state(before: change) == change else { return nil }
+            return contents.shapes[name] ?? [:]
         }
         if let known { return known }
-        try add(database, through: change, reading)
-        return filters.withLock { $0[database]?.shapes[name] ?? [:] }
+        try add(through: change, reading)
+        return contents.withLock { $0.shapes[name] ?? [:] }
     }
 
-    /// Whether a subscription may wait in a slot; true of a database that was not asked for yet.
-    package func mayContain(_ slot: UInt64, in database: UInt32) -> Bool {
-        filters.withLock { filters in
-            // In place: a copy would count references.
-            filters[database]?.slots.contains(slot) ?? true
-        }
+    /// Whether a subscription may wait in a slot, of the shapes that were asked for.
+    package func mayContain(_ slot: UInt64) -> Bool {
+        contents.withLock { $0.slots.contains(slot) }
     }
 
     /// Adds what the state of a reading has, whose last change that is.
-    private func add(
-        _ database: UInt32, through change: UInt64, _ reading: StoreReading
-    ) throws(EngineError) {
+    private func add(through change: UInt64, _ reading: StoreReading) throws(EngineError) {
         // Of later ones other entries may come to lie there, so they are read each time.
         let settled = reading.settled.rawValue
-        let start = filters.withLock { $0[database]?.state(before: change) }
+        let start = contents.withLock { $0.state(before: change) }
         var next = start.map { $0 + 1 } ?? 0
         while true {
             var places: [EntryLocation] = []
@@ -83,24 +94,21 @@ package final class SubscriptionFilters: Sendable {
             }
             guard let last = places.last else { break }
             next = last.offset.rawValue + 1
-            let additions = try additions(unknown(places, in: database), reading)
-            filters.withLock { filters in
+            let additions = try additions(unknown(places), reading)
+            contents.withLock { contents in
                 for addition in additions {
-                    Self.add(
-                        addition, isSettled: addition.number < settled,
-                        to: &filters[database, default: Filter()])
+                    Self.add(addition, isSettled: addition.number < settled, to: &contents)
                 }
             }
         }
         guard change < settled else { return }
-        filters.withLock { Self.note(change, in: &$0[database, default: Filter()]) }
+        contents.withLock { Self.note(change, in: &$0) }
     }
 
     /// Those of the subscriptions that were not added yet.
-    private func unknown(_ places: [EntryLocation], in database: UInt32) -> [EntryLocation] {
-        filters.withLock { filters in
-            guard let filter = filters[database] else { return places }
-            return places.filter { !filter.numbers.contains($0.offset.rawValue) }
+    private func unknown(_ places: [EntryLocation]) -> [EntryLocation] {
+        contents.withLock { contents in
+            places.filter { !contents.numbers.contains($0.offset.rawValue) }
         }
     }
 
@@ -132,17 +140,17 @@ package final class SubscriptionFilters: Sendable {
     }
 
     private static func add(
-        _ addition: Addition, isSettled: Bool, to filter: inout Filter
+        _ addition: Addition, isSettled: Bool, to contents: inout Contents
     ) {
-        filter.shapes[addition.type, default: [:]].merge(addition.shapes) { $1 }
-        for slot in addition.slots { filter.slots.insert(slot) }
-        if isSettled { filter.numbers.insert(addition.number) }
+        contents.shapes[addition.type, default: [:]].merge(addition.shapes) { $1 }
+        for slot in addition.slots { contents.slots.insert(slot) }
+        if isSettled { contents.numbers.insert(addition.number) }
     }
 
-    private static func note(_ change: UInt64, in filter: inout Filter) {
-        if filter.states.contains(change) { return }
-        let place = filter.states.firstIndex { $0 > change } ?? filter.states.count
-        filter.states.insert(change, at: place)
-        if filter.states.count > stateLimit { filter.states.removeFirst() }
+    private static func note(_ change: UInt64, in contents: inout Contents) {
+        if contents.states.contains(change) { return }
+        let place = contents.states.firstIndex { $0 > change } ?? contents.states.count
+        contents.states.insert(change, at: place)
+        if contents.states.count > stateLimit { contents.states.removeFirst() }
     }
 }

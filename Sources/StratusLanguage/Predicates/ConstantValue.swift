@@ -27,7 +27,7 @@ enum ConstantValue: Sendable {
     func order(of value: PredicateValue) -> ValueOrder? {
         switch (value, self) {
         case (.string(let text), .text(let scalars, let folding)):
-            Self.order(FoldedScalars(text, folding), scalars)
+            Self.order(text, scalars, folding)
         case (.list(let values), .list(let constants)): Self.order(values, constants)
         case (_, .other(let constant)): Self.order(value, constant)
         default: nil
@@ -61,6 +61,30 @@ enum ConstantValue: Sendable {
     }
 
     /// By the values of the scalars, which is the order of the UTF-8 too.
+    private static func order(
+        _ text: String, _ scalars: [Unicode.Scalar], _ folding: TextFolding
+    ) -> ValueOrder {
+        orderOfASCII(text, scalars, folding) ?? order(FoldedScalars(text, folding), scalars)
+    }
+
+    /// The same, byte by byte; nil where the text has more than ASCII before that is decided.
+    private static func orderOfASCII(
+        _ text: String, _ scalars: [Unicode.Scalar], _ folding: TextFolding
+    ) -> ValueOrder? {
+        let bytes = text.utf8Span.span
+        let isCaseFolded = folding.contains(.case)
+        for place in bytes.indices {
+            let byte = bytes[place]
+            if byte >= 0x80 { return nil }
+            if place == scalars.count { return .greater }
+            var left = Unicode.Scalar(byte)
+            if isCaseFolded { left = left.asciiLowercase }
+            let right = scalars[place]
+            if left != right { return left < right ? .less : .greater }
+        }
+        return bytes.count == scalars.count ? .equal : .less
+    }
+
     private static func order(_ text: FoldedScalars, _ scalars: [Unicode.Scalar]) -> ValueOrder {
         var text = text
         for right in scalars {

@@ -38,7 +38,8 @@ enum ValueTest: Sendable {
     func holds(_ value: PredicateValue) -> Truth {
         switch self {
         case .relation(let relation, let constant):
-            return constant.order(of: value).map(relation.holds) ?? .unknown
+            guard let order = constant.order(of: value) else { return .unknown }
+            return relation.holds(order)
         case .between(let low, let high):
             let isAbove = low.order(of: value).map(Relation.greaterOrEqual.holds) ?? .unknown
             let isBelow = high.order(of: value).map(Relation.lessOrEqual.holds) ?? .unknown

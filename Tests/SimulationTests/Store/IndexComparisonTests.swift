@@ -53,6 +53,7 @@ struct IndexComparisonTests {
         _ = try await container.mark("here")
         try await container.setHistoryPolicy(.everything)
         try await container.setDeletionPolicy(.everything)
+        try await container.setNotificationPolicy(NotificationPolicy(count: 100))
         try await container.checkpoint()
         try await save("stays", to: database)
         try await save("behind the checkpoint", to: database)

@@ -321,5 +321,6 @@ final class SteppedTime: Sendable {
     var now: Int64 { value.withLock { $0 } }
     var clock: Clock { Clock { [self] in now } }
 
-    func add(hours: Int64) { value.withLock { $0 += hours * 3_600_000_000 } }
+    func add(hours: Int64) { add(seconds: hours * 3600) }
+    func add(seconds: Int64) { value.withLock { $0 += seconds * 1_000_000 } }
 }

@@ -270,11 +270,11 @@ extension LiveNotificationTests {
                 }
             }
             while waiters.counts.waiters < Int(count) { await Task.yield() }
-            waiters.wake(for: [ChangedZone(number: 5 * count, database: 5 * count)], at: head)
+            waiters.wake(for: [.zone(5 * count), .database(5 * count)], at: head)
             #expect(waiters.counts.waiters == Int(count))
             #expect(waiters.counts.watched == 2 * Int(count))
             // One of the two things that it watches is enough, and takes it off the other.
-            waiters.wake(for: [ChangedZone(number: count + 7, database: 5 * count)], at: head)
+            waiters.wake(for: [.zone(count + 7), .database(5 * count)], at: head)
             let first = await group.next()
             #expect(first == true)
             #expect(waiters.counts.waiters == Int(count) - 1)

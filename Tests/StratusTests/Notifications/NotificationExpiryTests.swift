@@ -9,12 +9,70 @@ import Testing
 
 /// How long notifications are kept: by number and by age.
 @Suite(.timeLimit(.minutes(20))) struct NotificationExpiryTests {
-    private static let limit = NotificationProjection.countLimit
+    private static let limit = NotificationPolicy.standard.count
     /// Those of one entry go together, and a commit of many has as many in the first one.
     private static let together = MatchesEntry.changeLimit
 
     private static func records(_ range: Range<Int>) -> [Record] {
         range.map { note("r\($0)", ["n": .int64(Int64($0))]) }
+    }
+
+    @Test func `a policy says how many are kept, and what went does not come back`() async throws {
+        let store = DiskStore()
+        var container = try store.open()
+        #expect(try await container.notificationPolicy() == .standard)
+        try await container.setNotificationPolicy(NotificationPolicy(count: 3))
+        let alice = container.privateDatabase(for: "alice")
+        try await alice.save(querySubscription("s"))
+        for number in 0..<5 { try await alice.save(note("a\(number)", in: .default)) }
+        #expect(try await container.told() == (2..<5).map { "s created a\($0)" })
+        try await container.setNotificationPolicy(NotificationPolicy(count: 5))
+        for number in 5..<9 { try await alice.save(note("a\(number)", in: .default)) }
+        let told = (4..<9).map { "s created a\($0)" }
+        #expect(try await container.told() == told)
+        try await container.close()
+        // All that is kept depends on both policies.
+        try store.deleteIndex()
+        container = try store.open(creating: false)
+        #expect(try await container.told() == told)
+        #expect(try await container.notificationPolicy() == NotificationPolicy(count: 5))
+        try await container.checkpoint()
+        #expect(try await StoreVerification(of: container).findings.isEmpty)
+        try await container.close()
+    }
+
+    @Test func `a policy says for how long notifications are kept`() async throws {
+        let time = SteppedTime()
+        var store = DiskStore()
+        store.options.clock = time.clock
+        let container = try store.open()
+        let alice = container.privateDatabase(for: "alice")
+        try await container.setNotificationPolicy(NotificationPolicy(lifetime: 60))
+        try await alice.save(querySubscription("s"))
+        try await alice.save(note("a", in: .default))
+        time.add(seconds: 50)
+        try await alice.save(note("b", in: .default))
+        #expect(try await container.told() == ["s created a", "s created b"])
+        time.add(seconds: 20)
+        try await alice.save(note("c", in: .default))
+        #expect(try await container.told() == ["s created b", "s created c"])
+        try await container.setNotificationPolicy(.standard)
+        time.add(seconds: 29 * 86_400)
+        try await alice.save(note("d", in: .default))
+        #expect(try await container.told().count == 3)
+    }
+
+    @Test(arguments: [
+        NotificationPolicy(lifetime: 0), NotificationPolicy(lifetime: 1 << 40 + 1),
+        NotificationPolicy(count: 0), NotificationPolicy(count: 1 << 20 + 1),
+    ])
+    func `a policy that keeps nothing, or too much, is refused`(policy: NotificationPolicy)
+        async throws
+    {
+        let (container, _) = try await makeDatabase()
+        let error = await failure { try await container.setNotificationPolicy(policy) }
+        #expect(error.code == .invalidArguments)
+        #expect(try await container.notificationPolicy() == .standard)
     }
 
     @Test func `of too many notifications the newest stay, and tokens from before are expired`()

@@ -14,6 +14,31 @@ import Testing
         return (container, database)
     }
 
+    @Test func `each brings its values, however many fields those of a change name together`()
+        async throws
+    {
+        // More than an entry has room for.
+        let count = 1400
+        let (container, database) = try await makeDatabase()
+        let names = (0..<count).map { number in (0..<3).map { "f\(number)n\($0)" } }
+        let subscriptions = names.enumerated().map { number, keys in
+            querySubscription("s\(number)", info: bringing(keys))
+        }
+        let saved = try await database.modifySubscriptions(saving: subscriptions, deleting: [])
+        for result in saved.saveResults.values { _ = try result.get() }
+        var record = note("a")
+        for name in names.joined() { record[name] = .string("value of \(name)") }
+        try await database.save(record)
+        let items = try await FollowedNotifications(of: container).items
+        #expect(items.count == count)
+        #expect(Set(items.map { $0.id }).count == count)
+        for item in items {
+            let number = try #require(Int(item.subscriptionID.dropFirst()))
+            let expected = names[number].map { ($0, RecordValue.string("value of \($0)")) }
+            #expect(item.recordFields == Dictionary(uniqueKeysWithValues: expected))
+        }
+    }
+
     @Test func `notifications come in the order of commits, records and subscriptions`()
         async throws
     {

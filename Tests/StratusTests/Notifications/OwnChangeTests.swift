@@ -78,7 +78,7 @@ import Testing
             try await devices.phone.save(note("a"))
             try await devices.phone.deleteRecord(withID: noteID("a"))
         },
-        Change("the pad deletes what the phone saved", phone: "dnz", pad: "") { devices in
+        Change("the pad deletes what the phone saved", phone: "dnz", pad: "dnz") { devices in
             try await devices.phone.save(note("a"))
             try await devices.pad.deleteRecord(withID: noteID("a"))
         },
@@ -86,7 +86,21 @@ import Testing
             try await devices.phone.save(note("a"))
             try await devices.pad.save(note("p", type: "Page"))
         },
-        Change("the phone gives the name of the pad's note away", phone: "n", pad: "dz") {
+        Change("the phone saves over what the pad saved", phone: "dnz", pad: "dnz") { devices in
+            try await devices.pad.save(note("a"))
+            try await devices.phone.save(note("b"))
+            for number: Int64 in 0..<3 {
+                try await devices.phone.saveAll(
+                    [note("a", ["n": .int64(number)])], savePolicy: .allKeys)
+            }
+        },
+        Change("the phone saves over what it saved", phone: "", pad: "dnz") { devices in
+            for number: Int64 in 0..<3 {
+                try await devices.phone.saveAll(
+                    [note("a", ["n": .int64(number)])], savePolicy: .allKeys)
+            }
+        },
+        Change("the phone gives the name of the pad's note away", phone: "dnz", pad: "dz") {
             devices in
             try await devices.pad.save(note("a"))
             try await devices.pad.deleteRecord(withID: noteID("a"))

@@ -7,98 +7,10 @@ import Testing
 
 /// Ended participations are forgotten with deletions: `Formats/README.md`, "The shared database", 9.
 @Suite struct ParticipationHorizonTests {
-    /// A store of alice's, in whose zones others have had a part.
-    private struct World {
-        let store: DiskStore
-        var container: Container
-        static let users = ["bob", "carol", "dave", "eve"]
-
-        var alice: Database { container.privateDatabase(for: "alice") }
-
-        init() async throws {
-            var store = DiskStore()
-            store.options.segmentLength = 16 << 10
-            store.steppedByCaller = true
-            self.store = store
-            container = try store.open()
-            for zone in ["removed", "ended", "deleted", "living"] {
-                let id = RecordZone.ID(zoneName: zone)
-                try await alice.save(RecordZone(zoneID: id))
-                let root = note("root", in: id)
-                var share = Share(rootRecord: root)
-                share.publicPermission = .readWrite
-                let result = try await alice.modifyRecords(saving: [root, share.record])
-                if let failure = result.partialFailure { throw failure }
-                let link = Share(try #require(try result.saveResults[share.recordID]?.get()))?
-                    .shortGUID
-                for user in Self.users {
-                    try await container.acceptShare(try #require(link), as: user)
-                }
-            }
-        }
-
-        /// Bob's and carol's part in all but one zone ends, each time in another way; dave's and eve's
-        /// where the share or the zone ends.
-        func end() async throws {
-            for user in ["bob", "carol"] {
-                try await container.sharedDatabase(for: user).deleteRecord(
-                    withID: try await share(in: "removed", as: user))
-            }
-            let ended = RecordZone.ID(zoneName: "ended")
-            let root = try await alice.record(for: noteID("root", in: ended))
-            try await alice.deleteRecord(withID: try #require(root.share).recordID)
-            try await alice.deleteRecordZone(withID: RecordZone.ID(zoneName: "deleted"))
-        }
-
-        private func share(in zone: String, as user: String) async throws -> Record.ID {
-            let id = RecordZone.ID(
-                zoneName: zone, ownerName: container.userRecordName(for: "alice"))
-            let root = try await container.sharedDatabase(for: user).record(
-                for: noteID("root", in: id))
-            return try #require(root.share).recordID
-        }
-
-        /// Writes so much that segments are worth compacting, and compacts until nothing more goes.
-        func compact() async throws {
-            let living = RecordZone.ID(zoneName: "living")
-            for round in 0..<40 {
-                try await alice.saveAll(
-                    [
-                        note(
-                            "filler",
-                            ["text": .string(String(repeating: "\(round % 10)", count: 900))],
-                            in: living)
-                    ], savePolicy: .allKeys)
-            }
-            for _ in 0..<4 { try await container.maintenance.compact() }
-        }
-
-        func rows(_ keyspace: String) async throws -> Int {
-            // Then all of them lie in tables, and none twice.
-            try await container.maintenance.erase()
-            return try await container.indexStatistics().keyspaces.first { $0.name == keyspace }?
-                .entries
-                ?? 0
-        }
-
-        func zones(of user: String) async throws -> Set<String> {
-            Set(
-                try await container.sharedDatabase(for: user).allRecordZones().map {
-                    $0.zoneID.zoneName
-                })
-        }
-
-        func token(of user: String) async throws -> ChangeToken {
-            let changes = try await container.sharedDatabase(for: user).databaseChanges()
-            #expect(!changes.moreComing)
-            return changes.changeToken
-        }
-    }
-
     @Test func `ends are remembered as long as deletions, and what lives stays`() async throws {
-        let world = try await World()
+        let world = try await ParticipationWorld()
         let all: Set = ["removed", "ended", "deleted", "living"]
-        for user in World.users { #expect(try await world.zones(of: user) == all) }
+        for user in ParticipationWorld.users { #expect(try await world.zones(of: user) == all) }
         let before = try await world.token(of: "bob")
         try await world.end()
         let after = try await world.token(of: "bob")
@@ -128,7 +40,7 @@ import Testing
     func `an index that is made anew finds no part that was forgotten`(
         isMarkedBefore: Bool
     ) async throws {
-        var world = try await World()
+        var world = try await ParticipationWorld()
         var mark: Mark?
         if isMarkedBefore { mark = try await world.container.mark("all of them") }
         try await world.end()
@@ -147,7 +59,7 @@ import Testing
             try world.store.deleteIndex()
             world.container = try world.store.open(creating: false)
             #expect(try await world.rows("participations") == rows)
-            for user in World.users {
+            for user in ParticipationWorld.users {
                 let due: Set =
                     ["bob", "carol"].contains(user) ? ["living"] : ["removed", "living"]
                 #expect(try await world.zones(of: user) == due, "\(user)")
@@ -234,7 +146,7 @@ import Testing
     }
 
     @Test func `who comes back takes part anew, and ends that others remember stay`() async throws {
-        let world = try await World()
+        let world = try await ParticipationWorld()
         let id = RecordZone.ID(zoneName: "removed")
         let shared = RecordZone.ID(
             zoneName: "removed", ownerName: world.container.userRecordName(for: "alice"))

@@ -6,6 +6,12 @@ import Testing
 
 /// Whose subscriptions are, and how long they last.
 @Suite(.timeLimit(.minutes(20))) struct SubscriptionLifetimeTests {
+    /// Beside how many commits of a writer subscriptions begin and end:
+    /// STRATUS_SUBSCRIPTION_COMMITS.
+    private static let commits =
+        ProcessInfo.processInfo.environment["STRATUS_SUBSCRIPTION_COMMITS"].flatMap { Int($0) }
+        ?? 1000
+
     @Test func `subscriptions are of one user and one database, and of all the user's devices`()
         async throws
     {
@@ -205,6 +211,22 @@ import Testing
         try await container.close()
     }
 
+    /// When a subscription was there, beside a writer of `r0`, `r1` and so on.
+    private struct Lifetime {
+        /// The tag of a record that was saved before it began.
+        var start: UInt64
+        /// The tag of a record that was saved after it ended.
+        var end: UInt64
+        /// The first save that began after it.
+        var first: Int
+        /// The last save that was done before it ended.
+        var last: Int
+    }
+
+    private static func tag(of record: Record) throws -> UInt64 {
+        try #require(record.recordChangeTag.flatMap { UInt64($0) })
+    }
+
     // Issue 20, "To be shown" 4.
     @Test func `a subscription applies to each commit after its own, and to none before`()
         async throws
@@ -221,38 +243,61 @@ import Testing
                 written.withLock { $0 += 1 }
             }
         }
-        var marks: [(start: String?, end: String?)] = []
-        for number in 0..<30 {
+        var lifetimes: [Lifetime] = []
+        var heard: [String: [String]] = [:]
+        var token = try await container.notificationToken()
+        while lifetimes.count < 30 || written.withLock({ $0 }) < Self.commits {
+            let number = lifetimes.count
             let start = try await database.save(note("start\(number)", type: "Mark"))
             try await database.save(querySubscription("s\(number)", FieldKey<Int>("n") == 1))
             // The first of these may have begun before, the second has not.
-            let count = written.withLock { $0 }
-            while written.withLock({ $0 }) < count + 2 { await Task.yield() }
+            let first = written.withLock { $0 } + 1
+            while written.withLock({ $0 }) <= first { await Task.yield() }
+            let last = written.withLock { $0 } - 1
             try await database.deleteSubscription(withID: "s\(number)")
             let end = try await database.save(note("end\(number)", type: "Mark"))
-            marks.append((start.recordChangeTag, end.recordChangeTag))
+            lifetimes.append(
+                Lifetime(
+                    start: try Self.tag(of: start), end: try Self.tag(of: end), first: first,
+                    last: last))
+            // All of them may be more than are kept.
+            let new = try await FollowedNotifications(of: container, since: token)
+            token = new.token
+            for item in new.items {
+                let name = try #require(item.recordID?.recordName)
+                heard[item.subscriptionID, default: []].append(name)
+            }
         }
+        let count = written.withLock { $0 }
         isDone.withLock { $0 = true }
         try await writer.value
+        #expect(count >= Self.commits)
+        try await Self.check(lifetimes, heard, in: database)
+    }
+
+    private static func check(
+        _ lifetimes: [Lifetime], _ heard: [String: [String]], in database: Database
+    ) async throws {
         // By their tags records lie in the order of their commits.
-        var tags: [String: UInt64] = [:]
+        var written: [(name: String, tag: UInt64)] = []
         for record in try await database.allRecords(type: "Note") {
-            tags[record.recordID.recordName] = record.recordChangeTag.flatMap { UInt64($0) }
+            written.append((record.recordID.recordName, try tag(of: record)))
         }
-        var heard: [String: [UInt64]] = [:]
-        for item in try await FollowedNotifications(of: container).items {
-            let name = try #require(item.recordID?.recordName)
-            heard[item.subscriptionID, default: []].append(try #require(tags[name]))
-        }
-        for (number, mark) in marks.enumerated() {
-            let start = try #require(mark.start.flatMap { UInt64($0) })
-            let end = try #require(mark.end.flatMap { UInt64($0) })
-            let own = heard["s\(number)"] ?? []
-            let first = try #require(own.min())
-            let last = try #require(own.max())
+        written.sort { $0.tag < $1.tag }
+        let places = Dictionary(
+            uniqueKeysWithValues: written.enumerated().map { ($1.name, $0) })
+        for (number, lifetime) in lifetimes.enumerated() {
+            let own = try (heard["s\(number)"] ?? []).map { try #require(places[$0]) }
+            let first = try #require(own.first, "s\(number)")
             // Without a gap from the first to the last.
-            let between = tags.values.filter { (first...last).contains($0) }.sorted()
-            #expect(own == between && first > start && last < end, "s\(number)")
+            let between = Array(first..<first + own.count)
+            try #require(own == between, "s\(number)")
+            let (before, after) = (written[first].tag, written[first + own.count - 1].tag)
+            #expect(before > lifetime.start && after < lifetime.end, "s\(number)")
+            for name in ["r\(lifetime.first)", "r\(lifetime.last)"] {
+                let place = try #require(places[name])
+                #expect(own.contains(place), "s\(number), \(name)")
+            }
         }
     }
 }

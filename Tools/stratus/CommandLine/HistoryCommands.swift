@@ -73,6 +73,9 @@ extension Command {
 
             Deletions are remembered for change feeds, for 90 days if nothing else is set. A client \
             whose change token is older than a forgotten deletion has to fetch the zone anew.
+
+            Notifications are kept for 30 days, and the last 10,000 of a user, if nothing else is \
+            set.
             """,
         arguments: [.store],
         options: [
@@ -81,6 +84,10 @@ extension Command {
             Option(
                 "deletions", taking: .init("POLICY"),
                 "remember deletions: none, everything, an age or a size"),
+            Option("notifications", taking: .init("AGE"), "keep notifications so long"),
+            Option(
+                "notification-count", taking: .init("N"),
+                "keep so many notifications of a user"),
         ],
         examples: [
             Example("stratus retention ./store", "Shows what is kept."),
@@ -88,5 +95,8 @@ extension Command {
             Example("stratus retention ./store --history none", "Keeps no history any more."),
             Example(
                 "stratus retention ./store --deletions 30d", "Forgets deletions after thirty days."),
+            Example(
+                "stratus retention ./store --notifications 7d --notification-count 500",
+                "Keeps notifications for a week, and the last 500 of a user."),
         ])
 }

@@ -35,28 +35,60 @@ enum Keep {
     static func retention(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let past = try policy("history", of: invocation)
         let deletions = try policy("deletions", of: invocation)
-        let history: History
-        if past == nil, deletions == nil {
-            history = try await invocation.openStore().history()
+        let lifetime = try notificationLifetime(of: invocation)
+        let count = try notificationCount(of: invocation)
+        let (history, notifications): (History, NotificationPolicy)
+        if past == nil, deletions == nil, lifetime == nil, count == nil {
+            let container = try await invocation.openStore()
+            (history, notifications) = (
+                try await container.history(), try await container.notificationPolicy()
+            )
         } else {
             let container = try await invocation.openForWriting()
-            history = try await container.closing {
+            (history, notifications) = try await container.closing {
                 if let past { try await container.setHistoryPolicy(past) }
                 if let deletions { try await container.setDeletionPolicy(deletions) }
-                return try await container.history()
+                var policy = try await container.notificationPolicy()
+                if let lifetime { policy.lifetime = lifetime }
+                if let count { policy.count = count }
+                try await container.setNotificationPolicy(policy)
+                return (try await container.history(), policy)
             }
         }
         var object: JSONObject = ["history": .string(history.policy.text)]
         object.append("from", history.floor.map(JSONValue.offset))
         object.append("deletions", .string(history.deletions.text))
+        let age = History.Policy.age(seconds: notifications.lifetime).text
+        object.append("notifications", .string(age))
+        object.append("notificationCount", .integer(notifications.count))
         try output.object("retention", object)
         try Show.write(
             [
                 ("history", history.policy.text),
                 ("kept from", history.floor.map { "offset \($0)" } ?? "now"),
                 ("deletions", history.deletions.text),
+                ("notifications", "\(age), \(notifications.count) of a user"),
             ], to: output)
         return .ok
+    }
+
+    private static func notificationLifetime(of invocation: Invocation) throws -> Int? {
+        guard let text = invocation.value("notifications") else { return nil }
+        guard let seconds = Quantities.number(text, in: Quantities.ages) else {
+            throw ToolError.usage(
+                "bad-value",
+                "--notifications takes an age such as 30d, 12h, 90m or 45s, not \(text)")
+        }
+        return seconds
+    }
+
+    private static func notificationCount(of invocation: Invocation) throws -> Int? {
+        guard let text = invocation.value("notification-count") else { return nil }
+        guard let count = Int(text) else {
+            throw ToolError.usage(
+                "bad-value", "--notification-count takes a number, not \(text)")
+        }
+        return count
     }
 
     private static func policy(

@@ -26,9 +26,10 @@ enum Subscriptions {
                     break
                 }
                 for subscription in subscriptions {
+                    let found = try await database.explanation(of: subscription)
                     try output.result(
-                        "subscription", subscription.json(of: user, in: choice),
-                        text: subscription.columns(of: user, in: choice)
+                        "subscription", subscription.json(of: user, in: choice, found),
+                        text: subscription.columns(of: user, in: choice, found)
                             .map { Output.escaped($0) }.joined(separator: "  "))
                 }
             }
@@ -62,17 +63,22 @@ extension StoreError {
 }
 
 extension Subscription {
-    fileprivate func json(of user: StoreUser, in choice: DatabaseChoice) -> JSONObject {
+    fileprivate func json(
+        of user: StoreUser, in choice: DatabaseChoice, _ found: SubscriptionExplanation?
+    ) -> JSONObject {
         var object: JSONObject = ["user": .string(user.recordName)]
         object.append("userName", user.userName.map(JSONValue.string))
         object.append("database", .string(choice.rawValue))
         for member in json(ownedBy: choice == .private ? user.recordName : nil).members {
             object.append(member.name, member.value)
         }
+        object.append("isAlwaysTested", found.map { .boolean($0.isAlwaysTested) })
         return object
     }
 
-    fileprivate func columns(of user: StoreUser, in choice: DatabaseChoice) -> [String] {
+    fileprivate func columns(
+        of user: StoreUser, in choice: DatabaseChoice, _ found: SubscriptionExplanation?
+    ) -> [String] {
         let start = [user.text, choice.rawValue, subscriptionID]
         switch kind {
         case .query(let predicate, let type, let zone, let options):
@@ -80,7 +86,7 @@ extension Subscription {
             return start + [
                 "query", zone?.text ?? "*", type, firesOn.joined(separator: ", "),
                 predicate.description,
-            ]
+            ] + (found?.isAlwaysTested == true ? ["tested with every change"] : [])
         case .zone(let zone, let type): return start + ["zone", zone.text, type ?? "*"]
         case .database(let type): return start + ["database", "*", type ?? "*"]
         }
