@@ -80,9 +80,8 @@ extension Container {
     /// the container closed. A host runs it once, beside its other work.
     ///
     /// Each device is sent its notifications in their order, one at a time: of those that wait the
-    /// latest of each subscription, and none of changes of records that the device made itself; what
-    /// zone and database subscriptions tell names no device. How far it was sent them is committed
-    /// as its position, so that the next run goes on there. A notification is
+    /// latest of each subscription, and none of what the device itself changed alone. How far it was
+    /// sent them is committed as its position, so that the next run continues there. A notification is
     /// sent at least once: once more where the position behind it was not committed. No commit of
     /// others waits for a push.
     ///

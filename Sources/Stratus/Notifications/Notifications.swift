@@ -4,15 +4,15 @@ internal import StratusJournal
 /// The notifications of a user as they come, for one of the user's devices.
 ///
 /// A page has the latest notification of each subscription since the page before, without those of
-/// changes that the device made itself; that there were more, it says. ``Container`` gives all of
-/// them, from the same tokens: ``Container/notificationChanges(for:since:resultsLimit:)``. Pages in
-/// which there is nothing are not given. A page is read when it is asked for, never ahead. Waiting
-/// costs nothing: only a commit ends it that concerns the user, or a zone of which something is
-/// shared with the user.
+/// changes that the device made itself. It says where there were more, or where some from behind the
+/// token are not kept any more. ``Container`` gives all that are kept, from the same tokens:
+/// ``Container/notificationChanges(for:since:resultsLimit:)``. Pages in which there is nothing are not
+/// given. A page is read when it is asked for, never ahead. Waiting costs nothing: only a commit ends it
+/// that concerns the user, or what is shared with the user.
 ///
 /// The sequence ends when its task is cancelled or the container closed. It throws what the call
-/// for a page throws. In a container opened for reading only it goes on with every
-/// ``Container/refresh()``.
+/// for a page throws, but not `changeTokenExpired` for what is not kept any more. In a container opened
+/// for reading only it continues with every ``Container/refresh()``.
 public struct Notifications: AsyncSequence, Sendable {
     let container: Container
     /// As the host gave it.
