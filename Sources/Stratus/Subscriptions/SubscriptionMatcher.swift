@@ -158,7 +158,8 @@ extension SubscriptionMatcher {
             throw .refused(.internalError, "a value cannot be compared with subscriptions")
         }
         var tested = TestedChange(change, type, zone)
-        try collect(&tested, fields.kept) { () throws(EngineError) -> Record in
+        let fields = EncodedRecord(fields: fields.kept, schema: schema, zone: zone)
+        try collect(&tested, fields) { () throws(EngineError) -> Record in
             guard let payload = payload() else {
                 throw .refused(.internalError, "a record cannot be compared with subscriptions")
             }
@@ -181,7 +182,8 @@ extension SubscriptionMatcher {
         else { return }
         var tested = TestedChange(
             RecordChange(.deleted, type: head.type, name: name, creator: head.creator), type, zone)
-        try collect(&tested, fields) { () throws(EngineError) -> Record? in
+        let encoded = EncodedRecord(fields: fields, schema: schema, zone: zone)
+        try collect(&tested, encoded) { () throws(EngineError) -> Record? in
             do throws(EngineError) {
                 return try record(of: entry, in: zone)
             } catch {
@@ -223,7 +225,7 @@ extension SubscriptionMatcher {
     ///   - fields: those of the record as it is now or, where it is deleted, was.
     ///   - record: gives that record; nil where it satisfies nothing.
     private func collect(
-        _ tested: inout TestedChange, _ fields: some EncodedFields,
+        _ tested: inout TestedChange, _ fields: EncodedRecord<some EncodedFields>,
         record: () throws(EngineError) -> Record?
     ) throws(EngineError) {
         let first = matches.count
@@ -250,27 +252,27 @@ extension SubscriptionMatcher {
             ended.insert(match.number)
             endings.append(match)
         }
-        try add(tested, fields, first..<matches.count)
+        try add(tested, fields.fields, first..<matches.count)
     }
 
     /// Adds a change with these of its matches: as several, where they bring more values than an entry
     /// has room for.
     private func add(
-        _ tested: TestedChange, _ fields: some EncodedFields, _ range: Range<Int>
+        _ tested: borrowing TestedChange, _ fields: some EncodedFields, _ range: Range<Int>
     ) throws(EngineError) {
-        let matched = MatchedChange(
+        let found = MatchedChange(
             tested, values: try values(of: fields, namedBy: matches[range]), matches: range)
         let isTooLong =
-            matched.values.count > MatchesEntry.valueLimit
-            || matched.headLength > context.payloadLimit / 2
+            found.values.count > MatchesEntry.valueLimit
+            || found.headLength > context.payloadLimit / 2
         if isTooLong, range.count > 1 {
             let middle = range.lowerBound + range.count / 2
             try add(tested, fields, range.lowerBound..<middle)
             try add(tested, fields, middle..<range.upperBound)
             return
         }
-        foundLength += matched.length(withMatches: range.count)
-        found.append(matched)
+        foundLength += found.length(withMatches: range.count)
+        self.found.append(found)
     }
 
     /// Of the public database nobody is told, by a badge or the end of a subscription either, what may
@@ -309,7 +311,8 @@ extension SubscriptionMatcher {
     }
 
     private func collect(
-        _ hit: SubscriptionProbe.Hit, _ tested: inout TestedChange, _ fields: some EncodedFields,
+        _ hit: SubscriptionProbe.Hit, _ tested: inout TestedChange,
+        _ fields: EncodedRecord<some EncodedFields>,
         _ record: () throws(EngineError) -> Record?
     ) throws(EngineError) {
         let (first, place) = (matches.count, hit.place)
@@ -394,19 +397,17 @@ extension SubscriptionMatcher {
     /// Whether a subscription with the options of the predicate at hand is told of the change.
     private func fires(
         _ options: SubscriptionEntry.Options, _ tested: inout TestedChange,
-        _ fields: some EncodedFields, _ record: () throws(EngineError) -> Record?
+        _ fields: EncodedRecord<some EncodedFields>, _ record: () throws(EngineError) -> Record?
     ) throws(EngineError) -> Bool {
         guard let predicate = tested.predicate else { return false }
-        let zone = tested.zone
-        let isMatch = try tested.current.satisfies(
-            predicate, EncodedRecord(fields: fields, schema: schema, zone: zone), record)
+        let isMatch = try tested.current.satisfies(predicate, fields, record)
         guard tested.change.isUpdate else { return isMatch }
         if isMatch { return options.contains(.firesOnUpdate) }
         guard options.contains(.firesOnEnd), let former = tested.change.former else { return false }
         return try tested.former.satisfies(
-            predicate, EncodedRecord(fields: former.fields, schema: schema, zone: zone)
+            predicate, EncodedRecord(fields: former.fields, schema: schema, zone: tested.zone)
         ) { () throws(EngineError) -> Record? in
-            try self.record(of: former.entry, in: zone)
+            try self.record(of: former.entry, in: fields.zone)
         }
     }
 

@@ -86,10 +86,11 @@ extension SubscriptionMatcher {
         var writer = MatchesWriter(
             time: context.now, device: author.device, modifier: author.user,
             changeCount: parts.count)
-        for (change, part) in parts { try write(found[change], matches[part], to: &writer) }
-        if found.allSatisfy({ $0.matches.isEmpty }) {
-            found.removeAll(keepingCapacity: true)
-            matches.removeAll(keepingCapacity: true)
+        let (changes, all) = (found, matches)
+        for (change, part) in parts { try write(changes[change], all, part, to: &writer) }
+        if changes.allSatisfy({ $0.matches.isEmpty }) {
+            found = []
+            matches = []
             foundLength = 0
         } else {
             found.removeAll { $0.matches.isEmpty }
@@ -126,23 +127,26 @@ extension SubscriptionMatcher {
     private static let headLength = 64
 
     private func write(
-        _ change: MatchedChange, _ matches: ArraySlice<Match>, to writer: inout MatchesWriter
+        _ change: borrowing MatchedChange, _ matches: [Match], _ part: Range<Int>,
+        to writer: inout MatchesWriter
     ) throws(EngineError) {
         var users = 1
-        for (match, next) in zip(matches, matches.dropFirst()) where match.user != next.user {
+        for place in part.dropFirst() where matches[place].user != matches[place - 1].user {
             users += 1
         }
         writer.beginChange(
             change.reason, recordName: change.name, type: change.type, creator: change.creator,
             values: change.values, groupCount: users)
-        var rest = matches
-        while let user = rest.first?.user {
-            let own = rest.prefix(while: { $0.user == user })
-            rest = rest.dropFirst(own.count)
-            let raise = own.count { $0.options.contains(.badges) }
+        var rest = part
+        while let first = rest.first {
+            let user = matches[first].user
+            let own = rest.prefix { matches[$0].user == user }
+            rest = own.endIndex..<rest.endIndex
+            let raise = own.count { matches[$0].options.contains(.badges) }
             let badge = raise > 0 ? try self.badge(of: user) : nil
             writer.beginGroup(of: user, badge: badge, count: own.count)
-            for match in own {
+            for place in own {
+                let match = matches[place]
                 writer.add(match.number, badges: match.options.contains(.badges))
             }
             if let badge { badges[user] = min(badge + UInt64(raise), UInt64(UInt32.max)) }
