@@ -260,19 +260,19 @@ extension SubscriptionMatcher {
     private func add(
         _ tested: borrowing TestedChange, _ fields: some EncodedFields, _ range: Range<Int>
     ) throws(EngineError) {
-        let found = MatchedChange(
+        let matched = MatchedChange(
             tested, values: try values(of: fields, namedBy: matches[range]), matches: range)
-        let isTooLong =
-            found.values.count > MatchesEntry.valueLimit
-            || found.headLength > context.payloadLimit / 2
-        if isTooLong, range.count > 1 {
+        let mustDivide =
+            matched.values.count > MatchesEntry.valueLimit
+            || matched.headLength > context.payloadLimit / 2
+        if mustDivide, range.count > 1 {
             let middle = range.lowerBound + range.count / 2
             try add(tested, fields, range.lowerBound..<middle)
             try add(tested, fields, middle..<range.upperBound)
             return
         }
-        foundLength += found.length(withMatches: range.count)
-        self.found.append(found)
+        foundLength += matched.length(withMatches: range.count)
+        found.append(matched)
     }
 
     /// Of the public database nobody is told, by a badge or the end of a subscription either, what may
