@@ -96,8 +96,7 @@ extension Database {
                 desiredRecordTypes: types, resultsLimit: resultsLimit)
             let (zone, reader) = (page.changeToken.zone, page.changeToken.database)
             if !view.isShared { return (page, [.zone(zone)]) }
-            let subjects = try view.reading.sharedSubjects(of: reader, in: zone)
-            return (page, [.database(reader)] + subjects)
+            return (page, try view.reading.sharedSubjects(of: reader, in: zone))
         }
     }
 
@@ -111,9 +110,8 @@ extension Database {
             // The database of a user who has never written has no number yet.
             let number = page.changeToken.database
             if number == 0 { return (page, [.everything]) }
-            let subjects =
-                view.isShared ? try view.reading.sharedSubjects(of: number, in: nil) : []
-            return (page, [.database(number)] + subjects)
+            if !view.isShared { return (page, [.database(number)]) }
+            return (page, try view.reading.sharedSubjects(of: number, in: nil))
         }
     }
 

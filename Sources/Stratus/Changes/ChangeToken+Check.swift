@@ -71,8 +71,7 @@ extension ChangeToken {
                     .expired(
                         .compacted,
                         "what others ceased to share up to offset \(horizon.through) is "
-                            + "forgotten, and the "
-                            + "token is from before"))
+                            + "forgotten, and the token is from before"))
             }
             return
         }

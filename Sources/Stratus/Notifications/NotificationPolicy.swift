@@ -8,10 +8,10 @@ public struct NotificationPolicy: Hashable, Sendable {
     public var count: Int
 
     /// That of a store of which nothing was said: 30 days, and 10,000 of a user.
-    public static let standard = NotificationPolicy()
+    public static let standard = NotificationPolicy(NotificationPolicyEntry.standard)
 
-    /// 30 days, and 10,000 of a user, unless said otherwise.
-    public init(lifetime: Int = 30 * 86_400, count: Int = 10_000) {
+    /// As ``standard`` where it is not said otherwise.
+    public init(lifetime: Int = standard.lifetime, count: Int = standard.count) {
         self.lifetime = lifetime
         self.count = count
     }

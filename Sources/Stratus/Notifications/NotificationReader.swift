@@ -63,16 +63,15 @@ struct NotificationReader {
         var page = OwnPage(try zoneChanges(own, since: since), limit: limit)
         try read(&page, from: taken > 0 ? since : since.next, taken: taken)
         var moreComing = page.isFull
-        var sharedToken = token?.shared
-        if shared.isEmpty {
-            sharedToken = nil
-        } else if sharedToken == nil {
-            sharedToken = try sharedStart(of: shared, since: since)
-        }
-        // Whoever asks for all that is kept, or may have gaps, need not know what ended and is forgotten.
-        let horizon = try reading.participationHorizon(of: number)
-        if sharedToken?.isForgotten(by: horizon) == true {
-            sharedToken?.beginRound(at: reading.lastVersion)
+        var sharedToken: ChangeToken?
+        if !shared.isEmpty {
+            var start =
+                if let known = token?.shared { known } else {
+                    try sharedStart(of: shared, since: since)
+                }
+            // A reader of all that is kept, or with gaps, is not refused for ended parts that are forgotten.
+            if try isForgotten(start) { start.beginRound(at: reading.lastVersion) }
+            sharedToken = start
         }
         if !moreComing, !shared.isEmpty {
             let room = limit - page.notifications.count
@@ -109,6 +108,11 @@ struct NotificationReader {
             of: reading.identity)
     }
 
+    /// Whether parts that the user had at the position of a shared token may be forgotten.
+    private func isForgotten(_ shared: ChangeToken) throws(EngineError) -> Bool {
+        shared.isForgotten(by: try reading.participationHorizon(of: number))
+    }
+
     /// Fails where notifications behind a token may be gone.
     private func checkIsKept(_ token: NotificationToken) throws(EngineError) {
         guard try isComplete(since: token) else {
@@ -120,8 +124,7 @@ struct NotificationReader {
 
     /// Whether all notifications behind a token are kept.
     func isComplete(since token: NotificationToken) throws(EngineError) -> Bool {
-        let horizon = try reading.participationHorizon(of: number)
-        if let shared = token.shared, shared.isForgotten(by: horizon) { return false }
+        if let shared = token.shared, try isForgotten(shared) { return false }
         let count = try reading.value(.notificationCount(number))
         // The last one that went by number or age, as far as the index knows.
         let gone = JournalOffset(rawValue: count?.second ?? 0)

@@ -87,7 +87,7 @@ extension NotificationReader {
     /// What a commit has to concern, so that the user may be notified of anything new.
     var watched: [ChangeSubject] {
         get throws(EngineError) {
-            try [.database(number)] + reading.sharedSubjects(of: number, in: nil)
+            try reading.sharedSubjects(of: number, in: nil)
         }
     }
 

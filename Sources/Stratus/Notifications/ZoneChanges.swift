@@ -40,7 +40,7 @@ struct ZoneChanges {
     }
 
     /// The last offset behind `start` where a record that counts was saved or deleted; `start` where
-    /// none was. Of a record that others changed, too, it is that of its last change, whoever made it.
+    /// none was. A record that another device changed, too, counts with its last change of all devices.
     private func lastRecord(
         behind start: JournalOffset, notBy device: UInt64?
     ) throws(EngineError) -> JournalOffset {

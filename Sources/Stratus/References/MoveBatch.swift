@@ -152,12 +152,8 @@ private struct Move {
         self.context = context
         quota = try QuotaRoom(batch.scope, new.database, batch.limits, reading, context)
         wasEverShared = try reading.everShared(old)
-        if try reading.hasQuerySubscriptions(in: new.database) {
-            matcher = SubscriptionMatcher(
-                reading, context, in: new.database, by: author, batch.caller, reading.schema)
-        } else {
-            matcher = nil
-        }
+        matcher = try SubscriptionMatcher.make(
+            reading, context, in: new.database, by: author, batch.caller, reading.schema)
     }
 
     /// Finds the records and their descendants; returns false where there are more than `limit`.

@@ -23,7 +23,7 @@ struct RecordEncoder {
     let wasEverShared: Bool
     /// What goes along with deletions.
     private(set) var gone: Set<Hash128> = []
-    /// Finds the subscriptions that the changes are of; nil where the store has none.
+    /// Finds the subscriptions that the changes are of; nil where there are none.
     private(set) var matcher: SubscriptionMatcher?
     /// The zone, as subscriptions name it.
     let anchorZone: AnchorZone
@@ -69,10 +69,8 @@ struct RecordEncoder {
         // What a record usually takes, so that the buffer seldom grows.
         draft.buffer = CommitBuffer(capacity: min(items.count * 448, context.partLimit))
         try fields.numbers.write(to: &draft)
-        if try reading.hasQuerySubscriptions(in: zone.database) {
-            matcher = SubscriptionMatcher(
-                reading, context, in: zone.database, by: author, batch.caller, draft.schema)
-        }
+        matcher = try SubscriptionMatcher.make(
+            reading, context, in: zone.database, by: author, batch.caller, draft.schema)
         try encodeShares(&draft)
         if let assets = batch.assets {
             try draft.buffer.add(assets.rows, limit: context.payloadLimit)

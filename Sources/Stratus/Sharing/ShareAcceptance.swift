@@ -66,9 +66,9 @@ struct ShareAcceptance: Transaction {
             var types = ReliedTypes()
             types.add(record.head.type, in: zone.database, reading, to: &draft)
         }
-        guard try reading.hasQuerySubscriptions(in: zone.database) else { return true }
-        let matcher = SubscriptionMatcher(
+        let matcher = try SubscriptionMatcher.make(
             reading, context, in: zone.database, by: author, caller, draft.schema)
+        guard let matcher else { return true }
         let owned = AnchorZone(zone, name: try reading.zoneEntry(zone).name)
         try matcher.save(record.stored, record.change, in: owned) { record.payload }
         matcher.close()

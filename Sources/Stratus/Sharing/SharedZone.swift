@@ -168,11 +168,11 @@ extension StoreReading {
     }
 
     /// What changes where anything does that others share with a user, by number, in a zone or, where
-    /// that is nil, in all. That something is shared, or is no more, is told to the user's database.
+    /// that is nil, in all; the user's database changes where something is shared, or is no more.
     func sharedSubjects(
         of user: UInt32, in zone: UInt32?
     ) throws(EngineError) -> [ChangeSubject] {
-        var subjects: [ChangeSubject] = []
+        var subjects: [ChangeSubject] = [.database(user)]
         for participation in try participations(of: user, in: zone) {
             guard participation.until == nil, let share = try share(participation.share) else {
                 continue

@@ -103,8 +103,17 @@ final class SubscriptionMatcher {
     /// What the last subscriber may read of it.
     private var lastReader: (number: UInt32, reader: PublicReader?)?
 
-    /// For the changes of a database; a store without subscriptions needs none.
-    init(
+    /// For the changes of a database; nil where that never had query subscriptions. No initializer,
+    /// since one that fails has allocated the object before.
+    static func make(
+        _ reading: StoreReading, _ context: PreparationContext, in database: UInt32,
+        by author: Author, _ caller: UserID, _ schema: Schema
+    ) throws(EngineError) -> SubscriptionMatcher? {
+        guard try reading.hasQuerySubscriptions(in: database) else { return nil }
+        return SubscriptionMatcher(reading, context, in: database, by: author, caller, schema)
+    }
+
+    private init(
         _ reading: StoreReading, _ context: PreparationContext, in database: UInt32,
         by author: Author, _ caller: UserID, _ schema: Schema
     ) {

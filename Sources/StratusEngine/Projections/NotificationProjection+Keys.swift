@@ -39,9 +39,10 @@ package struct KeptNotifications: Equatable, Sendable {
 
     init() {}
 
-    package init(
-        reading value: (IndexKey) throws(IndexError) -> IndexValue?
-    ) throws(IndexError) {
+    /// - Parameter value: what the index has under a key.
+    package init<Failure>(
+        reading value: (IndexKey) throws(Failure) -> IndexValue?
+    ) throws(Failure) {
         guard let policy = try value(.notificationPolicy).flatMap({ Self.entry($0) }),
             let least = try value(.leastNotificationPolicy).flatMap({ Self.entry($0) })
         else { return }

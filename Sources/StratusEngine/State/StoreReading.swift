@@ -92,36 +92,32 @@ package struct StoreReading: Sendable {
         }
     }
 
-    /// Up to where the ends of a user's participations are forgotten by now; zero: none is.
+    /// Which ends of a user's participations are forgotten by now, whatever state is read.
     package func participationHorizon(
         of user: UInt32
     ) throws(EngineError) -> ParticipationHorizon {
-        do throws(IndexError) {
-            let value = try store.fold.index.value(of: .participationHorizon(user), mode)
-            return ParticipationHorizon(
-                through: JournalOffset(rawValue: value?.first ?? 0),
-                stated: JournalOffset(rawValue: value?.stamp ?? 0))
-        } catch {
-            throw EngineError(JournalError(error))
-        }
+        let value = try value(.participationHorizon(user), at: .max)
+        return ParticipationHorizon(
+            through: JournalOffset(rawValue: value?.first ?? 0),
+            stated: JournalOffset(rawValue: value?.stamp ?? 0))
     }
 
-    /// How long notifications are kept, and how many.
+    /// How long notifications are kept by now, and how many, whatever state is read.
     package var keptNotifications: KeptNotifications {
         get throws(EngineError) {
-            do throws(IndexError) {
-                return try KeptNotifications { key throws(IndexError) in
-                    try store.fold.index.value(of: key, mode)
-                }
-            } catch {
-                throw EngineError(JournalError(error))
-            }
+            try KeptNotifications { key throws(EngineError) in try value(key, at: .max) }
         }
     }
 
     package func value(_ key: IndexKey) throws(EngineError) -> IndexValue? {
+        try value(key, at: lookingFrom)
+    }
+
+    private func value(
+        _ key: IndexKey, at point: UInt64
+    ) throws(EngineError) -> IndexValue? {
         do throws(IndexError) {
-            return try store.fold.index.value(of: key, at: lookingFrom, mode)
+            return try store.fold.index.value(of: key, at: point, mode)
         } catch {
             throw EngineError(JournalError(error))
         }

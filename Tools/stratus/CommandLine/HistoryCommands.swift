@@ -86,7 +86,7 @@ extension Command {
                 "remember deletions: none, everything, an age or a size"),
             Option("notifications", taking: .init("AGE"), "keep notifications so long"),
             Option(
-                "notification-count", taking: .init("N"),
+                "notification-count", taking: .init("N", .number),
                 "keep so many notifications of a user"),
         ],
         examples: [

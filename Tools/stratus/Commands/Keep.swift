@@ -36,7 +36,7 @@ enum Keep {
         let past = try policy("history", of: invocation)
         let deletions = try policy("deletions", of: invocation)
         let lifetime = try notificationLifetime(of: invocation)
-        let count = try notificationCount(of: invocation)
+        let count = invocation.number("notification-count")
         let (history, notifications): (History, NotificationPolicy)
         if past == nil, deletions == nil, lifetime == nil, count == nil {
             let container = try await invocation.openStore()
@@ -50,8 +50,10 @@ enum Keep {
                 if let deletions { try await container.setDeletionPolicy(deletions) }
                 var policy = try await container.notificationPolicy()
                 if let lifetime { policy.lifetime = lifetime }
-                if let count { policy.count = count }
-                try await container.setNotificationPolicy(policy)
+                if let count { policy.count = Int(clamping: count) }
+                if lifetime != nil || count != nil {
+                    try await container.setNotificationPolicy(policy)
+                }
                 return (try await container.history(), policy)
             }
         }
@@ -80,15 +82,6 @@ enum Keep {
                 "--notifications takes an age such as 30d, 12h, 90m or 45s, not \(text)")
         }
         return seconds
-    }
-
-    private static func notificationCount(of invocation: Invocation) throws -> Int? {
-        guard let text = invocation.value("notification-count") else { return nil }
-        guard let count = Int(text) else {
-            throw ToolError.usage(
-                "bad-value", "--notification-count takes a number, not \(text)")
-        }
-        return count
     }
 
     private static func policy(
