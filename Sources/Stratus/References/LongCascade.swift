@@ -7,14 +7,14 @@ internal import StratusEngine
 ///
 /// What was staged is the list of what is still to be done: each tombstone in the feed of the zone
 /// is the next target. Only one is held back, to be the last entry of the commit.
-struct LongCascade {
+struct LongCascade: ~Copyable {
     private let zone: ZonePlace
     private let author: Author
     private let context: PreparationContext
     /// Whether the zone has shares, or had some.
     private let wasEverShared: Bool
     /// Finds the subscriptions that the deletions are of; nil where the store has none.
-    private let matcher: SubscriptionMatcher?
+    private var matcher: SubscriptionMatcher?
     private let anchorZone: AnchorZone
     /// The store with all that was staged.
     private var reading: StoreReading
@@ -42,7 +42,7 @@ struct LongCascade {
     init(
         in zone: ZonePlace, by author: Author, _ context: PreparationContext,
         _ reading: StoreReading, commitStart: JournalOffset, wasEverShared: Bool,
-        _ matcher: SubscriptionMatcher?, _ anchorZone: AnchorZone
+        _ matcher: consuming SubscriptionMatcher?, _ anchorZone: AnchorZone
     ) {
         self.wasEverShared = wasEverShared
         self.matcher = matcher
@@ -74,6 +74,9 @@ struct LongCascade {
         if let held { try append(held.place, sink) }
         return buffer
     }
+
+    /// The matcher, once all was deleted.
+    mutating func takeMatcher() -> SubscriptionMatcher? { matcher.take() }
 
     /// Whether a record is there at the end.
     func isThere(_ name: Hash128) throws(EngineError) -> Bool {

@@ -113,7 +113,7 @@ extension MoveBatch {
 }
 
 /// A move as it is prepared against one state.
-private struct Move {
+private struct Move: ~Copyable {
     private struct Moved {
         var name: Hash128
         var place: EntryLocation
@@ -135,7 +135,7 @@ private struct Move {
     /// Whether the old zone has shares, or had some.
     private let wasEverShared: Bool
     /// Finds the subscriptions that the changes are of; nil where the store has none.
-    private let matcher: SubscriptionMatcher?
+    private var matcher: SubscriptionMatcher?
     private var reliedTypes = ReliedTypes()
     /// The items whose records are in the buffer begin here.
     private var firstStaged = 0
@@ -144,16 +144,14 @@ private struct Move {
         _ batch: MoveBatch, from old: ZonePlace, to new: ZonePlace, by author: Author,
         _ reading: StoreReading, _ context: PreparationContext
     ) throws(EngineError) {
+        quota = try QuotaRoom(batch.scope, new.database, batch.limits, reading, context)
+        wasEverShared = try reading.everShared(old)
         self.batch = batch
         self.old = old
         self.new = new
         self.author = author
         self.reading = reading
         self.context = context
-        quota = try QuotaRoom(batch.scope, new.database, batch.limits, reading, context)
-        wasEverShared = try reading.everShared(old)
-        matcher = try SubscriptionMatcher.make(
-            reading, context, in: new.database, by: author, batch.caller, reading.schema)
     }
 
     /// Finds the records and their descendants; returns false where there are more than `limit`.
@@ -246,6 +244,8 @@ private struct Move {
     /// A tombstone in the old zone and a record in the new one for each. Returns false where they
     /// take more than a part, and the context is not serial.
     mutating func encode(_ draft: inout Draft, _ sink: PartSink) throws(EngineError) -> Bool {
+        matcher = try SubscriptionMatcher(
+            reading, context, in: new.database, by: author, batch.caller, reading.schema)
         for index in moved.indices {
             guard try flushIfFull(upTo: index, &draft, sink) else { return false }
             let place = try encode(moved[index], &draft)
@@ -254,7 +254,7 @@ private struct Move {
         }
         matcher?.close()
         guard try addMatches(upTo: moved.count, &draft, sink) else { return false }
-        if let matcher { draft.readSet += matcher.readSet }
+        draft.readSet += matcher?.readSet ?? []
         if let quota, quota.isExceeded { throw .refused(quota.error) }
         draft.charge = quota?.charge
         return true
@@ -279,12 +279,11 @@ private struct Move {
     private mutating func addMatches(
         upTo end: Int, _ draft: inout Draft, _ sink: PartSink
     ) throws(EngineError) -> Bool {
-        guard let matcher else { return true }
-        while !matcher.isTooLong, let output = try matcher.next() {
+        while let output = try matcher?.next() {
             guard try flushIfFull(upTo: end, &draft, sink) else { return false }
             try draft.buffer.add(output, limit: context.payloadLimit)
         }
-        return !matcher.isTooLong
+        return matcher?.isTooLong != true
     }
 
     private mutating func encode(
@@ -330,15 +329,13 @@ private struct Move {
         if !context.isSerial {
             reliedTypes.add(old.type, in: new.database, reading, to: &draft)
         }
-        if let matcher {
-            try matcher.delete(
-                entry, in: AnchorZone(self.old, name: batch.source.zoneName))
-            let zone = AnchorZone(new, name: batch.destination.zoneName)
-            let change = RecordChange(
-                .created, type: old.type, name: tombstone.name, creator: old.creator)
-            try matcher.save(stored, change, in: zone) {
-                draft.buffer.payload(at: place)
-            }
+        try matcher?.delete(entry, in: AnchorZone(self.old, name: batch.source.zoneName))
+        let created = RecordChange(
+            .created, type: old.type, name: tombstone.name, creator: old.creator)
+        try matcher?.save(
+            stored, created, in: AnchorZone(new, name: batch.destination.zoneName)
+        ) {
+            draft.buffer.payload(at: place)
         }
         return place
     }

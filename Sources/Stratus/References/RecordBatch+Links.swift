@@ -89,8 +89,9 @@ extension RecordBatch {
         let reading = try encoder.flush(&draft, sink: sink)
         var cascade = LongCascade(
             in: encoder.zone, by: encoder.author, encoder.context, reading, commitStart: start,
-            wasEverShared: encoder.wasEverShared, encoder.matcher, encoder.anchorZone)
+            wasEverShared: encoder.wasEverShared, encoder.matcher.take(), encoder.anchorZone)
         draft.buffer = try cascade.run(links.deletes, sink)
+        encoder.matcher = cascade.takeMatcher()
         var failures: [Int: StoreError] = [:]
         try encoder.encodeSharing(&draft, sink: sink) { name throws(EngineError) in
             try cascade.isThere(name)

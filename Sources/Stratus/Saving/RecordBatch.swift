@@ -151,9 +151,10 @@ struct RecordBatch: RecordedTransaction {
         let isDiscarded =
             (isRefused || !failures.isEmpty) && items.allSatisfy { !$0.isDeletion }
         let author = Author(user, onDevice: device, seed: reading.identity.secret)
-        var encoder = try RecordEncoder(
+        let quota = try QuotaRoom(scope, zone.database, limits, reading, context)
+        var encoder = RecordEncoder(
             reading: reading, context: context, zone: zone, by: author, batch: self,
-            numbers: numbers, sharing: sharing)
+            numbers: numbers, sharing: sharing, quota: quota)
         var hasParts = false
         var late: [Int: StoreError] = [:]
         do throws(EngineError) {

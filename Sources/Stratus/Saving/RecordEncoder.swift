@@ -4,7 +4,7 @@ internal import StratusJournal
 internal import StratusEngine
 
 /// Turns the items of a batch into entries.
-struct RecordEncoder {
+struct RecordEncoder: ~Copyable {
     let reading: StoreReading
     let context: PreparationContext
     let zone: ZonePlace
@@ -24,9 +24,9 @@ struct RecordEncoder {
     /// What goes along with deletions.
     private(set) var gone: Set<Hash128> = []
     /// Finds the subscriptions that the changes are of; nil where there are none.
-    private(set) var matcher: SubscriptionMatcher?
+    var matcher: SubscriptionMatcher?
     /// The zone, as subscriptions name it.
-    let anchorZone: AnchorZone
+    var anchorZone: AnchorZone { fields.record.zone }
     /// What became of the record of an item, for which no subscriptions were looked for yet, and of
     /// those that go with it.
     private var saved: RecordChange?
@@ -42,8 +42,9 @@ struct RecordEncoder {
 
     init(
         reading: StoreReading, context: PreparationContext, zone: ZonePlace, by author: Author,
-        batch: RecordBatch, numbers: NumberAssignment, sharing: SharingPlan?
-    ) throws(EngineError) {
+        batch: RecordBatch, numbers: NumberAssignment, sharing: SharingPlan?, quota: QuotaRoom?
+    ) {
+        self.quota = quota
         self.sharing = sharing
         wasEverShared = sharing != nil
         self.reading = reading
@@ -51,14 +52,18 @@ struct RecordEncoder {
         self.zone = zone
         self.author = author
         self.batch = batch
-        anchorZone = AnchorZone(zone, name: batch.zoneID.zoneName)
-        fields = FieldEncoder(batch: batch, numbers: numbers)
-        quota = try QuotaRoom(batch.scope, zone.database, batch.limits, reading, context)
+        fields = FieldEncoder(
+            batch: batch, numbers: numbers, schema: reading.schema,
+            zone: AnchorZone(zone, name: batch.zoneID.zoneName))
     }
 
     /// Whether only a serial context can go on; then nothing that was encoded is of use.
     var needsSerial: Bool {
-        isTooLong || fields.numbers.isIncomplete || matcher?.isTooLong == true
+        if isTooLong || fields.numbers.isIncomplete { return true }
+        return switch matcher {
+        case .some(let matcher): matcher.isTooLong
+        case .none: false
+        }
     }
 
     /// Adds the entries of all items that have a plan; those that cannot be encoded fail.
@@ -68,8 +73,8 @@ struct RecordEncoder {
         let items = batch.items
         // What a record usually takes, so that the buffer seldom grows.
         draft.buffer = CommitBuffer(capacity: min(items.count * 448, context.partLimit))
-        try fields.numbers.write(to: &draft)
-        matcher = try SubscriptionMatcher.make(
+        try fields.writeNumbers(to: &draft)
+        matcher = try SubscriptionMatcher(
             reading, context, in: zone.database, by: author, batch.caller, draft.schema)
         try encodeShares(&draft)
         if let assets = batch.assets {
@@ -172,7 +177,7 @@ struct RecordEncoder {
         case (.save(let record, let rule), .insert(let previous)):
             let type = try fields.prepare(record, rule, over: nil)
             var head = try newHead(of: record, type: type, previous: previous)
-            head.assetBytes = try fields.assetBytes(from: [])
+            head.assetBytes = try fields.record.assetBytes()
             state(index, in: &head)
             let parent = record.parent?.recordID.recordName
             try append(head, of: index, record, parent: parent, over: nil, nil, to: &draft)
@@ -191,7 +196,7 @@ struct RecordEncoder {
                 isUpdate: true, origin: old.origin)
             let former = PreviousVersion(entry: entry, head: old, fields: cursor)
             head.replacedLength = entry.payloadRange.count
-            head.assetBytes = try fields.assetBytes(from: entry.bytes)
+            head.assetBytes = try fields.record.assetBytes()
             head.formerAssetBytes = old.assetBytes
             state(index, in: &head)
             let parent =
@@ -243,10 +248,9 @@ struct RecordEncoder {
         over former: PreviousVersion?, _ stored: StoredFields?,
         to draft: inout Draft
     ) throws(EngineError) {
-        let bytes = former?.entry.bytes ?? []
         let (cascadeLinks, validated): ([CascadeLink], [String])
         do {
-            (cascadeLinks, validated) = try fields.references(from: bytes)
+            (cascadeLinks, validated) = try fields.record.references()
         } catch {
             throw former.map { .damaged($0.entry) }
                 ?? .refused(.internalError, "a reference cannot be read")
@@ -260,23 +264,21 @@ struct RecordEncoder {
                 change.formerCascadeLinks = formerCascadeLinks.filter { !cascadeLinks.contains($0) }
             }
         }
-        let rows = try fields.indexRows(reading.indexes.of(type: head.type), over: stored)
+        let rows = try fields.record.indexRows(reading.indexes.of(type: head.type), over: stored)
         // What the assets take is no part of the payload, and of the quota it is.
         let assets = head.assetBytes ?? 0
         let replaced = head.replacedLength + (head.formerAssetBytes ?? 0)
         let allowed = quota.map { $0.payloadLimit(replacing: replaced) - assets } ?? .max
-        // What the closure captures: all of the encoder would be copied for it.
-        let shareRecord = sharing?.statements[index]?.shareRecord
-        let table = fields.table(over: bytes)
         // Before anything of it is copied.
-        guard table.length <= context.payloadLimit else {
+        guard fields.record.length <= context.payloadLimit else {
             throw EngineError(JournalError.entryTooLong)
         }
         let length = try append(.record, upTo: allowed, to: &draft) { writer in
             head.write(
                 name: record.recordID.recordName, parent: parent, links: change,
-                indexRows: rows, shareRecord: shareRecord, to: &writer)
-            table.write(to: &writer)
+                indexRows: rows, shareRecord: sharing?.statements[index]?.shareRecord,
+                to: &writer)
+            fields.record.write(to: &writer)
         }
         quota?.count(length + assets, replacing: replaced)
         guard
@@ -345,10 +347,11 @@ extension RecordEncoder {
         at place: Int, _ draft: inout Draft, _ sink: PartSink
     ) throws(EngineError) {
         var isMatch = false
-        if let change = saved.take(), let matcher {
-            isMatch = try matcher.save(fields, change, in: anchorZone) {
-                draft.buffer.payload(at: place)
-            }
+        if let change = saved.take() {
+            isMatch =
+                try matcher?.save(fields.record, change) {
+                    draft.buffer.payload(at: place)
+                } ?? false
         }
         if !isMatch, deleted.isEmpty { return }
         try matchDeleted(&draft, sink)
@@ -360,7 +363,7 @@ extension RecordEncoder {
         _ record: RewrittenRecord, at place: Int, _ draft: inout Draft
     ) throws(EngineError) {
         rely(onType: record.head.type, &draft)
-        try matcher?.save(record.stored, record.change, in: anchorZone) {
+        try matcher?.save(record.stored, record.change, in: fields.record.zone) {
             draft.buffer.payload(at: place)
         }
     }
@@ -369,7 +372,7 @@ extension RecordEncoder {
     private mutating func matchDeleted(
         _ draft: inout Draft, _ sink: PartSink
     ) throws(EngineError) {
-        for entry in deleted { try matcher?.delete(entry, in: anchorZone) }
+        for entry in deleted { try matcher?.delete(entry, in: fields.record.zone) }
         if !deleted.isEmpty { deleted.removeAll() }
         try addMatches(&draft, sink)
     }
@@ -378,18 +381,17 @@ extension RecordEncoder {
     mutating func endMatches(
         _ draft: inout Draft, sink: PartSink
     ) throws(EngineError) {
-        guard let matcher, !needsSerial else { return }
-        matcher.close()
+        if needsSerial { return }
+        matcher?.close()
         try addMatches(&draft, sink)
-        draft.readSet += matcher.readSet
+        draft.readSet += matcher?.readSet ?? []
     }
 
     /// Adds the entries that follow from what the matcher found.
     private mutating func addMatches(
         _ draft: inout Draft, _ sink: PartSink
     ) throws(EngineError) {
-        guard let matcher else { return }
-        while !needsSerial, let output = try matcher.next() {
+        while !needsSerial, let output = try matcher?.next() {
             // Many are a long commit, of which no part grows beyond its limit.
             try flushIfFull(&draft, sink)
             if needsSerial { return }

@@ -66,17 +66,16 @@ struct ShareAcceptance: Transaction {
             var types = ReliedTypes()
             types.add(record.head.type, in: zone.database, reading, to: &draft)
         }
-        let matcher = try SubscriptionMatcher.make(
+        var matcher = try SubscriptionMatcher(
             reading, context, in: zone.database, by: author, caller, draft.schema)
-        guard let matcher else { return true }
         let owned = AnchorZone(zone, name: try reading.zoneEntry(zone).name)
-        try matcher.save(record.stored, record.change, in: owned) { record.payload }
-        matcher.close()
-        while !matcher.isTooLong, let output = try matcher.next() {
+        try matcher?.save(record.stored, record.change, in: owned) { record.payload }
+        matcher?.close()
+        while let output = try matcher?.next() {
             try draft.buffer.add(output, limit: context.payloadLimit)
         }
-        draft.readSet += matcher.readSet
-        return !matcher.isTooLong
+        draft.readSet += matcher?.readSet ?? []
+        return matcher?.isTooLong != true
     }
 }
 

@@ -2,19 +2,27 @@ internal import StratusBytes
 internal import StratusEngine
 internal import StratusLanguage
 
-/// The fields of one state of a record, encoded.
-protocol EncodedFields {
-    associatedtype Kept: EncodedFields = Self
-
-    /// The same, while those of other records are looked at.
-    var kept: Kept { get }
+/// The fields of one state of a record, encoded, as predicates see them that ask for named ones.
+protocol EncodedFields: PredicateRecord {
+    /// With the numbers of the fields.
+    var schema: Schema { get }
+    /// Where the record lies.
+    var zone: AnchorZone { get }
     /// Nil where the record has no such field.
     func encodedValue(of field: UInt32) -> EncodedValue?
     var encodedValues: [EncodedValue] { get }
 }
 
-extension EncodedFields where Kept == Self {
-    var kept: Self { self }
+extension EncodedFields {
+    func value(ofField name: String) -> PredicateValue? {
+        guard let number = schema.number(name), let value = encodedValue(of: number),
+            let decoded = try? ValueFormat.value(
+                value.bytes, in: value.range, kind: value.kind, zone: zone.id)
+        else { return nil }
+        return PredicateValue(decoded)
+    }
+
+    var searchableFields: [String] { [] }
 }
 
 /// The value of a field as it lies among other bytes.
@@ -26,7 +34,7 @@ struct EncodedValue {
     var isKept = false
 }
 
-extension StoredFields: EncodedFields {
+extension StoredFields {
     func encodedValue(of field: UInt32) -> EncodedValue? {
         self.field(field).map { EncodedValue(kind: $0.kind, bytes: bytes, range: $0.range) }
     }
@@ -41,19 +49,13 @@ extension StoredFields: EncodedFields {
     }
 }
 
-/// A record of which only the fields are at hand, as predicates see it that ask for named ones.
-struct EncodedRecord<Fields: EncodedFields>: PredicateRecord {
-    let fields: Fields
+/// A version that is in the store.
+struct EncodedVersion: EncodedFields {
+    let fields: StoredFields
     let schema: Schema
     let zone: AnchorZone
 
-    func value(ofField name: String) -> PredicateValue? {
-        guard let number = schema.number(name), let value = fields.encodedValue(of: number),
-            let decoded = try? ValueFormat.value(
-                value.bytes, in: value.range, kind: value.kind, zone: zone.id)
-        else { return nil }
-        return PredicateValue(decoded)
-    }
+    func encodedValue(of field: UInt32) -> EncodedValue? { fields.encodedValue(of: field) }
 
-    var searchableFields: [String] { [] }
+    var encodedValues: [EncodedValue] { fields.encodedValues }
 }

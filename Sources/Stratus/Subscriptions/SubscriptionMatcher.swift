@@ -10,7 +10,7 @@ internal import StratusLanguage
 /// A record finds what may match it by its own values, in memory; only then the index says which
 /// subscriptions these are, and the predicate of each decides. What follows is asked for with
 /// ``next()``. Matches of one record take some bytes of memory each until they are written.
-final class SubscriptionMatcher {
+struct SubscriptionMatcher: ~Copyable {
     /// A subscription that matches, as the index has it.
     typealias Match = AnchorRow
 
@@ -28,12 +28,15 @@ final class SubscriptionMatcher {
         /// No fewer bytes than it takes in an entry without its matches.
         let headLength: Int
 
-        init(_ tested: borrowing TestedChange, values: [MatchesEntry.Value], matches: Range<Int>) {
-            reason = tested.change.reason
-            name = tested.change.name
-            type = tested.change.type
-            creator = tested.change.creator
-            zone = tested.zone.number
+        init(
+            _ change: RecordChange, in zone: AnchorZone, values: [MatchesEntry.Value],
+            matches: Range<Int>
+        ) {
+            reason = change.reason
+            name = change.name
+            type = change.type
+            creator = change.creator
+            self.zone = zone.number
             self.values = values
             self.matches = matches
             headLength = MatchesWriter.greatestHeadLength(recordName: name, values: values)
@@ -74,6 +77,7 @@ final class SubscriptionMatcher {
     private(set) var isTooLong = false
 
     private let caller: UserID
+    private let whole: WholeRecords
     private let database: UInt32
     private let filter: SubscriptionFilter
     private var probe: SubscriptionProbe
@@ -83,7 +87,7 @@ final class SubscriptionMatcher {
     /// predicate, since the records of a call are often alike.
     private var waiting: [SubscriptionProbe.Place: WaitingMatches] = [:]
     private var lastWaiting: (at: SubscriptionProbe.Place, matches: WaitingMatches)?
-    private var lastPredicate: (of: TestedSubscription, predicate: PreparedPredicate?)?
+    private var predicate: (of: TestedSubscription, predicate: PreparedPredicate?)?
     /// By subscription the fields that its notifications name.
     var named: [UInt64: [String]] = [:]
     /// Those that have fired once. A later change of the commit is not theirs.
@@ -103,20 +107,12 @@ final class SubscriptionMatcher {
     /// What the last subscriber may read of it.
     private var lastReader: (number: UInt32, reader: PublicReader?)?
 
-    /// For the changes of a database; nil where that never had query subscriptions. No initializer,
-    /// since one that fails has allocated the object before.
-    static func make(
+    /// For the changes of a database; nil where that never had query subscriptions.
+    init?(
         _ reading: StoreReading, _ context: PreparationContext, in database: UInt32,
         by author: Author, _ caller: UserID, _ schema: Schema
-    ) throws(EngineError) -> SubscriptionMatcher? {
+    ) throws(EngineError) {
         guard try reading.hasQuerySubscriptions(in: database) else { return nil }
-        return SubscriptionMatcher(reading, context, in: database, by: author, caller, schema)
-    }
-
-    private init(
-        _ reading: StoreReading, _ context: PreparationContext, in database: UInt32,
-        by author: Author, _ caller: UserID, _ schema: Schema
-    ) {
         let secret = reading.identity.secret
         self.reading = reading
         self.context = context
@@ -124,15 +120,18 @@ final class SubscriptionMatcher {
         self.author = author
         self.caller = caller
         self.schema = schema
+        whole = WholeRecords(reading, schema, by: author.user, caller)
         filter = reading.subscriptionFilter(of: database)
         probe = SubscriptionProbe(filter, secret: secret)
     }
 
     /// Whether subscriptions are to records of a type.
-    func isWatched(_ type: UInt32) throws(EngineError) -> Bool { try anchored(type) != nil }
+    mutating func isWatched(_ type: UInt32) throws(EngineError) -> Bool {
+        try anchored(type) != nil
+    }
 
     /// What the subscriptions ask of records of a type; nil: nothing.
-    private func anchored(_ number: UInt32) throws(EngineError) -> AnchoredType? {
+    private mutating func anchored(_ number: UInt32) throws(EngineError) -> AnchoredType? {
         if let lastType, lastType.number == number { return lastType.isEmpty ? nil : lastType }
         if let known = types[number] {
             lastType = known
@@ -154,74 +153,54 @@ extension SubscriptionMatcher {
     /// A record was saved, and has these fields now. `payload` gives that of its entry. Returns
     /// whether anything may follow.
     @discardableResult
-    func save(
-        _ fields: some EncodedFields, _ change: consuming RecordChange, in zone: AnchorZone,
-        payload: () -> [UInt8]?
+    mutating func save(
+        _ fields: some EncodedFields, _ change: consuming RecordChange, payload: () -> [UInt8]?
     ) throws(EngineError) -> Bool {
         guard let type = try anchored(change.type) else { return false }
         do throws(FormatError) {
-            guard try probe.find(fields, over: change.former?.fields, type, in: zone) else {
-                return false
-            }
+            guard try probe.find(fields, over: change.former?.fields, type) else { return false }
         } catch {
             throw .refused(.internalError, "a value cannot be compared with subscriptions")
         }
-        var tested = TestedChange(change, type, zone)
-        let fields = EncodedRecord(fields: fields.kept, schema: schema, zone: zone)
-        try collect(&tested, fields) { () throws(EngineError) -> Record in
+        let whole = whole
+        try collect(TestedChange(change), fields, type) { () throws(EngineError) -> Record in
             guard let payload = payload() else {
                 throw .refused(.internalError, "a record cannot be compared with subscriptions")
             }
-            return try record(
-                payload, 0..<payload.count, .none, in: zone,
-                damage: reading.damaged(at: reading.head))
+            return try whole.record(of: payload, in: fields.zone)
         }
         return !found.isEmpty || isTooLong
     }
 
+    /// The same of a record whose fields are in the store already.
+    mutating func save(
+        _ stored: StoredFields, _ change: consuming RecordChange, in zone: AnchorZone,
+        payload: () -> [UInt8]?
+    ) throws(EngineError) {
+        let fields = EncodedVersion(fields: stored, schema: schema, zone: zone)
+        try save(fields, change, payload: payload)
+    }
+
     /// A record is deleted, whose last version the entry holds.
-    func delete(_ entry: JournalEntry, in zone: AnchorZone) throws(EngineError) {
+    mutating func delete(_ entry: JournalEntry, in zone: AnchorZone) throws(EngineError) {
         let (head, cursor) = try entry.recordHead()
         guard let type = try anchored(head.type) else { return }
         // A damaged record can be deleted, and satisfies nothing.
-        guard let fields = try? entry.storedFields(at: cursor),
-            let isHit = try? probe.find(fields, over: nil, type, in: zone), isHit,
+        guard let stored = try? entry.storedFields(at: cursor) else { return }
+        let fields = EncodedVersion(fields: stored, schema: schema, zone: zone)
+        guard let isHit = try? probe.find(fields, over: nil, type), isHit,
             let name = entry.recordName, !name.isEmpty, head.creator > 0,
             head.creator == author.user || head.creator <= reading.userCount
         else { return }
-        var tested = TestedChange(
-            RecordChange(.deleted, type: head.type, name: name, creator: head.creator), type, zone)
-        let encoded = EncodedRecord(fields: fields, schema: schema, zone: zone)
-        try collect(&tested, encoded) { () throws(EngineError) -> Record? in
+        let change = RecordChange(.deleted, type: head.type, name: name, creator: head.creator)
+        let whole = whole
+        try collect(TestedChange(change), fields, type) { () throws(EngineError) -> Record? in
             do throws(EngineError) {
-                return try record(of: entry, in: zone)
+                return try whole.record(of: entry, in: zone)
             } catch {
                 if error.isDamage { return nil }
                 throw error
             }
-        }
-    }
-
-    private func record(
-        of entry: JournalEntry, in zone: AnchorZone
-    ) throws(EngineError) -> Record {
-        try record(
-            entry.bytes, entry.payloadRange, entry.version, in: zone, damage: .damaged(entry))
-    }
-
-    /// As the owner of the zone sees it, who need not be who changes it.
-    private func record(
-        _ bytes: [UInt8], _ range: Range<Int>, _ version: Version, in zone: AnchorZone,
-        damage: @autoclosure () -> EngineError
-    ) throws(EngineError) -> Record {
-        let (reading, user, caller) = (reading, author.user, caller)
-        return try Record(
-            bytes, range, version: version, expected: nil, in: zone.id, schema: schema,
-            assets: nil, damage: damage()
-        ) { number throws(EngineError) in
-            // The commit itself may bring the caller.
-            if number == user { return caller }
-            return try reading.user(number)
         }
     }
 }
@@ -233,13 +212,13 @@ extension SubscriptionMatcher {
     /// - Parameters:
     ///   - fields: those of the record as it is now or, where it is deleted, was.
     ///   - record: gives that record; nil where it satisfies nothing.
-    private func collect(
-        _ tested: inout TestedChange, _ fields: EncodedRecord<some EncodedFields>,
+    private mutating func collect(
+        _ tested: consuming TestedChange, _ fields: some EncodedFields, _ type: AnchoredType,
         record: () throws(EngineError) -> Record?
     ) throws(EngineError) {
         let first = matches.count
-        for hit in probe.hits {
-            try collect(hit, &tested, fields, record)
+        for place in probe.hits.indices {
+            try collect(probe.hits[place], &tested, fields, type, record)
             if isTooLong { return }
         }
         if matches.count - first > 1 {
@@ -254,30 +233,29 @@ extension SubscriptionMatcher {
             matches.removeLast(matches.count - count)
         }
         if database == 0, matches.count > first {
-            try removeUnreadable(from: first, of: tested.type.name, creator: tested.change.creator)
+            try removeUnreadable(from: first, of: type.name, creator: tested.change.creator)
         }
-        if matches.count == first { return }
-        for match in matches[first...] where match.options.contains(.firesOnce) {
-            ended.insert(match.number)
-            endings.append(match)
+        for place in first..<matches.count where matches[place].options.contains(.firesOnce) {
+            ended.insert(matches[place].number)
+            endings.append(matches[place])
         }
-        try add(tested, fields.fields, first..<matches.count)
+        if matches.count > first { try add(tested.change, fields, first..<matches.count) }
     }
 
     /// Adds a change with these of its matches: as several, where they bring more values than an entry
     /// has room for.
-    private func add(
-        _ tested: borrowing TestedChange, _ fields: some EncodedFields, _ range: Range<Int>
+    private mutating func add(
+        _ change: RecordChange, _ fields: some EncodedFields, _ range: Range<Int>
     ) throws(EngineError) {
         let matched = MatchedChange(
-            tested, values: try values(of: fields, namedBy: matches[range]), matches: range)
+            change, in: fields.zone, values: try values(of: fields, namedBy: range), matches: range)
         let mustDivide =
             matched.values.count > MatchesEntry.valueLimit
             || matched.headLength > context.payloadLimit / 2
         if mustDivide, range.count > 1 {
             let middle = range.lowerBound + range.count / 2
-            try add(tested, fields, range.lowerBound..<middle)
-            try add(tested, fields, middle..<range.upperBound)
+            try add(change, fields, range.lowerBound..<middle)
+            try add(change, fields, middle..<range.upperBound)
             return
         }
         foundLength += matched.length(withMatches: range.count)
@@ -286,7 +264,7 @@ extension SubscriptionMatcher {
 
     /// Of the public database nobody is told, by a badge or the end of a subscription either, what may
     /// not be read. Whether it may be is asked again when it is told.
-    private func removeUnreadable(
+    private mutating func removeUnreadable(
         from first: Int, of type: String, creator: UInt32
     ) throws(EngineError) {
         let grants: Grants
@@ -306,7 +284,7 @@ extension SubscriptionMatcher {
         }
     }
 
-    private func publicReader(
+    private mutating func publicReader(
         _ number: UInt32, _ grants: Grants
     ) throws(EngineError) -> PublicReader? {
         if let lastReader, lastReader.number == number { return lastReader.reader }
@@ -319,53 +297,52 @@ extension SubscriptionMatcher {
         return reader
     }
 
-    private func collect(
-        _ hit: SubscriptionProbe.Hit, _ tested: inout TestedChange,
-        _ fields: EncodedRecord<some EncodedFields>,
-        _ record: () throws(EngineError) -> Record?
+    private mutating func collect(
+        _ hit: SubscriptionProbe.Hit, _ tested: inout TestedChange, _ fields: some EncodedFields,
+        _ type: AnchoredType, _ record: () throws(EngineError) -> Record?
     ) throws(EngineError) {
-        let (first, place) = (matches.count, hit.place)
-        // Where there is neither a bound nor another slot, rows of one order have one predicate.
-        let isGrouped = place.slot != nil && !place.hasBound
-        let limit = context.isSerial ? Int.max : context.partLimit / 4
-        var order: UInt64?
-        try forEachWaiting(at: hit, tested.type) { match throws(EngineError) in
-            guard tested.concerns(match.options), !ended.contains(match.number) else { return true }
-            if !isGrouped || match.order != order {
-                order = match.order
-                tested.begin(try predicate(of: match, tested.type, tested.zone))
-            }
-            guard try fires(match.options, &tested, fields, record) else { return true }
-            matches.append(match)
-            return matches.count - first <= limit
-        }
-        if matches.count - first > limit { isTooLong = true }
-    }
-
-    /// Gives `body` what waits at a place, until it returns false.
-    private func forEachWaiting(
-        at hit: SubscriptionProbe.Hit, _ type: AnchoredType,
-        _ body: (Match) throws(EngineError) -> Bool
-    ) throws(EngineError) {
+        let limit = context.isSerial ? Int.max : matches.count + context.partLimit / 4
+        tested.beginPlace()
         // Where a bound counts, other records find other rows there.
         let isSame = !hit.place.hasBound
         if isSame, let known = knownWaiting(at: hit.place, type) {
-            for match in known.matches { if try !body(match) { return } }
+            for index in known.matches.indices {
+                try test(known.matches[index], at: hit.place, &tested, fields, type, record)
+                isTooLong = matches.count > limit
+                if isTooLong { return }
+            }
             return
         }
         var known: [Match]? = isSame ? [] : nil
+        let reading = reading
         try reading.scan(range(of: hit)) { key, row throws(EngineError) in
             guard let match = Match(key, row) else { return true }
             if known?.count == WaitingMatches.limit { known = nil }
             known?.append(match)
-            let goesOn = try body(match)
-            if !goesOn { known = nil }
-            return goesOn
+            try test(match, at: hit.place, &tested, fields, type, record)
+            isTooLong = matches.count > limit
+            return !isTooLong
         }
-        if let known { keep(WaitingMatches(known), at: hit.place, type) }
+        if let known, !isTooLong { keep(WaitingMatches(known), at: hit.place, type) }
     }
 
-    private func knownWaiting(
+    /// Adds what waits at a place to the matches, where the change is of it.
+    private mutating func test(
+        _ match: Match, at place: SubscriptionProbe.Place, _ tested: inout TestedChange,
+        _ fields: some EncodedFields, _ type: AnchoredType,
+        _ record: () throws(EngineError) -> Record?
+    ) throws(EngineError) {
+        guard tested.concerns(match.options), !ended.contains(match.number) else { return }
+        // Where there is neither a bound nor another slot, rows of one order have one predicate.
+        let isGrouped = place.slot != nil && !place.hasBound
+        if !isGrouped || match.order != tested.order {
+            try preparePredicate(of: match, type, fields.zone)
+            tested.beginPredicate(ofOrder: match.order)
+        }
+        if try fires(match.options, &tested, fields, record) { matches.append(match) }
+    }
+
+    private mutating func knownWaiting(
         at place: SubscriptionProbe.Place, _ type: AnchoredType
     ) -> WaitingMatches? {
         if let last = lastWaiting, last.at == place { return last.matches }
@@ -377,7 +354,7 @@ extension SubscriptionMatcher {
         return known
     }
 
-    private func keep(
+    private mutating func keep(
         _ matches: WaitingMatches, at place: SubscriptionProbe.Place, _ type: AnchoredType
     ) {
         if waiting.count < WaitingMatches.limit { waiting[place] = matches }
@@ -403,32 +380,32 @@ extension SubscriptionMatcher {
         }
     }
 
-    /// Whether a subscription with the options of the predicate at hand is told of the change.
+    /// Whether a subscription with these options and the predicate at hand is told of the change.
     private func fires(
         _ options: SubscriptionEntry.Options, _ tested: inout TestedChange,
-        _ fields: EncodedRecord<some EncodedFields>, _ record: () throws(EngineError) -> Record?
+        _ fields: some EncodedFields, _ record: () throws(EngineError) -> Record?
     ) throws(EngineError) -> Bool {
-        guard let predicate = tested.predicate else { return false }
+        guard let predicate = predicate?.predicate else { return false }
         let isMatch = try tested.current.satisfies(predicate, fields, record)
         guard tested.change.isUpdate else { return isMatch }
         if isMatch { return options.contains(.firesOnUpdate) }
         guard options.contains(.firesOnEnd), let former = tested.change.former else { return false }
         return try tested.former.satisfies(
-            predicate, EncodedRecord(fields: former.fields, schema: schema, zone: tested.zone)
+            predicate, EncodedVersion(fields: former.fields, schema: schema, zone: fields.zone)
         ) { () throws(EngineError) -> Record? in
-            try self.record(of: former.entry, in: fields.zone)
+            try whole.record(of: former.entry, in: fields.zone)
         }
     }
 
-    /// That of a subscription; nil where the subscription is to other records.
-    private func predicate(
+    /// Makes that of a subscription the predicate at hand; nil where the subscription is to other
+    /// records.
+    private mutating func preparePredicate(
         of match: Match, _ type: AnchoredType, _ zone: AnchorZone
-    ) throws(EngineError) -> PreparedPredicate? {
+    ) throws(EngineError) {
         let subscription = TestedSubscription(number: match.number, zone: zone.number)
-        if let last = lastPredicate, last.of == subscription { return last.predicate }
-        let predicate = try readPredicate(of: match, type, zone)
-        lastPredicate = (subscription, predicate)
-        return predicate
+        if predicate?.of != subscription {
+            predicate = (subscription, try readPredicate(of: match, type, zone))
+        }
     }
 
     private func readPredicate(
@@ -452,6 +429,49 @@ extension SubscriptionMatcher {
             let subscription = entry.withPayload({ try? SubscriptionEntry($0) })
         else { throw .damaged(entry) }
         return subscription
+    }
+}
+
+/// Decodes records of which a predicate asks more than named fields.
+private final class WholeRecords {
+    private let reading: StoreReading
+    private let schema: Schema
+    private let user: UInt32
+    private let caller: UserID
+
+    init(_ reading: StoreReading, _ schema: Schema, by user: UInt32, _ caller: UserID) {
+        self.reading = reading
+        self.schema = schema
+        self.user = user
+        self.caller = caller
+    }
+
+    func record(
+        of entry: JournalEntry, in zone: AnchorZone
+    ) throws(EngineError) -> Record {
+        try record(
+            entry.bytes, entry.payloadRange, entry.version, in: zone, damage: .damaged(entry))
+    }
+
+    /// One that the commit itself writes.
+    func record(of payload: [UInt8], in zone: AnchorZone) throws(EngineError) -> Record {
+        try record(
+            payload, 0..<payload.count, .none, in: zone, damage: reading.damaged(at: reading.head))
+    }
+
+    /// As the owner of the zone sees it, who need not be who changes it.
+    private func record(
+        _ bytes: [UInt8], _ range: Range<Int>, _ version: Version, in zone: AnchorZone,
+        damage: @autoclosure () -> EngineError
+    ) throws(EngineError) -> Record {
+        try Record(
+            bytes, range, version: version, expected: nil, in: zone.id, schema: schema,
+            assets: nil, damage: damage()
+        ) { number throws(EngineError) in
+            // The commit itself may bring the caller.
+            if number == user { return caller }
+            return try reading.user(number)
+        }
     }
 }
 

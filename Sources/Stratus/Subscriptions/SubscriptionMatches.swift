@@ -40,8 +40,10 @@ extension SubscriptionMatcher {
     private static let usualLength = 32 << 10
 
     /// The next entry that follows from what was found, which is then to be written; nil: that was
-    /// all, for now. Changes are gathered, since an entry of many costs hardly more than one of one.
-    func next() throws(EngineError) -> MatchOutput? {
+    /// all, for now, or it is more than this context may write. Changes are gathered, since an entry
+    /// of many costs hardly more than one of one.
+    mutating func next() throws(EngineError) -> MatchOutput? {
+        if isTooLong { return nil }
         if found.isEmpty {
             if isDraining { (isDraining, drained) = (false, nil) }
         } else {
@@ -66,7 +68,7 @@ extension SubscriptionMatcher {
     }
 
     /// No change comes any more: all that was gathered follows, and then the badges as they are.
-    func close() {
+    mutating func close() {
         isClosed = true
     }
 
@@ -78,7 +80,7 @@ extension SubscriptionMatcher {
     /// As many of the next matches as an entry has room for. Those of one zone come before those of
     /// the next, until all that was gathered is written: where records are moved, a record is told to
     /// be gone from the one before it is told to be in the other.
-    private func matchesOutput() throws(EngineError) -> MatchOutput {
+    private mutating func matchesOutput() throws(EngineError) -> MatchOutput {
         var zone = found[0].zone
         if let drained, found.contains(where: { $0.zone == drained }) { zone = drained }
         drained = zone
@@ -86,9 +88,8 @@ extension SubscriptionMatcher {
         var writer = MatchesWriter(
             time: context.now, device: author.device, modifier: author.user,
             changeCount: parts.count)
-        let (changes, all) = (found, matches)
-        for (change, part) in parts { try write(changes[change], all, part, to: &writer) }
-        if changes.allSatisfy({ $0.matches.isEmpty }) {
+        for (change, part) in parts { try write(change, part, to: &writer) }
+        if found.allSatisfy({ $0.matches.isEmpty }) {
             found = []
             matches = []
             foundLength = 0
@@ -100,7 +101,7 @@ extension SubscriptionMatcher {
     }
 
     /// Which changes an entry has room for, and which of the matches of each.
-    private func takeParts(ofZone zone: UInt32) -> [(change: Int, matches: Range<Int>)] {
+    private mutating func takeParts(ofZone zone: UInt32) -> [(change: Int, matches: Range<Int>)] {
         var parts: [(change: Int, matches: Range<Int>)] = []
         var (length, room) = (0, MatchesEntry.limit)
         for place in found.indices where found[place].zone == zone {
@@ -126,10 +127,10 @@ extension SubscriptionMatcher {
     /// More than what an entry has beside its changes, in bytes.
     private static let headLength = 64
 
-    private func write(
-        _ change: borrowing MatchedChange, _ matches: [Match], _ part: Range<Int>,
-        to writer: inout MatchesWriter
+    private mutating func write(
+        _ place: Int, _ part: Range<Int>, to writer: inout MatchesWriter
     ) throws(EngineError) {
+        let change = found[place]
         var users = 1
         for place in part.dropFirst() where matches[place].user != matches[place - 1].user {
             users += 1
@@ -154,7 +155,7 @@ extension SubscriptionMatcher {
     }
 
     /// As it is before the next change.
-    private func badge(of user: UInt32) throws(EngineError) -> UInt64 {
+    private mutating func badge(of user: UInt32) throws(EngineError) -> UInt64 {
         if let known = badges[user] { return known }
         if !context.isSerial { readSet.append(.badge(user)) }
         let value = try reading.value(.badge(user))?.first ?? 0
@@ -164,11 +165,13 @@ extension SubscriptionMatcher {
 
 // Values that notifications bring.
 extension SubscriptionMatcher {
-    func values(
-        of fields: some EncodedFields, namedBy matches: ArraySlice<Match>
+    mutating func values(
+        of fields: some EncodedFields, namedBy range: Range<Int>
     ) throws(EngineError) -> [MatchesEntry.Value] {
-        let naming = matches.filter { $0.options.contains(.namesFields) }
-        if naming.isEmpty { return [] }
+        guard range.contains(where: { matches[$0].options.contains(.namesFields) }) else {
+            return []
+        }
+        let naming = matches[range].filter { $0.options.contains(.namesFields) }
         var names: Set<String> = []
         var rest = naming.filter { match in
             names.formUnion(named[match.number] ?? [])

@@ -126,9 +126,9 @@ struct SubscriptionProbe {
     /// Looks up the values of a record and, of an update, those that it had before. Returns whether
     /// anything may wait for them.
     mutating func find(
-        _ fields: some EncodedFields, over former: StoredFields?, _ type: AnchoredType,
-        in zone: AnchorZone
+        _ fields: some EncodedFields, over former: StoredFields?, _ type: AnchoredType
     ) throws(FormatError) -> Bool {
+        let zone = fields.zone
         if !hits.isEmpty { hits.removeAll(keepingCapacity: true) }
         for place in type.always { look(for: .nothing, type.forms[place], zone.hash) }
         for place in type.fields.indices {

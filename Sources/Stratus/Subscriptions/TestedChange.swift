@@ -38,7 +38,7 @@ final class PreparedPredicate: Sendable {
     ///   - whole: the record, once it was made.
     ///   - make: gives it; nil where it satisfies nothing.
     func isSatisfied(
-        by fields: EncodedRecord<some EncodedFields>, _ whole: inout QueryRecord?,
+        by fields: some EncodedFields, _ whole: inout QueryRecord?,
         _ make: () throws(EngineError) -> Record?
     ) throws(EngineError) -> Bool {
         if asksForNamedFields { return evaluator.matches(fields) }
@@ -49,7 +49,7 @@ final class PreparedPredicate: Sendable {
 }
 
 /// A change that predicates are compared with, one after the other.
-struct TestedChange {
+struct TestedChange: ~Copyable {
     /// One state of the record.
     struct State {
         private var whole: QueryRecord?
@@ -58,7 +58,7 @@ struct TestedChange {
 
         /// Whether the record satisfies the predicate at hand.
         mutating func satisfies(
-            _ predicate: PreparedPredicate, _ fields: EncodedRecord<some EncodedFields>,
+            _ predicate: PreparedPredicate, _ fields: some EncodedFields,
             _ make: () throws(EngineError) -> Record?
         ) throws(EngineError) -> Bool {
             if let isSatisfying { return isSatisfying }
@@ -69,35 +69,35 @@ struct TestedChange {
     }
 
     let change: RecordChange
-    let type: AnchoredType
-    let zone: AnchorZone
     /// As the record is now or, where it is deleted, was.
     var current = State()
     /// As it was before an update.
     var former = State()
-    /// At hand; nil where it is one of other records.
-    private(set) var predicate: PreparedPredicate?
+    /// Of the row whose predicate is at hand; nil where none of the place is.
+    private(set) var order: UInt64?
     /// The options of which a subscription has one, where the change may be of it.
     private let concerned: SubscriptionEntry.Options
 
-    init(_ change: RecordChange, _ type: AnchoredType, _ zone: AnchorZone) {
-        self.change = change
-        self.type = type
-        self.zone = zone
+    init(_ change: consuming RecordChange) {
         concerned =
             switch change.reason {
             case .created: .firesOnCreation
             case .updated: [.firesOnUpdate, .firesOnEnd]
             case .deleted: .firesOnDeletion
             }
+        self.change = change
     }
 
     func concerns(_ options: SubscriptionEntry.Options) -> Bool {
         !options.isDisjoint(with: concerned)
     }
 
-    mutating func begin(_ predicate: PreparedPredicate?) {
-        self.predicate = predicate
+    /// What waits at another place follows.
+    mutating func beginPlace() { order = nil }
+
+    /// Another predicate is at hand, that of a row.
+    mutating func beginPredicate(ofOrder order: UInt64) {
+        self.order = order
         current.isSatisfying = nil
         former.isSatisfying = nil
     }
