@@ -25,7 +25,12 @@ extension SampleMaker {
             .modify(
                 LongLivedRequest.Modification(
                     saving: [
-                        maker.record("new", ["number": 1, "tags": .list([.string("a")])]), stale,
+                        maker.record(
+                            "new",
+                            [
+                                "number": 1, "tags": .list([.string("a")]),
+                                "file": .asset(Asset(data: Data("attached".utf8))),
+                            ]), stale,
                     ],
                     deleting: [ids[2]], atomically: false,
                     clientChangeTokenData: Data([1, 2]))),

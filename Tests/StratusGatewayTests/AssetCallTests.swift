@@ -61,6 +61,24 @@ import Testing
         #expect(again.status == 400 && folder.text("out")?.count == 10)
     }
 
+    @Test func `a long-lived call brings files and receipts as well`() async throws {
+        let folder = try Folder()
+        let gateway = try await TestGateway(grants: [.files(under: folder.path)])
+        let receipt = try await gateway.call("assets/upload", #"{"path":"in"}"#)
+        let text = try #require(receipt.body["receipt"].text)
+        for (name, value) in [("one", #"{"path":"in"}"#), ("two", #"{"receipt":"\#(text)"}"#)] {
+            let more = #","operationID":"\#(name)","isLongLived":true"#
+            // Also where it is asked again.
+            for _ in 0..<2 {
+                let saved = try await gateway.modify(Self.create(value), more)
+                let asset = saved.body["records"][0]["fields"]["f"]["value"]
+                #expect(saved.status == 200 && asset["size"].number == 10, "\(saved.text)")
+            }
+        }
+        _ = try await gateway.call("assets/download", Self.download(#""path":"out""#))
+        #expect(folder.text("out") == "0123456789")
+    }
+
     @Test func `no file is touched that the host does not permit, nor a receipt of others taken`()
         async throws
     {

@@ -16,23 +16,33 @@ import Testing
     /// Fast enough for a test.
     private static let rate = 1 << 40
 
-    /// Files in memory, of which those of chunks cannot be read by who reads all of them.
+    /// Files in memory, of which those of chunks cannot be read once that is said.
     private final class BadMedium: StorageWrapper {
         let under: any Storage = MemoryStorage()
+        let isBad = Atomic(false)
 
         func open(_ name: String) throws(StorageError) -> any StorageFile {
             let file = try under.open(name)
-            return name.hasPrefix("chunks-") ? BadFile(under: file) : file
+            return name.hasPrefix("chunks-") ? BadFile(under: file, medium: self) : file
         }
+
+        /// From now on no chunk can be read.
+        func fail() { isBad.store(true, ordering: .relaxed) }
     }
 
     private final class BadFile: StorageFileWrapper {
         let under: any StorageFile
+        let medium: BadMedium
 
-        init(under: any StorageFile) { self.under = under }
+        init(under: any StorageFile, medium: BadMedium) {
+            self.under = under
+            self.medium = medium
+        }
 
         func read(_ range: Range<Int>, _ mode: ReadMode) throws(StorageError) -> [UInt8] {
-            if mode == .streamed { throw StorageError(.inputOutput, file: name) }
+            if medium.isBad.load(ordering: .relaxed) {
+                throw StorageError(.inputOutput, file: name)
+            }
             return try under.read(range, mode)
         }
     }
@@ -133,6 +143,7 @@ import Testing
             writing: storage, creating: true, durability: .full, options: JournalOptions(),
             steppedByCaller: false)
         try await fill(container)
+        storage.fail()
         let chunks = try #require(try storage.list().first { $0.hasPrefix("chunks-") })
         let report = try await container.maintenance.scrub(bytesPerSecond: Self.rate)
         #expect(
@@ -142,6 +153,9 @@ import Testing
         #expect(report.damage.allSatisfy { $0.file == chunks })
         #expect(report.damage.contains { $0.kind == "file.unreadable" })
         #expect(report.entryCount > 50)
+        // So it is with a verification of the container.
+        let verification = try await StoreVerification(of: container)
+        #expect(verification.findings.map(\.place) == report.damage)
         try await container.close()
     }
 

@@ -63,7 +63,7 @@ def field(c):
     kind = c.number(1)
     known(kind & 31 <= (6 if kind & 64 else 8) and not kind & 128 and kind not in (0, 64),
           "field kind")
-    need(kind & 31 <= 7 and not kind & 64)
+    need(not kind & 64)
     size = c.varint()
     c.take(size)
     return key

@@ -20,6 +20,18 @@ enum AssetFields {
         return total
     }
 
+    /// What the assets of a value consist of.
+    static func contents(
+        _ bytes: Span<UInt8>, in range: Range<Int>, _ kind: FieldKind
+    ) throws(FormatError) -> [AssetContent] {
+        var contents: [AssetContent] = []
+        try ValueFormat.forEachElement(bytes, in: range, kind) { place throws(FormatError) in
+            var cursor = ByteCursor(at: place.lowerBound)
+            contents.append(try AssetContent(bytes.extracting(0..<place.upperBound), &cursor))
+        }
+        return contents
+    }
+
     /// A value in the form that is hashed, which says what the bytes are and not where they lie.
     static func canonical(
         _ bytes: Span<UInt8>, in range: Range<Int>, _ kind: FieldKind

@@ -77,16 +77,9 @@ extension StoreReading {
                 return true
             }
             for field in found {
-                var places: [Range<Int>] = []
-                try ValueFormat.forEachElement(entry.bytes.span, in: field.range, field.kind) {
-                    place in
-                    places.append(place)
-                }
-                for place in places {
-                    let part = entry.bytes.span.extracting(0..<place.upperBound)
-                    var cursor = ByteCursor(at: place.lowerBound)
-                    try body(field.number, try AssetContent(part, &cursor))
-                }
+                let contents = try AssetFields.contents(
+                    entry.bytes.span, in: field.range, field.kind)
+                for content in contents { try body(field.number, content) }
             }
         } catch let error as EngineError {
             throw error

@@ -5,8 +5,8 @@ internal import StratusJournal
 internal import StratusEngine
 
 /// The chunks that must be kept, of one range of addresses: those that records name, in the newest
-/// state, at every pinned point and mark, and in the history that is kept; and those of uploads whose
-/// receipts are still valid.
+/// state, at every pinned point and mark, and in the history that is kept; those that records name
+/// which a long-lived request is to save; and those of uploads whose receipts are still valid.
 struct ReachableChunks {
     private let range: ClosedRange<UInt64>
     private let store: AssetStore
@@ -48,6 +48,7 @@ struct ReachableChunks {
             }
         }
         try read(&self)
+        for place in try reading.requests() { try add(reading.entry(place.entry), reading) }
         if end < reading.head { try addNewVersions() }
     }
 
@@ -66,7 +67,9 @@ struct ReachableChunks {
             while let entry = try log.nextLine()?.entry {
                 guard entry.kind.isEntry else { continue }
                 if entry.header.ordinal == 0 { open.removeAll(keepingCapacity: true) }
-                if entry.kind == .record, try entry.recordHead().head.assetBytes != nil {
+                let hasAssets =
+                    try entry.kind == .record && entry.recordHead().head.assetBytes != nil
+                if hasAssets || entry.kind == .request {
                     open.append(EntryLocation(entry.header, at: entry.offset, isDeleted: false))
                 }
                 guard entry.header.isLast || entry.isOfCompleteCommit else { continue }
@@ -86,18 +89,27 @@ struct ReachableChunks {
     private mutating func add(
         _ entry: JournalEntry, _ reading: StoreReading
     ) throws(EngineError) {
-        try reading.forEachAsset(of: entry) { _, content throws(EngineError) in try add(content) }
+        if entry.kind == .request {
+            // What the caller had fetched may be gone since.
+            for content in try entry.requestedAssets() { try add(content, mayBeGone: true) }
+        } else {
+            try reading.forEachAsset(of: entry) { _, content throws(EngineError) in
+                try add(content)
+            }
+        }
     }
 
-    private mutating func add(_ content: AssetContent) throws(EngineError) {
+    private mutating func add(
+        _ content: AssetContent, mayBeGone: Bool = false
+    ) throws(EngineError) {
         var cursor = ExtentCursor(content)
         while let step = cursor.next(once: &lists) {
             if range.contains(step.address.high.high) { chunks.insert(step.address.low.low) }
             guard step.isList else { continue }
+            let list = try store.read(step.address)
+            if mayBeGone, list == nil { return }
             // Where it is not known what is named, nothing is taken back.
-            guard let bytes = try store.read(step.address), cursor.enter(step, bytes.span) else {
-                throw .refused(.damagedList)
-            }
+            guard let list, cursor.enter(step, list.span) else { throw .refused(.damagedList) }
         }
     }
 }

@@ -10,6 +10,8 @@ public struct StoreError: Error, Sendable, Equatable {
         case record(Record.ID)
         /// A zone.
         case zone(RecordZone.ID)
+        /// A subscription.
+        case subscription(Subscription.ID)
     }
 
     /// Where something is wrong with the store itself.
@@ -186,7 +188,7 @@ extension StoreError {
         switch item {
         case .record(let id): id.zoneID
         case .zone(let id): id
-        case nil: nil
+        case .subscription, nil: nil
         }
     }
 

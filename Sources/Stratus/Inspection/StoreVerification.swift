@@ -65,7 +65,7 @@ package struct StoreVerification: Sendable {
     init(
         ofMedium storage: any Storage, _ pace: ReadingPace?,
         _ registry: ProjectionRegistry = .store, memoryLimit: Int = memoryLimit,
-        progress: @escaping Container.ReadingProgress
+        progress: @escaping Container.ReadingProgress = { _, _ in }
     ) throws {
         let medium = LenientStorage(
             over: pace.map { PacedStorage(over: storage, $0) } ?? storage)
@@ -74,14 +74,14 @@ package struct StoreVerification: Sendable {
         findings += medium.unreadableBlocks.map { Finding(place: StoreError.Place($0)) }
     }
 
-    /// Reads the store that a container has open, which goes on meanwhile, with a quarter of its
+    /// The same of the store that a container has open, which goes on meanwhile, with a quarter of its
     /// memory besides.
     package nonisolated(nonsending) init(of container: Container) async throws(StoreError) {
         try await answering { () async throws(EngineError) in
             let foundation = container.foundation
             self = try await container.threads.run {
                 try StoreVerification(
-                    foundation.storage, foundation.registry,
+                    ofMedium: foundation.storage, nil, foundation.registry,
                     memoryLimit: foundation.budget.limit / 4)
             }
         }

@@ -12,15 +12,17 @@ extension Database {
     /// returns, at the container's durability. The same request under the same ID is the same
     /// operation, until its outcome was delivered or it was cancelled.
     ///
-    /// An operation is kept for 7 days, and its outcome for 24 hours.
+    /// An operation is kept for 7 days, and its outcome for 24 hours. The assets of records to be saved
+    /// are read and stored before the operation is, and kept along with it.
     ///
     /// - Parameters:
     ///   - operationID: names the operation among those of its user, in 1 to 255 bytes.
     ///   - priority: with which priority it runs.
     /// - Throws: ``StoreError`` with `invalidArguments` where another request has that ID, a record
-    ///   to be saved has assets or is a share, or the host itself asks, `limitExceeded` where the
-    ///   request takes more than 16 MiB, or with the others of the user more than 64 MiB, or the
-    ///   user has 1,000 already, `notAuthenticated`, and what the call itself says of its caller.
+    ///   to be saved is a share, or the host itself asks, `limitExceeded` where the request takes more
+    ///   than 16 MiB without its assets, or with the others of the user more than 64 MiB, or the user
+    ///   has 1,000 already, `notAuthenticated`, what the call itself says of its caller, and why an
+    ///   asset cannot be read.
     @discardableResult
     public nonisolated(nonsending) func submit(
         _ request: LongLivedRequest, operationID: String, priority: OperationPriority = .normal
@@ -42,8 +44,11 @@ extension Database {
             }
             _ = try OperationLabel(operationID, token, device: device)
             try container.limits?.admit(user)
+            if request.isChange { try await checkAccount() }
+            // Holds their chunks until the entry of the request names them.
+            let (request, assets) = try await storingAssets(of: request)
+            defer { withExtendedLifetime(assets) {} }
             let body = try request.body(form, in: self)
-            if body.isChange { try await checkAccount() }
             // Before anything of it is written: what is read is the state as the caller knows it.
             let held = body.isChange ? nil : HeldState(container.published)
             let entry = RequestEntry(
@@ -68,6 +73,32 @@ extension Database {
                     held, for: stored.offset, until: now + OperationEntry.lifetime, now: now)
             }
             return try LongLivedOperation(stored, in: container)
+        }
+    }
+
+    /// The request with its assets in the store. Fails where one cannot be read.
+    private nonisolated(nonsending) func storingAssets(
+        of request: LongLivedRequest
+    ) async throws(EngineError) -> (request: LongLivedRequest, assets: SealedAssets?) {
+        guard case .modify(var modification) = request,
+            modification.items.hasItem(where: { $0.mayHaveAssets })
+        else { return (request, nil) }
+        var (items, claims) = try claimingReceipts(of: modification.items)
+        do throws(EngineError) {
+            if items.hasItem(where: { $0.namesHeldAssets }) {
+                items = try await findingHeldAssets(items)
+            }
+            let call = try await upload(items)
+            for item in call.items { try item.checkAssets() }
+            if let rows = call.assets?.rows, !rows.isEmpty {
+                _ = try await container.engine().commit(ChunkCommit(rows: rows))
+            }
+            claims.end(items.map { _ in .success(nil) })
+            modification.items = call.items
+            return (.modify(modification), call.assets)
+        } catch {
+            claims.end([])
+            throw error
         }
     }
 

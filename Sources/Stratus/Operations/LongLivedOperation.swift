@@ -68,7 +68,8 @@ public struct LongLivedOperation: Sendable {
     init(_ stored: StoredRequest, in container: Container) throws(EngineError) {
         let reading = container.reading
         do {
-            request = try LongLivedRequest(stored.entry.body, reading.schema)
+            request = try LongLivedRequest(
+                stored.entry.body, reading.schema, container.foundation.assets)
         } catch {
             throw reading.damaged(at: stored.offset)
         }

@@ -69,14 +69,14 @@ extension LongLivedRequest {
     }
 
     /// The request that was kept. Fails where it makes no sense, with whatever is wrong.
-    init(_ body: RequestBody, _ schema: Schema) throws {
+    init(_ body: RequestBody, _ schema: Schema, _ assets: AssetStore?) throws {
         switch body.call {
         case .modify(let stored):
             var items: [RecordItem] = []
             for item in stored.items {
                 switch item {
                 case .save(let save):
-                    items.append(.save(try save.record(schema), try save.rule))
+                    items.append(.save(try save.record(schema, assets), try save.rule))
                 case .delete(let delete):
                     items.append(.delete(delete.name.id, recordChangeTag: delete.tag))
                 }
@@ -156,8 +156,8 @@ extension RequestBody.Name {
 }
 
 extension RequestBody.Save {
-    /// Fails where the record cannot be kept outside its zone: with assets, as a share, or with a
-    /// reference into another zone.
+    /// Of a record whose assets are in the store. Fails where it cannot be kept outside its zone: as a
+    /// share, or with a reference into another zone.
     fileprivate init(
         _ record: Record, _ rule: SaveRule, isCreation: Bool, in database: Database
     ) throws(EngineError) {
@@ -200,8 +200,8 @@ extension RequestBody.Save {
                         name: edit.key, .removed, isEncrypted: edit.isEncrypted, isStored: false))
                 continue
             }
-            guard !value.hasAssets else {
-                throw .refused(StoreError.assetInRequest.with(record.recordID))
+            guard value.assets.allSatisfy({ $0.content != nil }) else {
+                throw .refused(StoreError.assetGone.with(record.recordID))
             }
             let zone = record.recordID.zoneID
             guard value.everyReference({ database.isSame($0.recordID.zoneID, zone) }) else {
@@ -223,23 +223,20 @@ extension RequestBody.Save {
         return fields
     }
 
-    private static func stored(_ record: Record?) throws(EngineError) -> [RequestBody.Field] {
+    private static func stored(_ record: Record?) -> [RequestBody.Field] {
         guard let record else { return [] }
         var fields: [RequestBody.Field] = []
-        var hasAssets = false
         let stored = record.stored
         stored.forEach { field in
             guard let name = stored.schema.name(field.number), record.edits.edit(of: name) == nil
             else { return true }
-            if field.kind.isAsset { hasAssets = true }
             fields.append(
                 RequestBody.Field(
                     name: name,
                     .value(field.kind.unencrypted, Array(stored.bytes[field.range])),
                     isEncrypted: field.kind.isEncrypted, isStored: true))
-            return !hasAssets
+            return true
         }
-        if hasAssets { throw .refused(StoreError.assetInRequest.with(record.recordID)) }
         return fields
     }
 
@@ -253,7 +250,7 @@ extension RequestBody.Save {
         }
     }
 
-    fileprivate func record(_ schema: Schema) throws -> Record {
+    fileprivate func record(_ schema: Schema, _ assets: AssetStore?) throws -> Record {
         let id = name.id
         func reference(_ target: String, _ action: UInt8) throws -> Reference {
             guard let action = Reference.Action(rawValue: action) else {
@@ -268,7 +265,7 @@ extension RequestBody.Save {
         }
         var record = Record(
             recordType: recordType, recordID: id, version: version, storedParent: storedParent,
-            stored: try storedFields(schema))
+            stored: try storedFields(schema), assets: assets)
         switch parent {
         case .unknown, .stored: break
         case .removed: record.parent = nil
@@ -280,7 +277,7 @@ extension RequestBody.Save {
                 continue
             }
             let value = try ValueFormat.value(
-                bytes, in: 0..<bytes.count, kind: kind, zone: id.zoneID)
+                bytes, in: 0..<bytes.count, kind: kind, zone: id.zoneID, assets: assets)
             record.set(field.name, value, isEncrypted: field.isEncrypted)
         }
         return record
@@ -373,8 +370,6 @@ extension Database {
 }
 
 extension StoreError {
-    fileprivate static let assetInRequest = StoreError(
-        .invalidArguments, "a record with assets is not saved by a long-lived operation")
     fileprivate static let referenceOutside = StoreError(
         .invalidArguments, "a reference points into its own zone only")
 }

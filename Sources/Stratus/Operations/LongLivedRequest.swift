@@ -19,7 +19,16 @@ public enum LongLivedRequest: Sendable {
     /// ``Database/databaseChanges(since:resultsLimit:)`` does.
     case databaseChanges(since: ChangeToken?, resultsLimit: Int?)
 
-    /// Records to be saved and deleted. None has assets, and none is a share.
+    /// Whether it changes records.
+    var isChange: Bool {
+        switch self {
+        case .modify, .move: true
+        case .records, .query, .zoneChanges, .databaseChanges: false
+        }
+    }
+
+    /// Records to be saved and deleted, of which none is a share. Their assets are stored along with
+    /// the request, and stay as long as it does.
     public struct Modification: Sendable {
         package var items: [RecordItem]
         package var policy: SavePolicy

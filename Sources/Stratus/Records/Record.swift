@@ -142,11 +142,11 @@ public struct Record: Sendable {
     /// A record as a long-lived request keeps it: of what was fetched, that which a save may send.
     init(
         recordType: String, recordID: ID, version: UInt64?, storedParent: Reference?,
-        stored: StoredFields
+        stored: StoredFields, assets: AssetStore?
     ) {
         origin = Origin(
             recordID: recordID, recordType: recordType, system: nil, version: version,
-            parent: storedParent, stored: stored, assets: nil)
+            parent: storedParent, stored: stored, assets: assets)
     }
 
     init(

@@ -82,4 +82,24 @@ public struct ModifySubscriptionsResult: Sendable {
         [:]
     /// For each deleted subscription nothing, or why it was not deleted.
     public internal(set) var deleteResults: [Subscription.ID: Result<Void, StoreError>] = [:]
+
+    /// Nil where everything was done, else an error of code `partialFailure` with one per subscription
+    /// or, where its zone is the reason, of that zone: `Formats/README.md`, "Subscriptions and
+    /// notifications", 2.
+    public var partialFailure: StoreError? {
+        var failure = StoreError(.partialFailure, "some subscriptions could not be changed")
+        func add(_ error: StoreError, of id: Subscription.ID) {
+            failure.partialErrors[error.item ?? .subscription(id)] = error
+            if let delay = error.retryAfter {
+                failure.retryAfter = max(delay, failure.retryAfter ?? delay)
+            }
+        }
+        for (id, result) in saveResults {
+            if case .failure(let error) = result { add(error, of: id) }
+        }
+        for (id, result) in deleteResults {
+            if case .failure(let error) = result { add(error, of: id) }
+        }
+        return failure.partialErrors.isEmpty ? nil : failure
+    }
 }

@@ -7,7 +7,8 @@ package import StratusJournal
 /// Writes what is needed of a store as of one commit elsewhere: into an archive, or into the directory
 /// of another store.
 ///
-/// What is needed is what a compaction would keep at that commit. Offsets, versions and payloads
+/// What is needed is what a compaction would keep at that commit, but for the devices: no copy sends
+/// pushes to those of another store. Offsets, versions and payloads
 /// stay what they are; chunks of assets keep the places that they have in the last state. So what
 /// comes out is a store. Where it ends before the last state, commits must follow that say what
 /// became of chunks, deletions and marks since.
@@ -144,7 +145,7 @@ package struct StoreCopy {
         var rows = neededRows()
         do throws(IndexError) {
             while let row = try rows.next() {
-                guard row.value.stamp < end.rawValue,
+                guard row.value.stamp < end.rawValue, !registry.staysWithStore(row.key),
                     registry.bytesNamed(by: row.key, row.value) != nil
                 else { continue }
                 body(row.value.stamp)

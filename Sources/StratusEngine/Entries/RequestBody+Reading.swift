@@ -133,7 +133,7 @@ extension RequestBody.Field {
             return
         }
         let kind = try FieldKind(bytes, &cursor)
-        guard !kind.isEncrypted, kind.element != .asset else { throw .value("field kind") }
+        if kind.isEncrypted { throw .value("field kind") }
         if isEncrypted, kind.encrypted == nil, isStored { throw .value("field kind") }
         let length = try cursor.count(bytes, upTo: cursor.remaining(bytes))
         let range = try cursor.range(bytes, count: length)

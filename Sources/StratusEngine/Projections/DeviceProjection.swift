@@ -10,9 +10,11 @@ extension EntryKind {
 extension KeySpace {
     /// The last entry of a device; `isDeleted` where that removed it. The row stays then, so that
     /// an index that is made anew has no earlier entry in its place.
-    package static var devices: KeySpace { KeySpace(47, "devices") }
+    package static var devices: KeySpace { KeySpace(47, "devices", staysWithStore: true) }
     /// How far a device was sent its pushes. Of a removed device it stays as well.
-    package static var pushPositions: KeySpace { KeySpace(48, "pushPositions") }
+    package static var pushPositions: KeySpace {
+        KeySpace(48, "pushPositions", staysWithStore: true)
+    }
 }
 
 /// What tells a device from all others.

@@ -17,6 +17,8 @@ package struct KeySpace: Sendable {
     /// Whether later entries, or the entries of others, bring what a row says where its own entry is lost:
     /// of all other rows an earlier state is in force then.
     package let isRestated: Bool
+    /// Whether copies of the store, and archives, are made without it and the entries that it names.
+    package let staysWithStore: Bool
     /// Whether its keys form groups, by the first hash in them: filters tell that there is none of one.
     package let isGrouped: Bool
 
@@ -48,13 +50,14 @@ package struct KeySpace: Sendable {
 
     package init(
         _ number: UInt8, _ name: String, names: Naming = .entries, mayComeBack: Bool = false,
-        isRestated: Bool = false, isGrouped: Bool = false
+        isRestated: Bool = false, staysWithStore: Bool = false, isGrouped: Bool = false
     ) {
         rawValue = number
         self.name = name
         self.names = names
         self.mayComeBack = mayComeBack
         self.isRestated = isRestated
+        self.staysWithStore = staysWithStore
         self.isGrouped = isGrouped
     }
 

@@ -78,6 +78,11 @@ package struct ProjectionRegistry: Sendable {
         return statedBytes(of: key, value).map { min($0, limit) }
     }
 
+    /// Whether copies of the store are made without the entry that a row names.
+    package func staysWithStore(_ key: IndexKey) -> Bool {
+        keyspaces[Int(key.keyspace)]?.staysWithStore ?? false
+    }
+
     private func statedBytes(of key: IndexKey, _ value: IndexValue) -> Int? {
         switch keyspaces[Int(key.keyspace)]?.names {
         case .entries?:

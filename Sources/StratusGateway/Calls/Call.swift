@@ -181,6 +181,7 @@ struct Session: Sendable {
         switch error.item {
         case .record(let id): object.append("recordName", .string(id.recordName))
         case .zone(let id): object.append("zoneID", writer.json(id))
+        case .subscription(let id): object.append("subscriptionID", .string(id))
         case nil: break
         }
         for member in gateway.json(error, isCreation: isCreation).members {

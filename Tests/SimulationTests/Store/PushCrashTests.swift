@@ -1,5 +1,7 @@
 import FoundationEssentials
 import Stratus
+import StratusEngine
+import StratusJournal
 import Support
 import Testing
 
@@ -182,6 +184,14 @@ extension PushCrashTests {
         try await container.registerDevice(phone(), for: "alice")
     }
 
+    /// Those of all entries of the journal.
+    private static func kinds(_ container: Container) throws -> Set<EntryKind> {
+        var log = container.log()
+        var kinds: Set<EntryKind> = []
+        while let line = try log.nextLine() { kinds.insert(line.entry.kind) }
+        return kinds
+    }
+
     private static func devices(_ container: Container) async throws -> [String] {
         try await container.deviceStates(for: "alice").map {
             let token = String(decoding: $0.device.token, as: UTF8.self)
@@ -197,11 +207,14 @@ extension PushCrashTests {
         let container = try store.open(stepped: false)
         try await Self.begin(container)
         try await Self.save("before", in: container)
+        #expect(try Self.kinds(container).contains(.device))
         try await container.copy(to: "copy", cloning: isClone)
         #expect(try await Self.devices(container).count == 1)
         try await container.close()
         let copy = try store.opening("copy").open(stepped: false)
         #expect(try await copy.devices(for: "alice") == [])
+        // Its files say nothing of them either.
+        #expect(try Self.kinds(copy).isDisjoint(with: [.device, .pushPosition]))
         let sender = SimulatedSender(store.disk)
         let delivery = Task { try await copy.deliverPushes(through: sender) }
         try await Self.save("unsent", in: copy)

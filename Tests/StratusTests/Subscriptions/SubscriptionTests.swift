@@ -209,6 +209,9 @@ extension SubscriptionTests {
         #expect(result.saveResults["zone"]?.code == .zoneNotFound)
         #expect(result.saveResults["query"]?.code == .zoneNotFound)
         #expect(try result.saveResults["other"]?.get() == other)
+        let partial = try #require(result.partialFailure)
+        #expect(partial.code == .partialFailure && partial.retryAfter == .milliseconds(200))
+        #expect(partial.partialErrors.mapValues(\.code) == [.zone(missing): .zoneNotFound])
         #expect(try await database.allSubscriptions() == [other])
         try await database.save(RecordZone(zoneID: missing))
         for subscription in sent { try await database.save(subscription) }

@@ -166,6 +166,7 @@ extension ToolError {
         switch error.item {
         case .record(let id): message += ": " + id.recordName
         case .zone(let id): message += ": " + id.zoneName
+        case .subscription(let id): message += ": " + id
         case nil: break
         }
         if case .inputOutput(let text) = error.cause { message += ": " + text }
