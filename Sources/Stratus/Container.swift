@@ -72,6 +72,7 @@ public final class Container: Sendable {
     /// What never changes of the store.
     let identity: StoreIdentity
     let longLivedRuns: LongLivedRuns
+    let backupHolds: BackupHolds
     let leftShares = LeftShares()
     /// What a save may bring: said once, when the store is made.
     public var environment: Environment { Environment(identity.environment) }
@@ -88,10 +89,12 @@ public final class Container: Sendable {
         _ access: Access, _ report: StratusJournal.RecoveryReport, _ foundation: StoreFoundation,
         _ limits: Limits?, _ identity: StoreIdentity, _ deduplication: Deduplication = .perUser,
         _ receipts: AssetReceipts = AssetReceipts(), _ rules: RecordRules? = nil,
-        _ longLivedRuns: LongLivedRuns = LongLivedRuns()
+        _ longLivedRuns: LongLivedRuns = LongLivedRuns(),
+        _ backupHolds: BackupHolds = BackupHolds()
     ) {
         self.identity = identity
         self.longLivedRuns = longLivedRuns
+        self.backupHolds = backupHolds
         self.rules = rules
         self.deduplication = deduplication
         self.receipts = receipts
@@ -265,12 +268,14 @@ public final class Container: Sendable {
                 return fold
             }
             let (assets, receipts, runs) = (foundation.assets, AssetReceipts(), LongLivedRuns())
+            let holds = BackupHolds()
             let engine = try Engine(
                 opened, foundation, opened.writer.manifest.checkpoint == nil ? nil : resumed,
                 durability: StratusJournal.Durability(durability), driver: driver
             ) { engine in
                 assets.collectIfDue(receipts, engine)
                 runs.release(before: engine.clock.now())
+                holds.release(by: engine.clock.now())
             }
             if !opened.report.wasClean { try? ChunkStore.releaseUnused(in: storage) }
             foundation.assets.attach(
@@ -278,7 +283,8 @@ public final class Container: Sendable {
             foundation.options = options
             self.init(
                 .writing(engine), opened.report, foundation, Limits(profile, options.clock),
-                StoreIdentity(opened.writer.manifest), deduplication, receipts, rules, runs)
+                StoreIdentity(opened.writer.manifest), deduplication, receipts, rules, runs,
+                holds)
             try dropGrowingShares()
         } catch {
             storage.close()

@@ -143,6 +143,40 @@ import Testing
         #expect(named.contains("/archives/stratus-"))
     }
 
+    @Test func `following writes what changed into a directory, until it is stopped`() async throws
+    {
+        let place = try await Self.backedUp()
+        let archives = place.path + "/archives"
+        try FileManager.default.createDirectory(
+            atPath: archives, withIntermediateDirectories: false)
+        let container = try await Container.open(at: place.path + "/store")
+        let process = try ToolProcess([
+            "backup", place.path + "/store", "-o", archives, "--follow", "1",
+        ])
+        #expect(process.readLine().hasPrefix("full  \(archives)/stratus-"))
+        var record = Record(recordType: "Note")
+        for number in 0..<2 {
+            record["number"] = .int64(Int64(number))
+            record = try await container.privateDatabase(for: "alice").save(record)
+            #expect(process.readLine().hasPrefix("since  \(archives)/stratus-"))
+        }
+        process.send(15)
+        #expect(process.readLine() == "3 archives written" && process.wait() == 128 + 15)
+        try await container.close()
+        let hash = try await Self.results("hash @/store", in: place)
+        let last = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: archives)
+                .max { $0.utf8.count == $1.utf8.count ? $0 < $1 : $0.utf8.count < $1.utf8.count })
+        _ = try await Self.results("restore @/archives/\(last) @/restored", in: place)
+        #expect(try await Self.results("hash @/restored", in: place) == hash)
+        for options in ["-o @/x.archive", "-o -", "-o @/archives --since @/full.archive"] {
+            let run = try await place.run("backup @/store --follow 1 \(options)")
+            #expect(run.code == .usage, "\(options): \(run.messages)")
+        }
+        let alone = try await place.run("backup @/store -o @/archives --full-every 3")
+        #expect(alone.code == .usage)
+    }
+
     @Test func `archives are forgotten, but none that another one needs`() async throws {
         let place = try await Self.backedUp()
         try await Self.change(place)

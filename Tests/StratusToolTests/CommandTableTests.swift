@@ -33,7 +33,7 @@ struct CommandTableTests {
 
     /// Their words mean something else of an archive, or of the journal, than of a feed or of a store.
     private static let exceptions: [String: Set<String>] = [
-        "backup": ["since", "history"], "log": ["since"],
+        "backup": ["since", "history", "follow"], "log": ["since"],
     ]
 
     @Test func `an option is the same wherever it is declared`() {

@@ -174,6 +174,6 @@ import Testing
             #expect(!isEmpty || !isRead || findsNothing, "\(line)")
             count += 1
         }
-        #expect(count == lines.count - 5)
+        #expect(count == lines.count - 6)
     }
 }

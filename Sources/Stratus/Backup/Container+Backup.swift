@@ -29,31 +29,38 @@ extension Container {
         contentHashes: Bool = true, progress: @escaping ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> Archive {
         try await answering { () async throws(EngineError) -> Archive in
-            let source = try await steadySource()
-            let system = foundation.storage.fileSystem
-            return try await threads.run {
-                let backup = try StoreBackup(
-                    of: source, since: base, keepsHistory: keepingHistory, contentHashes, progress)
-                let path = backup.path(for: path, on: system)
-                let file = try making(path) { () throws(SystemError) in
-                    try FreshFile(
-                        path, length: 0, outside: source.foundation.storage, on: system)
-                }
-                var directory = try ArchiveDirectory(
-                    at: LocalStorage.parent(of: path), on: system)
-                try backup.checkBase(in: &directory, path)
-                var place = 0
-                try backup.write { bytes throws(StorageError) in
-                    do throws(SystemError) {
-                        try file.write([bytes[...]], at: place)
-                    } catch {
-                        throw StorageError(error, file: path)
-                    }
-                    place += bytes.count
-                }
-                try making(path) { () throws(SystemError) in try file.place() }
-                return try Archive(path, in: &directory)
+            try await steadySource().archive(
+                to: path, since: base, keepingHistory: keepingHistory,
+                contentHashes: contentHashes, progress: progress)
+        }
+    }
+
+    /// The same of a source that is steady.
+    nonisolated(nonsending) func archive(
+        to path: String, since base: Archive?, keepingHistory: Bool, contentHashes: Bool,
+        progress: @escaping ReadingProgress
+    ) async throws(EngineError) -> Archive {
+        let system = foundation.storage.fileSystem
+        return try await threads.run { [self] in
+            let backup = try StoreBackup(
+                of: self, since: base, keepsHistory: keepingHistory, contentHashes, progress)
+            let path = backup.path(for: path, on: system)
+            let file = try making(path) { () throws(SystemError) in
+                try FreshFile(path, length: 0, outside: foundation.storage, on: system)
             }
+            var directory = try ArchiveDirectory(at: LocalStorage.parent(of: path), on: system)
+            try backup.checkBase(in: &directory, path)
+            var place = 0
+            try backup.write { bytes throws(StorageError) in
+                do throws(SystemError) {
+                    try file.write([bytes[...]], at: place)
+                } catch {
+                    throw StorageError(error, file: path)
+                }
+                place += bytes.count
+            }
+            try making(path) { () throws(SystemError) in try file.place() }
+            return try Archive(path, in: &directory)
         }
     }
 

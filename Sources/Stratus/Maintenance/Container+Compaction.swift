@@ -27,7 +27,8 @@ public struct Maintenance: Sendable {
         dryRun: Bool = false
     ) async throws(StoreError) -> CompactionReport {
         try await answering { () async throws(EngineError) -> CompactionReport in
-            CompactionReport(
+            container.backupHolds.release(by: container.now)
+            return CompactionReport(
                 try await container.engine().compact(dryRun ? .planning : .freeing))
         }
     }
@@ -48,6 +49,7 @@ public struct Maintenance: Sendable {
     public nonisolated(nonsending) func erase() async throws(StoreError) -> ErasureReport {
         try await answering { () async throws(EngineError) -> ErasureReport in
             let engine = try container.engine()
+            container.backupHolds.release(by: container.now)
             let assets = try await container.eraseAssets()
             let outcome = try await engine.compact(.erasing)
             let held = try await engine.erasedIndex()

@@ -27,8 +27,8 @@ struct RecordEncoder: ~Copyable {
     var matcher: SubscriptionMatcher?
     /// The zone, as subscriptions name it.
     var anchorZone: AnchorZone { fields.record.zone }
-    /// What became of the record of an item, for which no subscriptions were looked for yet, and of
-    /// those that go with it.
+    /// What became of the record of an item, where subscriptions may be to it, and the records that go
+    /// with it.
     private var saved: RecordChange?
     private var deleted: [JournalEntry] = []
     private var reliedTypes = ReliedTypes()
@@ -182,7 +182,7 @@ struct RecordEncoder: ~Copyable {
             let parent = record.parent?.recordID.recordName
             try append(head, of: index, record, parent: parent, over: nil, nil, to: &draft)
             rely(onType: type, &draft)
-            if try matcher?.isWatched(type) == true {
+            if try matcher?.find(fields.record, type, over: nil) == true {
                 saved = RecordChange(
                     .created, type: type, name: record.recordID.recordName, creator: head.creator)
             }
@@ -205,7 +205,7 @@ struct RecordEncoder: ~Copyable {
                 ? record.parent?.recordID.recordName : try former.parent
             try append(head, of: index, record, parent: parent, over: former, stored, to: &draft)
             rely(onType: old.type, &draft)
-            if try matcher?.isWatched(old.type) == true {
+            if try matcher?.find(fields.record, old.type, over: stored) == true {
                 saved = RecordChange(
                     .updated, type: old.type, name: record.recordID.recordName,
                     creator: old.creator, over: FormerVersion(entry, stored))

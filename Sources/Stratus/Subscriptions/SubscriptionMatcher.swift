@@ -125,11 +125,6 @@ struct SubscriptionMatcher: ~Copyable {
         probe = SubscriptionProbe(filter, secret: secret)
     }
 
-    /// Whether subscriptions are to records of a type.
-    mutating func isWatched(_ type: UInt32) throws(EngineError) -> Bool {
-        try anchored(type) != nil
-    }
-
     /// What the subscriptions ask of records of a type; nil: nothing.
     private mutating func anchored(_ number: UInt32) throws(EngineError) -> AnchoredType? {
         if let lastType, lastType.number == number { return lastType.isEmpty ? nil : lastType }
@@ -150,18 +145,25 @@ struct SubscriptionMatcher: ~Copyable {
 
 // Changes.
 extension SubscriptionMatcher {
-    /// A record was saved, and has these fields now. `payload` gives that of its entry. Returns
-    /// whether anything may follow.
-    @discardableResult
+    /// Whether subscriptions may be to a record of a type that is saved with these fields: of an update
+    /// over those of `former`. If so, ``save(_:_:payload:)`` follows.
+    mutating func find(
+        _ fields: some EncodedFields, _ type: UInt32, over former: StoredFields?
+    ) throws(EngineError) -> Bool {
+        guard let type = try anchored(type) else { return false }
+        do throws(FormatError) {
+            return try probe.find(fields, over: former, type)
+        } catch {
+            throw .refused(.internalError, "a value cannot be compared with subscriptions")
+        }
+    }
+
+    /// The record was saved to which subscriptions may be, as was found. `payload` gives that of its
+    /// entry. Returns whether anything may follow.
     mutating func save(
         _ fields: some EncodedFields, _ change: consuming RecordChange, payload: () -> [UInt8]?
     ) throws(EngineError) -> Bool {
         guard let type = try anchored(change.type) else { return false }
-        do throws(FormatError) {
-            guard try probe.find(fields, over: change.former?.fields, type) else { return false }
-        } catch {
-            throw .refused(.internalError, "a value cannot be compared with subscriptions")
-        }
         let whole = whole
         try collect(TestedChange(change), fields, type) { () throws(EngineError) -> Record in
             guard let payload = payload() else {
@@ -172,13 +174,15 @@ extension SubscriptionMatcher {
         return !found.isEmpty || isTooLong
     }
 
-    /// The same of a record whose fields are in the store already.
+    /// Both of a record whose fields are in the store already.
     mutating func save(
         _ stored: StoredFields, _ change: consuming RecordChange, in zone: AnchorZone,
         payload: () -> [UInt8]?
     ) throws(EngineError) {
         let fields = EncodedVersion(fields: stored, schema: schema, zone: zone)
-        try save(fields, change, payload: payload)
+        if try find(fields, change.type, over: change.former?.fields) {
+            _ = try save(fields, change, payload: payload)
+        }
     }
 
     /// A record is deleted, whose last version the entry holds.

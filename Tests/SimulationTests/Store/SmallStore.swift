@@ -117,7 +117,7 @@ struct SmallStore {
 
 // Archives of it.
 extension SmallStore {
-    private static let archives = "archives"
+    static let archives = "archives"
 
     /// The store that lies in another directory of the same disk.
     func opening(_ directory: String) -> SmallStore {

@@ -15,7 +15,12 @@ extension Command {
             With --since the archive holds what changed since another one, its base, and needs it \
             to be read: both have to lie in one directory. With --or-full it is a full one, with a \
             warning, where the base is missing, damaged, of another store or another copy of it, or \
-            older than what STORE has forgotten. 'stratus backups' looks into archives, 'stratus \
+            older than what STORE has forgotten.
+
+            With --follow it goes on until it is stopped: whenever something changed it writes an \
+            archive into the directory of -o, at most one in so many seconds. Each goes on from the \
+            newest archive of STORE there, and has no content hashes; where there is none to go on \
+            from, and after --full-every archives, one is full. 'stratus backups' looks into archives, 'stratus \
             restore' brings back what they hold.
             """,
         arguments: [.store],
@@ -25,6 +30,12 @@ extension Command {
             Option("or-full", "a full archive where that of --since cannot be used"),
             Option("history", "also each earlier state that the store keeps"),
             Option("no-hash", "do not compute content hashes, by which a restore is proved"),
+            Option(
+                "follow", taking: .init("SECONDS", .number),
+                "an archive of what changed every so many seconds"),
+            Option(
+                "full-every", taking: .init("N", .number),
+                "with --follow, a full archive after N (default: 1000)"),
         ],
         examples: [
             Example("stratus backup ./store -o store.archive", "Writes a full archive."),
@@ -32,6 +43,9 @@ extension Command {
                 "stratus backup ./store -o later.archive --since store.archive",
                 "Writes what changed since."),
             Example("stratus backup ./store -o ./archives", "Writes one into a directory."),
+            Example(
+                "stratus backup ./store -o ./archives --follow 60",
+                "Keeps the archives there no more than a minute behind."),
         ],
         writesFile: true)
 

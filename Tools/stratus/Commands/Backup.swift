@@ -8,6 +8,12 @@ enum Backup {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let target = try invocation.archiveTarget(output)
         let container = try await invocation.openStore()
+        if let seconds = invocation.number("follow") {
+            return try await follow(container, every: seconds, in: target, invocation, output)
+        }
+        if invocation.has("full-every") {
+            throw ToolError.usage("backup", "--full-every goes with --follow")
+        }
         let progress = ReadingProgress("copying", invocation, output)
         defer { progress.finish() }
         guard let path = invocation.value("since") else {
@@ -22,6 +28,53 @@ enum Backup {
             let reason = ToolError(describing: error)
             output.warning("backup.full", "\(reason.message); the archive is full", file: path)
             return try await write(container, since: nil, to: target, invocation, output, progress)
+        }
+    }
+
+    /// Writes an archive into a directory whenever something changed, until it is stopped.
+    private static func follow(
+        _ container: Container, every seconds: UInt64, in target: String?,
+        _ invocation: Invocation, _ output: Output
+    ) async throws -> ExitCode {
+        if invocation.has("since") {
+            throw ToolError.usage("backup", "--follow goes on from the newest archive in -o DIR")
+        }
+        guard let target, (try? LocalStorage(at: target, .reading)) != nil else {
+            throw ToolError.usage("backup", "--follow writes into a directory: name it with -o DIR")
+        }
+        guard (1...86_400 * 365).contains(seconds) else {
+            throw ToolError.usage("backup", "--follow takes from 1 second to a year")
+        }
+        var options = ArchiveSeries.Options()
+        options.keepsHistory = invocation.has("history")
+        options.contentHashes = !invocation.has("no-hash")
+        options.chainLimit = Int(clamping: invocation.number("full-every") ?? 1000)
+        var series = ArchiveSeries(of: container, in: target, options: options)
+        Terminal.catchStopSignals()
+        try output.header(schema: "stratus.backups/1")
+        var count = 0
+        while true {
+            let begin = Clock.monotonicNanoseconds
+            let progress = ReadingProgress("copying", invocation, output)
+            let archive = try await series.next(progress: progress.update)
+            progress.finish()
+            if let archive {
+                count += 1
+                let kind = archive.information.baseID == nil ? "full" : "since"
+                try output.result(
+                    "archive", archive.information.json(archive.path),
+                    text: "\(kind)  \(archive.text)")
+                try output.flush()
+            }
+            while Clock.monotonicNanoseconds - begin < seconds * 1_000_000_000 {
+                if let stop = Terminal.requestedStop {
+                    try output.summary(
+                        ["archives": .integer(count)],
+                        text: "\(Quantities.count(count, "archive")) written")
+                    return .signal(stop)
+                }
+                Thread.pause(microseconds: 50_000)
+            }
         }
     }
 

@@ -1,0 +1,198 @@
+internal import FoundationEssentials
+internal import StratusArchive
+internal import StratusFiles
+internal import StratusJournal
+internal import StratusEngine
+internal import Synchronization
+
+/// Archives of a store in one directory, each of which goes on from the one before: a backup that is
+/// seldom far behind.
+///
+/// A series goes on from the newest archive of the store that the directory has, whoever wrote it.
+/// Where there is none, or none that can be gone on from, the next archive is a full one. It deletes
+/// nothing: that is for ``Archive/forget(in:keeping:dryRun:)``.
+///
+/// What the store would forget, such as deletions, waits until the next archive has it, as long as the
+/// series is there; but never longer than ``Options/holding``, after which the next archive may have to
+/// be a full one. Where another process writes the store nothing waits.
+public struct ArchiveSeries: Sendable {
+    /// How archives are written.
+    public struct Options: Hashable, Sendable {
+        /// How many archives may go on from each other. Then a full one follows, so that the first can
+        /// be deleted some day.
+        public var chainLimit = 1000
+        /// Whether each state that the history policy keeps can be restored, not only the last one.
+        public var keepsHistory = false
+        /// Whether full archives state the content hash of each zone, by which a restore is proved; it
+        /// takes reading all records once more. Those that go on from others never do.
+        public var contentHashes = true
+        /// How long what the store would forget waits for the next archive.
+        public var holding = Duration.seconds(86_400)
+
+        /// As they are where nothing else is said.
+        public init() {}
+    }
+
+    private let container: Container
+    private let path: String
+    private let options: Options
+    /// The newest one; nil where there is none.
+    private var last: Archive?
+    /// What the directory had when that was found; nil: it was not looked for yet.
+    private var files: Set<String>?
+    /// Keeps what the next one needs.
+    private var hold: BackupHold?
+
+    /// A series of archives of the store that `container` has open, in the directory `path`, which
+    /// must be there.
+    public init(of container: Container, in path: String, options: Options = Options()) {
+        self.container = container
+        self.path = path
+        self.options = options
+    }
+
+    /// Writes what changed since the newest archive; nil where nothing did. Of a container that reads
+    /// it is what another process has committed by now.
+    ///
+    /// - Throws: ``StoreError`` as ``Container/backup(to:since:keepingHistory:contentHashes:progress:)``;
+    ///   the next call tries again.
+    public nonisolated(nonsending) mutating func next(
+        progress: @escaping Container.ReadingProgress = { _, _ in }
+    ) async throws(StoreError) -> Archive? {
+        _ = try await container.refresh()
+        // Others may have written some, or deleted them.
+        if try await currentFiles() != files { last = try await newest() }
+        if isCurrent(container) { return nil }
+        // From before the copy on, so that it holds all of what the copy has.
+        let hold = container.backupHolds.begin(
+            HeldState(container.published), until: container.end(of: options.holding))
+        let made = try await answering { () async throws(EngineError) -> Archive? in
+            let source = try await container.steadySource()
+            // What a writer had noted may be no commit.
+            return isCurrent(source) ? nil : try await archive(source, progress)
+        }
+        guard let made else { return nil }
+        self.hold = hold
+        last = made
+        files = try await currentFiles()
+        return made
+    }
+
+    /// Whether the newest archive has all that there is.
+    private func isCurrent(_ container: Container) -> Bool {
+        last?.last.table.end == container.state.fold.end.rawValue
+    }
+
+    /// Writes an archive whenever something changed, at most one an interval, until the task is
+    /// cancelled.
+    ///
+    /// - Parameters:
+    ///   - interval: between the beginnings of two archives.
+    ///   - made: is told of each.
+    /// - Throws: ``StoreError`` as ``next(progress:)``.
+    public nonisolated(nonsending) mutating func run(
+        every interval: Duration, _ made: @Sendable (Archive) -> Void = { _ in }
+    ) async throws(StoreError) {
+        while !Task.isCancelled {
+            let begin = ContinuousClock.now
+            if let archive = try await next() { made(archive) }
+            // Ended early where the task is cancelled.
+            try? await Task.sleep(until: begin + interval, clock: .continuous)
+        }
+    }
+
+    private nonisolated(nonsending) func currentFiles() async throws(StoreError) -> Set<String> {
+        let (path, system) = (path, container.foundation.storage.fileSystem)
+        return try await answering { () async throws(EngineError) -> Set<String> in
+            try await container.threads.run {
+                Set(try LocalStorage(at: path, .reading, on: system).list())
+            }
+        }
+    }
+
+    /// The newest archive in the directory that may be gone on from.
+    private nonisolated(nonsending) mutating func newest() async throws(StoreError) -> Archive? {
+        files = try await currentFiles()
+        let identity = container.reading.identity
+        let found = try await Archive.list(in: path, on: container.foundation.storage.fileSystem)
+        return found.archives.last { archive in
+            let table = archive.last.table
+            return table.storeID == identity.idBits && table.lineage == identity.lineage
+                && table.keepsHistory == options.keepsHistory
+        }
+    }
+
+    private nonisolated(nonsending) func archive(
+        _ source: Container, _ progress: @escaping Container.ReadingProgress
+    ) async throws(EngineError) -> Archive {
+        if let last, last.information.chainLength < options.chainLimit {
+            do throws(EngineError) {
+                return try await source.archive(
+                    to: path, since: last, keepingHistory: options.keepsHistory,
+                    contentHashes: false, progress: progress)
+            } catch {
+                guard StoreError(error).needsFullBackup else { throw error }
+            }
+        }
+        return try await source.archive(
+            to: path, since: nil, keepingHistory: options.keepsHistory,
+            contentHashes: options.contentHashes, progress: progress)
+    }
+}
+
+/// Keeps what is needed to go on from a state, until it is released or its time is over.
+final class BackupHold: Sendable {
+    private let content: Mutex<HeldState?>
+    /// In microseconds since 1970.
+    fileprivate let end: Int64
+
+    fileprivate init(_ state: HeldState, until end: Int64) {
+        content = Mutex(state)
+        self.end = end
+    }
+
+    fileprivate func release() {
+        let state = content.withLock { $0.take() }
+        // Released only outside the lock.
+        withExtendedLifetime(state) {}
+    }
+}
+
+/// Those of a container that may be there.
+final class BackupHolds: Sendable {
+    private struct Reference {
+        weak var hold: BackupHold?
+    }
+
+    private let all = Mutex<[Reference]>([])
+
+    fileprivate func begin(_ state: HeldState, until end: Int64) -> BackupHold {
+        let hold = BackupHold(state, until: end)
+        all.withLock { all in
+            all.removeAll { $0.hold == nil }
+            all.append(Reference(hold: hold))
+        }
+        return hold
+    }
+
+    /// Lets those go whose time is over by `now`, which is asked only where there are any.
+    func release(by now: @autoclosure () -> Int64) {
+        let all = all.withLock { all in all.compactMap(\.hold) }
+        if all.isEmpty { return }
+        let now = now()
+        for hold in all where hold.end < now { hold.release() }
+    }
+}
+
+extension Container {
+    /// When so much time has passed, in microseconds since 1970.
+    fileprivate func end(of duration: Duration) -> Int64 {
+        let (seconds, attoseconds) = duration.components
+        let microseconds = seconds.multipliedReportingOverflow(by: 1_000_000)
+        if microseconds.overflow { return seconds < 0 ? .min : .max }
+        let length = microseconds.partialValue.addingReportingOverflow(
+            attoseconds / 1_000_000_000_000)
+        let end = now.addingReportingOverflow(length.partialValue)
+        return length.overflow || end.overflow ? .max : end.partialValue
+    }
+}
