@@ -102,12 +102,16 @@ struct ReachableChunks {
     private mutating func add(
         _ content: AssetContent, mayBeGone: Bool = false
     ) throws(EngineError) {
+        // What may be gone may be stored again while others are looked at: it marks no list as read.
+        var read: Set<AssetContent.List> = []
+        if !mayBeGone { swap(&read, &lists) }
+        defer { if !mayBeGone { swap(&read, &lists) } }
         var cursor = ExtentCursor(content)
-        while let step = cursor.next(once: &lists) {
+        while let step = cursor.next(once: &read) {
             if range.contains(step.address.high.high) { chunks.insert(step.address.low.low) }
             guard step.isList else { continue }
             let list = try store.read(step.address)
-            if mayBeGone, list == nil { return }
+            if mayBeGone, list == nil { continue }
             // Where it is not known what is named, nothing is taken back.
             guard let list, cursor.enter(step, list.span) else { throw .refused(.damagedList) }
         }

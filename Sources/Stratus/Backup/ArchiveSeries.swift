@@ -13,8 +13,9 @@ internal import Synchronization
 /// nothing: that is for ``Archive/forget(in:keeping:dryRun:)``.
 ///
 /// What the store would forget, such as deletions, waits until the next archive has it, as long as the
-/// series is there; but never longer than ``Options/holding``, after which the next archive may have to
-/// be a full one. Where another process writes the store nothing waits.
+/// series is there; but never longer than ``Options/holding`` since the last call, after which the next
+/// archive may have to be a full one, and not for ``Maintenance/erase()``. Where another process writes
+/// the store nothing waits.
 public struct ArchiveSeries: Sendable {
     /// How archives are written.
     public struct Options: Hashable, Sendable {
@@ -61,21 +62,33 @@ public struct ArchiveSeries: Sendable {
     ) async throws(StoreError) -> Archive? {
         _ = try await container.refresh()
         // Others may have written some, or deleted them.
-        if try await currentFiles() != files { last = try await newest() }
-        if isCurrent(container) { return nil }
+        let found = try await currentFiles()
+        if found != files { last = try await newest() }
+        // Looked for anew after a failure, whatever that was.
+        files = nil
         // From before the copy on, so that it holds all of what the copy has.
-        let hold = container.backupHolds.begin(
-            HeldState(container.published), until: container.end(of: options.holding))
-        let made = try await answering { () async throws(EngineError) -> Archive? in
+        let next = container.holdForBackup(options.holding)
+        let made = try await makeNext(progress)
+        hold = next
+        if let made {
+            last = made
+            files = found.union([made.last.name])
+        } else {
+            files = found
+        }
+        return made
+    }
+
+    /// Nil where the newest archive has all that there is.
+    private nonisolated(nonsending) func makeNext(
+        _ progress: @escaping Container.ReadingProgress
+    ) async throws(StoreError) -> Archive? {
+        if isCurrent(container) { return nil }
+        return try await answering { () async throws(EngineError) -> Archive? in
             let source = try await container.steadySource()
             // What a writer had noted may be no commit.
             return isCurrent(source) ? nil : try await archive(source, progress)
         }
-        guard let made else { return nil }
-        self.hold = hold
-        last = made
-        files = try await currentFiles()
-        return made
     }
 
     /// Whether the newest archive has all that there is.
@@ -111,8 +124,7 @@ public struct ArchiveSeries: Sendable {
     }
 
     /// The newest archive in the directory that may be gone on from.
-    private nonisolated(nonsending) mutating func newest() async throws(StoreError) -> Archive? {
-        files = try await currentFiles()
+    private nonisolated(nonsending) func newest() async throws(StoreError) -> Archive? {
         let identity = container.reading.identity
         let found = try await Archive.list(in: path, on: container.foundation.storage.fileSystem)
         return found.archives.last { archive in
@@ -175,6 +187,10 @@ final class BackupHolds: Sendable {
         return hold
     }
 
+    func releaseAll() {
+        for hold in all.withLock({ all in all.compactMap(\.hold) }) { hold.release() }
+    }
+
     /// Lets those go whose time is over by `now`, which is asked only where there are any.
     func release(by now: @autoclosure () -> Int64) {
         let all = all.withLock { all in all.compactMap(\.hold) }
@@ -185,6 +201,13 @@ final class BackupHolds: Sendable {
 }
 
 extension Container {
+    /// Holds what is needed to go on from the state as it is now, for so long. Where another process
+    /// writes that is of no use: it knows nothing of holds.
+    fileprivate func holdForBackup(_ duration: Duration) -> BackupHold? {
+        guard case .writing = access else { return nil }
+        return backupHolds.begin(HeldState(published), until: end(of: duration))
+    }
+
     /// When so much time has passed, in microseconds since 1970.
     fileprivate func end(of duration: Duration) -> Int64 {
         let (seconds, attoseconds) = duration.components

@@ -235,10 +235,18 @@ private struct StoreBackup {
 
     /// Where the archive is to lie, if `path` is a directory.
     func path(for path: String, on system: any FileSystem) -> String {
-        guard (try? LocalStorage(at: path, .reading, on: system)) != nil else { return path }
+        guard let folder = try? LocalStorage(at: path, .reading, on: system) else { return path }
         let identity = state.identity.storeID.description.prefix(8)
-        let name = "stratus-\(identity)-\(state.fold.end.rawValue).archive"
-        return path.hasSuffix("/") ? path + name : path + "/" + name
+        let name = "stratus-\(identity)-\(state.fold.end.rawValue)"
+        // Two may end there: of another copy of the store, or with other history.
+        let taken = (try? folder.list()) ?? []
+        var file = name + ".archive"
+        var number = 2
+        while taken.contains(file) {
+            file = "\(name)-\(number).archive"
+            number += 1
+        }
+        return path.hasSuffix("/") ? path + file : path + "/" + file
     }
 
     func write(_ output: @escaping ArchiveWriter.Output) throws(EngineError) {

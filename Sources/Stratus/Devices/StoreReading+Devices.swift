@@ -26,6 +26,10 @@ struct PushPosition: Sendable {
 
 // What the store says of devices.
 extension StoreReading {
+    /// Where this store began to write. What lies before it, another store wrote, of which this one
+    /// was salvaged: its devices are no devices of this store, which would send everything once more.
+    private var ownStart: JournalOffset { identity.ancestors.last?.end ?? .zero }
+
     func deviceKey(_ name: String, of user: UInt32) -> DeviceKey {
         DeviceKey(user: user, name: hash(name))
     }
@@ -49,7 +53,7 @@ extension StoreReading {
     private func device(
         at place: EntryLocation, of key: DeviceKey
     ) throws(EngineError) -> StoredDevice? {
-        if place.isDeleted { return nil }
+        guard !place.isDeleted, place.offset >= ownStart else { return nil }
         let entry = try entry(place)
         guard entry.kind == .device, let device = entry.withPayload({ try? DeviceEntry($0) }),
             let registration = device.registration, device.user == key.user
@@ -73,10 +77,11 @@ extension StoreReading {
     /// The keys of all devices that are registered, and where their entries lie.
     func deviceKeys() throws(EngineError) -> [(key: DeviceKey, offset: JournalOffset)] {
         var found: [(key: DeviceKey, offset: JournalOffset)] = []
+        let first = ownStart
         try scan(KeySpace.devices.range()) { key, value throws(EngineError) in
             let place = EntryLocation(value)
             guard let key = DeviceKey(key) else { throw damaged(at: place.offset) }
-            if !place.isDeleted { found.append((key, place.offset)) }
+            if !place.isDeleted, place.offset >= first { found.append((key, place.offset)) }
             return true
         }
         return found

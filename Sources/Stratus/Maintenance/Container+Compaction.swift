@@ -37,7 +37,8 @@ public struct Maintenance: Sendable {
     /// were replaced or deleted nothing is left.
     ///
     /// What a mark, the history policy or an open snapshot keeps is needed; so is the name of a
-    /// deleted record, as long as its deletion is remembered (``History/deletions``). Names of zones,
+    /// deleted record, as long as its deletion is remembered (``History/deletions``). An
+    /// ``ArchiveSeries`` keeps nothing from being removed. Names of zones,
     /// types, fields, users and marks stay. A file goes once no reader uses it: the report names those
     /// that are still there. What the file system or the medium keeps of a deleted file, this does not
     /// reach.
@@ -49,7 +50,7 @@ public struct Maintenance: Sendable {
     public nonisolated(nonsending) func erase() async throws(StoreError) -> ErasureReport {
         try await answering { () async throws(EngineError) -> ErasureReport in
             let engine = try container.engine()
-            container.backupHolds.release(by: container.now)
+            container.backupHolds.releaseAll()
             let assets = try await container.eraseAssets()
             let outcome = try await engine.compact(.erasing)
             let held = try await engine.erasedIndex()

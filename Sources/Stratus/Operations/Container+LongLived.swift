@@ -45,9 +45,9 @@ extension Database {
             _ = try OperationLabel(operationID, token, device: device)
             try container.limits?.admit(user)
             if request.isChange { try await checkAccount() }
-            // Holds their chunks until the entry of the request names them.
-            let (request, assets) = try await storingAssets(of: request)
-            defer { withExtendedLifetime(assets) {} }
+            let (request, assets) = try await storingAssets(of: request, user)
+            var isKept = false
+            defer { assets?.end(isKept: isKept) }
             let body = try request.body(form, in: self)
             // Before anything of it is written: what is read is the state as the caller knows it.
             let held = body.isChange ? nil : HeldState(container.published)
@@ -59,6 +59,7 @@ extension Database {
             let name = RequestName(of: user, operationID, container.identity)
             let committed = try await container.engine().commit(
                 RequestSubmission(name: name, entry: entry, payload: payload))
+            isKept = true
             let now = container.now
             let stored = try await container.read {
                 reading throws(EngineError) -> StoredRequest? in
@@ -78,11 +79,19 @@ extension Database {
 
     /// The request with its assets in the store. Fails where one cannot be read.
     private nonisolated(nonsending) func storingAssets(
-        of request: LongLivedRequest
-    ) async throws(EngineError) -> (request: LongLivedRequest, assets: SealedAssets?) {
+        of request: LongLivedRequest, _ user: UserID
+    ) async throws(EngineError) -> (request: LongLivedRequest, assets: RequestAssets?) {
         guard case .modify(var modification) = request,
             modification.items.hasItem(where: { $0.mayHaveAssets })
         else { return (request, nil) }
+        // What is refused anyway is not read.
+        _ = try writer()
+        try container.limits?.check(itemCount: modification.items.count)
+        try container.limits?.check(bytesOf: modification.items)
+        let now = container.now
+        try await container.read { reading throws(EngineError) in
+            try reading.checkRoom(for: user, length: 0, now: now)
+        }
         var (items, claims) = try claimingReceipts(of: modification.items)
         do throws(EngineError) {
             if items.hasItem(where: { $0.namesHeldAssets }) {
@@ -93,9 +102,11 @@ extension Database {
             if let rows = call.assets?.rows, !rows.isEmpty {
                 _ = try await container.engine().commit(ChunkCommit(rows: rows))
             }
-            claims.end(items.map { _ in .success(nil) })
             modification.items = call.items
-            return (.modify(modification), call.assets)
+            return (
+                .modify(modification),
+                RequestAssets(stored: call.assets, claims: claims, itemCount: items.count)
+            )
         } catch {
             claims.end([])
             throw error

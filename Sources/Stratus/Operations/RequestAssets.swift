@@ -25,6 +25,18 @@ extension JournalEntry {
     }
 }
 
+/// What was stored for a request until its entry names it: holds the chunks as long as it is there.
+struct RequestAssets {
+    let stored: SealedAssets?
+    let claims: ReceiptClaims
+    let itemCount: Int
+
+    /// The request is kept, and has them, or it is not.
+    func end(isKept: Bool) {
+        claims.end(isKept ? Array(repeating: .success(nil), count: itemCount) : [])
+    }
+}
+
 extension RecordItem {
     /// Fails where an asset of the record could not be stored.
     func checkAssets() throws(EngineError) {

@@ -176,13 +176,14 @@ struct RecordEncoder: ~Copyable {
         switch (batch.items[index], plan) {
         case (.save(let record, let rule), .insert(let previous)):
             let type = try fields.prepare(record, rule, over: nil)
+            let isFound = try matcher?.find(fields.record, type, over: nil) ?? false
             var head = try newHead(of: record, type: type, previous: previous)
             head.assetBytes = try fields.record.assetBytes()
             state(index, in: &head)
             let parent = record.parent?.recordID.recordName
             try append(head, of: index, record, parent: parent, over: nil, nil, to: &draft)
             rely(onType: type, &draft)
-            if try matcher?.find(fields.record, type, over: nil) == true {
+            if isFound {
                 saved = RecordChange(
                     .created, type: type, name: record.recordID.recordName, creator: head.creator)
             }
@@ -190,6 +191,7 @@ struct RecordEncoder: ~Copyable {
             let entry = try entry(replaced, held)
             let (old, cursor, stored) = try decode(entry)
             _ = try fields.prepare(record, rule, over: stored)
+            let isFound = try matcher?.find(fields.record, old.type, over: stored) ?? false
             var head = RecordHead(
                 type: old.type, modified: max(context.now / 1000, old.modified + 1), by: author,
                 created: old.created, creator: old.creator, previous: replaced.version,
@@ -205,7 +207,7 @@ struct RecordEncoder: ~Copyable {
                 ? record.parent?.recordID.recordName : try former.parent
             try append(head, of: index, record, parent: parent, over: former, stored, to: &draft)
             rely(onType: old.type, &draft)
-            if try matcher?.find(fields.record, old.type, over: stored) == true {
+            if isFound {
                 saved = RecordChange(
                     .updated, type: old.type, name: record.recordID.recordName,
                     creator: old.creator, over: FormerVersion(entry, stored))
@@ -349,7 +351,7 @@ extension RecordEncoder {
         var isMatch = false
         if let change = saved.take() {
             isMatch =
-                try matcher?.save(fields.record, change) {
+                try matcher?.saveFound(fields.record, change) {
                     draft.buffer.payload(at: place)
                 } ?? false
         }

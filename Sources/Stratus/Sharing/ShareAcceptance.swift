@@ -68,6 +68,7 @@ struct ShareAcceptance: Transaction {
         }
         var matcher = try SubscriptionMatcher(
             reading, context, in: zone.database, by: author, caller, draft.schema)
+        if matcher == nil { return true }
         let owned = AnchorZone(zone, name: try reading.zoneEntry(zone).name)
         try matcher?.save(record.stored, record.change, in: owned) { record.payload }
         matcher?.close()

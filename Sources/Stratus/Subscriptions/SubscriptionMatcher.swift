@@ -87,7 +87,7 @@ struct SubscriptionMatcher: ~Copyable {
     /// predicate, since the records of a call are often alike.
     private var waiting: [SubscriptionProbe.Place: WaitingMatches] = [:]
     private var lastWaiting: (at: SubscriptionProbe.Place, matches: WaitingMatches)?
-    private var predicate: (of: TestedSubscription, predicate: PreparedPredicate?)?
+    private var prepared: (of: TestedSubscription, predicate: PreparedPredicate?)?
     /// By subscription the fields that its notifications name.
     var named: [UInt64: [String]] = [:]
     /// Those that have fired once. A later change of the commit is not theirs.
@@ -146,7 +146,7 @@ struct SubscriptionMatcher: ~Copyable {
 // Changes.
 extension SubscriptionMatcher {
     /// Whether subscriptions may be to a record of a type that is saved with these fields: of an update
-    /// over those of `former`. If so, ``save(_:_:payload:)`` follows.
+    /// over those of `former`. If so, ``saveFound(_:_:payload:)`` follows.
     mutating func find(
         _ fields: some EncodedFields, _ type: UInt32, over former: StoredFields?
     ) throws(EngineError) -> Bool {
@@ -160,7 +160,7 @@ extension SubscriptionMatcher {
 
     /// The record was saved to which subscriptions may be, as was found. `payload` gives that of its
     /// entry. Returns whether anything may follow.
-    mutating func save(
+    mutating func saveFound(
         _ fields: some EncodedFields, _ change: consuming RecordChange, payload: () -> [UInt8]?
     ) throws(EngineError) -> Bool {
         guard let type = try anchored(change.type) else { return false }
@@ -181,7 +181,7 @@ extension SubscriptionMatcher {
     ) throws(EngineError) {
         let fields = EncodedVersion(fields: stored, schema: schema, zone: zone)
         if try find(fields, change.type, over: change.former?.fields) {
-            _ = try save(fields, change, payload: payload)
+            _ = try saveFound(fields, change, payload: payload)
         }
     }
 
@@ -220,6 +220,8 @@ extension SubscriptionMatcher {
         _ tested: consuming TestedChange, _ fields: some EncodedFields, _ type: AnchoredType,
         record: () throws(EngineError) -> Record?
     ) throws(EngineError) {
+        // Of no use any more: all of it is prepared again.
+        if isTooLong { return }
         let first = matches.count
         for place in probe.hits.indices {
             try collect(probe.hits[place], &tested, fields, type, record)
@@ -312,7 +314,7 @@ extension SubscriptionMatcher {
         if isSame, let known = knownWaiting(at: hit.place, type) {
             for index in known.matches.indices {
                 try test(known.matches[index], at: hit.place, &tested, fields, type, record)
-                isTooLong = matches.count > limit
+                if matches.count > limit { isTooLong = true }
                 if isTooLong { return }
             }
             return
@@ -324,7 +326,7 @@ extension SubscriptionMatcher {
             if known?.count == WaitingMatches.limit { known = nil }
             known?.append(match)
             try test(match, at: hit.place, &tested, fields, type, record)
-            isTooLong = matches.count > limit
+            if matches.count > limit { isTooLong = true }
             return !isTooLong
         }
         if let known, !isTooLong { keep(WaitingMatches(known), at: hit.place, type) }
@@ -389,7 +391,7 @@ extension SubscriptionMatcher {
         _ options: SubscriptionEntry.Options, _ tested: inout TestedChange,
         _ fields: some EncodedFields, _ record: () throws(EngineError) -> Record?
     ) throws(EngineError) -> Bool {
-        guard let predicate = predicate?.predicate else { return false }
+        guard let predicate = prepared?.predicate else { return false }
         let isMatch = try tested.current.satisfies(predicate, fields, record)
         guard tested.change.isUpdate else { return isMatch }
         if isMatch { return options.contains(.firesOnUpdate) }
@@ -407,8 +409,8 @@ extension SubscriptionMatcher {
         of match: Match, _ type: AnchoredType, _ zone: AnchorZone
     ) throws(EngineError) {
         let subscription = TestedSubscription(number: match.number, zone: zone.number)
-        if predicate?.of != subscription {
-            predicate = (subscription, try readPredicate(of: match, type, zone))
+        if prepared?.of != subscription {
+            prepared = (subscription, try readPredicate(of: match, type, zone))
         }
     }
 

@@ -85,6 +85,24 @@ struct ArchiveSeriesTests {
         try await container.close()
     }
 
+    @Test func `a store that was restored begins a series of its own beside that of its original`()
+        async throws
+    {
+        let container = try await opened()
+        var series = series(container)
+        try await save(container, ["a"])
+        let first = try #require(try await series.next())
+        try await container.copy(to: "copy")
+        let copy = try store.opening("copy").open()
+        var own = self.series(copy)
+        let second = try #require(try await own.next())
+        #expect(second.information.baseID == nil && second.path != first.path)
+        try await save(copy, ["b"])
+        #expect(try await own.next()?.information.baseID == second.information.archiveID)
+        try await copy.close()
+        try await container.close()
+    }
+
     @Test func `after so many a full one follows`() async throws {
         let container = try await opened()
         var series = series(container) { $0.chainLimit = 3 }

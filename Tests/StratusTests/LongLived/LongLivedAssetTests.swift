@@ -140,6 +140,29 @@ import Testing
         #expect(try await container.longLivedOperations(for: "alice").isEmpty)
     }
 
+    /// A receipt serves one record: that of the request, once this is kept, and any other until then.
+    @Test func `a receipt is used up by a request that is kept, and by no other`() async throws {
+        let (container, database) = try await makeDatabase()
+        let content = Self.content
+        let (_, receipt) = try await database.store(Asset(data: content))
+        let record = note("a", ["file": .asset(Asset(.receipt(receipt)))])
+        let share = Share(recordZoneID: notes).record
+        let refused = await failure {
+            try await database.submit(Self.saving([record, share]), operationID: "one")
+        }
+        #expect(refused.code == .invalidArguments)
+        #expect(try await container.collectAssets().reclaimedChunks == 0)
+        let operation = try await database.submit(Self.saving([record]), operationID: "two")
+        #expect(try await container.collectAssets().reclaimedChunks == 0)
+        let saved = try #require(try Self.saved(try await operation.outcome(), "a"))
+        #expect(try await Self.bytes(saved) == content)
+        let other = note("b", ["file": .asset(Asset(.receipt(receipt)))])
+        #expect(
+            await failure {
+                try await database.submit(Self.saving([other]), operationID: "three")
+            }.code == .assetNotAvailable)
+    }
+
     @Test func `collection beside submissions takes nothing that a request names`() async throws {
         let (container, database) = try await makeDatabase()
         let contents = (0..<24).map { number in Self.content.map { $0 ^ UInt8(number) } }

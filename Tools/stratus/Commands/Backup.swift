@@ -66,7 +66,7 @@ enum Backup {
                     text: "\(kind)  \(archive.text)")
                 try output.flush()
             }
-            while Clock.monotonicNanoseconds - begin < seconds * 1_000_000_000 {
+            repeat {
                 if let stop = Terminal.requestedStop {
                     try output.summary(
                         ["archives": .integer(count)],
@@ -74,7 +74,7 @@ enum Backup {
                     return .signal(stop)
                 }
                 Thread.pause(microseconds: 50_000)
-            }
+            } while Clock.monotonicNanoseconds - begin < seconds * 1_000_000_000
         }
     }
 
