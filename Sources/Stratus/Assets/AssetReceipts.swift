@@ -117,9 +117,7 @@ extension Database {
             switch stored.source {
             case .failed(let error): throw .refused(error)
             case .stored(let asset):
-                if !sealed.rows.isEmpty {
-                    _ = try await container.engine().commit(ChunkCommit(rows: sealed.rows))
-                }
+                try await commitPlaces(of: sealed)
                 let receipts = container.receipts
                 let uploader = AssetReceipts.Uploader(scope: scope, caller: try writer())
                 let receipt = receipts.add(asset.content, uploader)

@@ -64,7 +64,15 @@ extension Database {
         return try result.get()
     }
 
-    /// The same on the calling thread, which waits.
+    /// Commits the places of chunks ahead of what names them.
+    nonisolated(nonsending) func commitPlaces(
+        of assets: SealedAssets
+    ) async throws(EngineError) {
+        if assets.rows.isEmpty { return }
+        _ = try await container.engine().commit(ChunkCommit(rows: assets.rows))
+    }
+
+    /// The upload on the calling thread, which waits.
     func uploadAndWait(
         _ items: [RecordItem]
     ) throws(EngineError) -> UploadedCall {

@@ -8,9 +8,9 @@ internal import Synchronization
 /// Archives of a store in one directory, each of which goes on from the one before: a backup that is
 /// seldom far behind.
 ///
-/// A series goes on from the newest archive of the store that the directory has, whoever wrote it.
-/// Where there is none, or none that can be gone on from, the next archive is a full one. It deletes
-/// nothing: that is for ``Archive/forget(in:keeping:dryRun:)``.
+/// A series goes on from the newest archive of the store in the directory, also where another series
+/// or process has written that. Where there is none, or none that can be gone on from, the next archive
+/// is a full one. A series deletes nothing: that is for ``Archive/forget(in:keeping:dryRun:)``.
 ///
 /// What the store would forget, such as deletions, waits until the next archive has it, as long as the
 /// series is there; but never longer than ``Options/holding`` since the last call, after which the next
@@ -68,7 +68,11 @@ public struct ArchiveSeries: Sendable {
         files = nil
         // From before the copy on, so that it holds all of what the copy has.
         let next = container.holdForBackup(options.holding)
-        let made = try await makeNext(progress)
+        let made = try await answering { () async throws(EngineError) -> Archive? in
+            let source = try await container.steadySource()
+            if let last, try await !source.hasEntries(from: last.last.table.end) { return nil }
+            return try await archive(source, progress)
+        }
         hold = next
         if let made {
             last = made
@@ -77,23 +81,6 @@ public struct ArchiveSeries: Sendable {
             files = found
         }
         return made
-    }
-
-    /// Nil where the newest archive has all that there is.
-    private nonisolated(nonsending) func makeNext(
-        _ progress: @escaping Container.ReadingProgress
-    ) async throws(StoreError) -> Archive? {
-        if isCurrent(container) { return nil }
-        return try await answering { () async throws(EngineError) -> Archive? in
-            let source = try await container.steadySource()
-            // What a writer had noted may be no commit.
-            return isCurrent(source) ? nil : try await archive(source, progress)
-        }
-    }
-
-    /// Whether the newest archive has all that there is.
-    private func isCurrent(_ container: Container) -> Bool {
-        last?.last.table.end == container.state.fold.end.rawValue
     }
 
     /// Writes an archive whenever something changed, at most one an interval, until the task is
@@ -201,6 +188,20 @@ final class BackupHolds: Sendable {
 }
 
 extension Container {
+    /// Whether anything was committed from an offset on. The ends of two states do not tell: behind the
+    /// last commit groups without entries may lie, which one state counts and the other does not.
+    fileprivate nonisolated(nonsending) func hasEntries(
+        from offset: UInt64
+    ) async throws(EngineError) -> Bool {
+        try await threads.run { [self] in
+            var log = log(from: offset)
+            while let line = try log.nextLine() {
+                if line.entry.kind.isEntry { return true }
+            }
+            return false
+        }
+    }
+
     /// Holds what is needed to go on from the state as it is now, for so long. Where another process
     /// writes that is of no use: it knows nothing of holds.
     fileprivate func holdForBackup(_ duration: Duration) -> BackupHold? {

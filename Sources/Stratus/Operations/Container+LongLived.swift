@@ -99,9 +99,7 @@ extension Database {
             }
             let call = try await upload(items)
             for item in call.items { try item.checkAssets() }
-            if let rows = call.assets?.rows, !rows.isEmpty {
-                _ = try await container.engine().commit(ChunkCommit(rows: rows))
-            }
+            if let sealed = call.assets { try await commitPlaces(of: sealed) }
             modification.items = call.items
             return (
                 .modify(modification),

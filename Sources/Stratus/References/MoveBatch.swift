@@ -330,10 +330,10 @@ private struct Move: ~Copyable {
             reliedTypes.add(old.type, in: new.database, reading, to: &draft)
         }
         try matcher?.delete(entry, in: AnchorZone(self.old, name: batch.source.zoneName))
-        let created = RecordChange(
-            .created, type: old.type, name: tombstone.name, creator: old.creator)
         try matcher?.save(
-            stored, created, in: AnchorZone(new, name: batch.destination.zoneName)
+            stored,
+            RecordChange(.created, type: old.type, name: tombstone.name, creator: old.creator),
+            in: AnchorZone(new, name: batch.destination.zoneName)
         ) {
             draft.buffer.payload(at: place)
         }

@@ -10,6 +10,7 @@ internal import StratusEngine
 struct FieldEncoder {
     let batch: RecordBatch
     var numbers: NumberAssignment
+    /// The record at hand, with what was encoded of it.
     private(set) var record: EncodedRecord
 
     /// A field as the last record had it at the same place, with what was found out about it.

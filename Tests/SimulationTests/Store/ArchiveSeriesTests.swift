@@ -150,7 +150,7 @@ struct ArchiveSeriesTests {
         let next = try #require(try await series.next())
         #expect(next.information.baseID == (waits ? base.information.archiveID : nil))
         #expect(try await self.names(next).count == 300)
-        // From here on the deletions wait for nobody.
+        // The deletions are in an archive now, and are forgotten.
         try await save(container, ["t"])
         try await container.maintenance.compact()
         let last = try #require(try await series.next())

@@ -20,8 +20,9 @@ extension Command {
             With --follow it goes on until it is stopped: whenever something changed it writes an \
             archive into the directory of -o, at most one in so many seconds. Each goes on from the \
             newest archive of STORE there, and has no content hashes; where there is none to go on \
-            from, and after --full-every archives, one is full. 'stratus backups' looks into archives, 'stratus \
-            restore' brings back what they hold.
+            from, and after --full-every archives, one is full.
+
+            'stratus backups' looks into archives, 'stratus restore' brings back what they hold.
             """,
         arguments: [.store],
         options: [
