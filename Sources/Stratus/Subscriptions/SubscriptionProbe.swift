@@ -128,21 +128,21 @@ struct SubscriptionProbe {
     mutating func find(
         _ fields: some EncodedFields, over former: StoredFields?, _ type: AnchoredType
     ) throws(FormatError) -> Bool {
-        let zone = fields.zone
+        let zone = fields.zone.hash
         if !hits.isEmpty { hits.removeAll(keepingCapacity: true) }
-        for place in type.always { look(for: .nothing, type.forms[place], zone.hash) }
+        for place in type.always { look(for: .nothing, type.forms[place], zone) }
         for place in type.fields.indices {
             let (field, forms) = type.fields[place]
             let value = fields.encodedValue(of: field)
-            if let value { try look(at: value, type, forms, zone.hash) }
+            if let value { try look(at: value, type, forms, zone) }
             if let former, value?.isKept != true, let old = former.encodedValue(of: field) {
-                try look(at: old, type, forms, zone.hash)
+                try look(at: old, type, forms, zone)
             }
         }
         if !type.words.isEmpty {
             for value in fields.encodedValues + (former?.encodedValues ?? [])
             where value.kind.element == .string && !value.kind.isEncrypted {
-                try look(at: value, type, type.words, zone.hash)
+                try look(at: value, type, type.words, zone)
             }
         }
         if hits.count > 1 { removeRepeated() }
@@ -183,6 +183,10 @@ struct SubscriptionProbe {
         // An empty list may say nothing of its elements.
         guard let kind = value.kind.element else { return }
         let bytes = value.bytes
+        // Most values are no lists.
+        guard value.kind.isList else {
+            return try look(at: bytes.span, value.range, kind, type, forms, zone)
+        }
         try ValueFormat.forEachElement(bytes.span, in: value.range, value.kind) {
             range throws(FormatError) in
             try look(at: bytes.span, range, kind, type, forms, zone)

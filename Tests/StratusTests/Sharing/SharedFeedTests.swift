@@ -3,7 +3,7 @@ import Stratus
 import Testing
 
 /// The feeds of a shared database: semantics 5.5, design section 9.
-@Suite(.timeLimit(.minutes(5))) struct SharedFeedTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedFeedTests {
     /// A reader of the feed of a user's shared database.
     private struct ZoneReader {
         let database: Database

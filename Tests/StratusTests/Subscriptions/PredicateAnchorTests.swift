@@ -336,6 +336,36 @@ extension PredicateAnchorTests {
         #expect(names == Set(expected.map { String($0.dropFirst("s created ".count)) }))
     }
 
+    @Test func `wherever a text has a capital letter it is told of to whom waits for small ones`()
+        async throws
+    {
+        let (container, database) = try await makeDatabase()
+        let lengths = 1...20
+        let predicates = try lengths.map {
+            try Query.Predicate("f = %@", arguments: [.string(String(repeating: "k", count: $0))])
+        }
+        let subscriptions = zip(lengths, predicates).map { querySubscription("s\($0)", $1) }
+        _ = try await database.modifySubscriptions(saving: subscriptions, deleting: [])
+        var records: [Record] = []
+        var expected: [String] = []
+        // The last is the sign of a unit, which folds to the letter, in three bytes.
+        for (letter, isEqual) in [("K", true), ("A", false), ("Z", false), ("\u{212a}", true)] {
+            for length in lengths {
+                for place in 0..<length {
+                    let name = "\(letter.unicodeScalars.first?.value ?? 0) \(length) \(place)"
+                    let (before, behind) = (place, length - place - 1)
+                    let text =
+                        String(repeating: "k", count: before) + letter
+                        + String(repeating: "k", count: behind)
+                    records.append(note(name, ["f": .string(text)]))
+                    if isEqual { expected.append("s\(length) created \(name)") }
+                }
+            }
+        }
+        try await database.saveAll(records)
+        #expect(try await container.told() == expected)
+    }
+
     @Test func `a predicate of more than 1,024 conditions is filed and told all the same`()
         async throws
     {
