@@ -94,6 +94,7 @@ extension StoreVerification {
             "chunks": .integer(chunkCount), "chunkBytes": .integer(chunkBytes),
         ]
         object.append("differences", differences.map { .integer($0) })
+        object.append("next", next.map { .string($0.description) })
         return object
     }
 }

@@ -118,6 +118,33 @@ import Testing
         try await container.close()
     }
 
+    @Test(arguments: ["", "journal-", "chunks-", "index-"])
+    func `what is scrubbed bit by bit was all read at the end`(damaged: String) async throws {
+        let container = try await Container.open(at: path, creating: true)
+        try await fill(container)
+        if !damaged.isEmpty { try flip(try #require(try files(damaged).first), at: 600) }
+        let whole = try await container.maintenance.scrub(bytesPerSecond: Self.rate)
+        var reports: [ScrubReport] = []
+        repeat {
+            let part = ScrubPart(from: reports.last?.next, for: .zero)
+            reports.append(
+                try await container.maintenance.scrub(part, bytesPerSecond: Self.rate))
+        } while reports.last?.next != nil
+        // Where chunks lie is not known of a store that cannot be opened.
+        #expect(reports.count > (damaged.isEmpty ? 3 : 1))
+        let damage = reports.flatMap(\.damage)
+        #expect(damage.isEmpty == damaged.isEmpty)
+        #expect(damage.allSatisfy { $0.file.hasPrefix(damaged) })
+        if damaged.isEmpty {
+            func sum(_ count: (ScrubReport) -> Int) -> Int { reports.reduce(0) { $0 + count($1) } }
+            #expect(sum(\.entryCount) == whole.entryCount)
+            #expect(sum(\.segmentCount) == whole.segmentCount)
+            #expect(sum(\.tableCount) == whole.tableCount && whole.tableCount > 0)
+            #expect(sum(\.chunkCount) == whole.chunkCount && whole.chunkCount > 0)
+        }
+        try? await container.close()
+    }
+
     @Test(arguments: ["journal-", "chunks-", "index-"])
     func `a byte that the medium has changed is found where verify finds it`(
         prefix: String

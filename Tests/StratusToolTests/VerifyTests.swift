@@ -86,4 +86,58 @@ import Testing
             #expect(summary.contains(#""\#(name)":\#(count),"#))
         }
     }
+
+    @Test func `a store is verified bit by bit, and then anew`() async throws {
+        let place = try Place()
+        let store = "\(PackageFiles.root)/Formats/samples/valid/segments"
+        let whole = try await verify("valid/segments", json: true).lines
+        #expect(whole.last?.contains(#""segments":5,"#) == true)
+        var runs: [String] = []
+        repeat {
+            let run = try await place.run(
+                "verify \(store) --max-duration 0s --resume @/place", json: true)
+            #expect(run.code == .ok && run.messages == "")
+            runs.append(run.results)
+        } while runs.last?.contains(#""next":"journal-"#) == true && runs.count < 9
+        #expect(runs.count == 5 && runs.allSatisfy { $0.contains(#""segments":1,"#) })
+        #expect(runs.last?.contains(#""next":"#) == false)
+        // The store was read to its end.
+        let next = try await place.run(
+            "verify \(store) --max-duration 0s --resume @/place", json: true)
+        #expect(next.results == runs.first)
+        let text = try await place.run("verify \(store) --max-duration 0s --resume @/place")
+        #expect(text.results.hasPrefix("no damage in ") && text.results.hasSuffix(" is next\n"))
+    }
+
+    @Test(arguments: [
+        (#"{"type":"place","storeID":"00000000000000000000000000000000"}"#, "of another store"),
+        ("", "does not say"), ("{}", "does not say"),
+        (#"{"type":"place","next":"journal-12"}"#, "does not say"),
+    ])
+    func `a file that says nothing of the store is refused, and stays`(
+        text: String, words: String
+    ) async throws {
+        let place = try Place()
+        try place.write(text, "place")
+        let store = "\(PackageFiles.root)/Formats/samples/valid/segments"
+        let run = try await place.run("verify \(store) --resume @/place")
+        #expect(run.code == .usage && run.messages.contains(words))
+        #expect(FileManager.default.contents(atPath: place.path + "/place") == Data(text.utf8))
+    }
+
+    @Test(arguments: [
+        "--subset 3", "--subset 0/3", "--subset 4/3", "--subset 1/2/3", "--max-duration 2",
+        "--subset 1/2 --against @/certificate",
+    ])
+    func `a part that is none is refused`(options: String) async throws {
+        let store = "\(PackageFiles.root)/Formats/samples/valid/segments"
+        let run = try await Place().run("verify \(store) \(options)")
+        #expect(run.code == .usage)
+    }
+
+    @Test func `a part says which one it is`() async throws {
+        let store = "\(PackageFiles.root)/Formats/samples/valid/segments"
+        let run = try await Place().run("verify \(store) --subset 2/3")
+        #expect(run.code == .ok && run.results.hasPrefix("no damage in part 2 of 3: "))
+    }
 }

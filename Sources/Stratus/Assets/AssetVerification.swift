@@ -14,8 +14,6 @@ struct AssetVerification {
     private let follower: StoreFollower
     private let assets: AssetStore
 
-    private static let batchLimit = 4096
-
     /// The index is made of the journal alone, so that nothing of one on disk is believed.
     init(_ foundation: StoreFoundation) throws {
         precondition(foundation.rebuilds)
@@ -27,42 +25,13 @@ struct AssetVerification {
 
     private var reading: StoreReading { StoreReading(follower.published.current, .blocking) }
 
-    /// Each once, in the order in which they lie, a few thousand at a time.
     private mutating func readChunks() throws {
-        let chunks = try assets.chunks()
-        var batch: [ChunkEntry.Row] = []
-        var broken: [ChunkAddress: StoreError.Place] = [:]
-        func read() throws(EngineError) {
-            for (address, place) in batch.sorted(by: ChunkEntry.isBefore) {
-                do throws(ChunkError) {
-                    _ = try chunks.read(address, at: place)
-                } catch {
-                    broken[address] = try Self.place(of: error, at: place)
-                }
-            }
-            batch.removeAll(keepingCapacity: true)
-        }
-        var (count, bytes) = (0, 0)
+        var check = ChunkCheck(try assets.chunks())
         try reading.forEachChunk { address, place throws(EngineError) in
-            batch.append((address, place))
-            count += 1
-            bytes += place.storedLength
-            if batch.count == Self.batchLimit { try read() }
+            try check.add(address, place)
         }
-        try read()
-        (chunkCount, chunkBytes, damaged) = (count, bytes, broken)
-    }
-
-    private static func place(
-        of error: ChunkError, at place: ChunkLocation
-    ) throws(EngineError) -> StoreError.Place {
-        if case .storage(let failure) = error, failure.kind == .notFound {
-            return StoreError.Place(
-                file: place.file, byte: 0, kind: ChunkDamage.Kind.missing.identifier)
-        }
-        let failure = StoreError(error)
-        guard let place = failure.place else { throw .refused(failure) }
-        return place
+        try check.finish()
+        (chunkCount, chunkBytes, damaged) = (check.count, check.bytes, check.damaged)
     }
 
     /// Says which records and fields are concerned.
@@ -86,6 +55,54 @@ struct AssetVerification {
         // What no record names is damaged all the same.
         findings += damaged.filter { !walk.met.contains($0.key) }.map(\.value)
         self.findings = findings
+    }
+}
+
+/// Reads chunks a few thousand at a time, in the order in which they lie.
+struct ChunkCheck {
+    private(set) var count = 0
+    /// As stored, without frames.
+    private(set) var bytes = 0
+    /// Why chunks cannot be read.
+    private(set) var damaged: [ChunkAddress: StoreError.Place] = [:]
+    private let chunks: ChunkStore
+    private var batch: [ChunkEntry.Row] = []
+
+    private static let batchLimit = 4096
+
+    init(_ chunks: ChunkStore) { self.chunks = chunks }
+
+    mutating func add(
+        _ address: ChunkAddress, _ place: ChunkLocation
+    ) throws(EngineError) {
+        batch.append((address, place))
+        count += 1
+        bytes += place.storedLength
+        if batch.count == Self.batchLimit { try finish() }
+    }
+
+    /// Reads those that were added and not read yet.
+    mutating func finish() throws(EngineError) {
+        for (address, place) in batch.sorted(by: ChunkEntry.isBefore) {
+            do throws(ChunkError) {
+                _ = try chunks.read(address, at: place)
+            } catch {
+                damaged[address] = try Self.place(of: error, at: place)
+            }
+        }
+        batch.removeAll(keepingCapacity: true)
+    }
+
+    private static func place(
+        of error: ChunkError, at place: ChunkLocation
+    ) throws(EngineError) -> StoreError.Place {
+        if case .storage(let failure) = error, failure.kind == .notFound {
+            return StoreError.Place(
+                file: place.file, byte: 0, kind: ChunkDamage.Kind.missing.identifier)
+        }
+        let failure = StoreError(error)
+        guard let place = failure.place else { throw .refused(failure) }
+        return place
     }
 }
 

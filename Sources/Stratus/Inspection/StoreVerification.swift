@@ -1,10 +1,12 @@
 internal import FoundationEssentials
+internal import StratusAssets
+internal import StratusBytes
 package import StratusFiles
 internal import StratusIndex
 internal import StratusJournal
 package import StratusEngine
 
-/// Checks every byte of a store without opening it.
+/// Checks every byte of a store, or of a part of one, without opening it.
 package struct StoreVerification: Sendable {
     /// Something that is not as it should be, and what it means.
     package struct Finding: Sendable, Hashable {
@@ -34,6 +36,8 @@ package struct StoreVerification: Sendable {
     /// Of assets, all that the journal knows.
     package var chunkCount = 0
     package var chunkBytes = 0
+    /// Of a part, the first place that there was no time for; nil: it was read to its end.
+    package var next: ScrubPlace?
 
     /// What caches and memtables may take, in bytes. What of the index does not fit lies in a file
     /// without a name.
@@ -45,32 +49,57 @@ package struct StoreVerification: Sendable {
         ProcessInfo.processInfo.environment["TMPDIR"] ?? "/var/tmp"
     }
 
-    /// Reads the store in the directory `path`, as far as its manifest can be read, no faster than a rate
-    /// where one is given. `progress` is told how many bytes of the journal were read, and of how many;
-    /// with a checkpoint the journal is read twice.
+    /// Reads the store in the directory `path`, or a part of it, as far as its manifest can be read, no
+    /// faster than a rate where one is given. `progress` is told how many bytes of the journal were read,
+    /// and of how many; with a checkpoint the journal of a whole store is read twice.
+    ///
+    /// - Throws: ``StoreError`` with `invalidArguments` for a subset that is none.
     package nonisolated(nonsending) init(
-        at path: String, bytesPerSecond: Int? = nil,
+        _ part: ScrubPart = ScrubPart(), at path: String, bytesPerSecond: Int? = nil,
         progress: @escaping Container.ReadingProgress = { _, _ in }
     ) async throws(StoreError) {
         try await answering { () async throws(EngineError) in
             self = try await IOThreads(count: 1).run {
                 let storage = try LocalStorage(at: path, .reading)
                 let pace = bytesPerSecond.map { ReadingPace(bytesPerSecond: $0) }
-                return try StoreVerification(ofMedium: storage, pace, progress: progress)
+                return try StoreVerification(part, ofMedium: storage, pace, progress: progress)
+            }
+        }
+    }
+
+    /// The identity of the store in the directory `path`, in 32 hexadecimal digits, as far as its manifest
+    /// can be read.
+    package nonisolated(nonsending) static func storeID(
+        at path: String
+    ) async throws(StoreError) -> String {
+        try await answering { () async throws(EngineError) in
+            try await IOThreads(count: 1).run {
+                guard
+                    let (manifest, _) = try StoreFollower.pinNewest(
+                        in: try LocalStorage(at: path, .reading))
+                else { throw JournalError.noStore }
+                return manifest.storeID.description
             }
         }
     }
 
     /// Blocks that the medium does not give back are findings like all others.
     init(
-        ofMedium storage: any Storage, _ pace: ReadingPace?,
+        _ part: ScrubPart = ScrubPart(), ofMedium storage: any Storage, _ pace: ReadingPace?,
         _ registry: ProjectionRegistry = .store, memoryLimit: Int = memoryLimit,
         progress: @escaping Container.ReadingProgress = { _, _ in }
     ) throws {
+        if let subset = part.subset, !subset.isValid {
+            throw EngineError.refused(
+                .invalidArguments, "there is no part \(subset.number) of \(subset.count)")
+        }
         let medium = LenientStorage(
             over: pace.map { PacedStorage(over: storage, $0) } ?? storage)
-        self = try StoreVerification(
-            medium, registry, memoryLimit: memoryLimit, progress: progress)
+        self =
+            part.isWhole
+            ? try StoreVerification(medium, registry, memoryLimit: memoryLimit, progress: progress)
+            : try StoreVerification(
+                part, of: medium, registry, memoryLimit: memoryLimit, progress: progress)
         findings += medium.unreadableBlocks.map { Finding(place: StoreError.Place($0)) }
     }
 
@@ -109,20 +138,10 @@ package struct StoreVerification: Sendable {
             progress(entry.offset.bytes(since: .zero), total)
             return payloads.fault(of: entry, isBehindDamage: isBehindDamage)
         }
-        // Whether anything is damaged only a version can tell that knows all of it.
-        if let newer = verifier.findings.first(where: \.damage.isNewer) {
-            throw JournalError.newerFormat(newer.damage)
-        }
-        findings = verifier.findings.map {
-            Finding(place: StoreError.Place($0.damage), severity: Finding.Severity($0.severity))
-        }
-        segmentCount = verifier.segmentCount
-        entryCount = verifier.entryCount
-        commitCount = verifier.commitCount
-        bytesRead = verifier.bytesRead
+        try take(verifier)
         hasCheckpoint = manifest.checkpoint != nil || manifest.checkpointDamage != nil
         if let checkpoint = manifest.checkpoint {
-            try verify(checkpoint, of: manifest, in: storage, registry)
+            try verify(checkpoint, of: manifest, in: storage, registry) { _ in true }
         }
         var foundation = StoreFoundation(
             ScratchStorage(over: storage, in: scratch), registry, memoryLimit: memoryLimit,
@@ -138,6 +157,97 @@ package struct StoreVerification: Sendable {
         findings += assets.findings.map { Finding(place: $0) }
         chunkCount = assets.chunkCount
         chunkBytes = assets.chunkBytes
+    }
+
+    /// Reads a part of a store.
+    private init(
+        _ part: ScrubPart, of storage: any Storage, _ registry: ProjectionRegistry,
+        memoryLimit: Int, progress: @escaping Container.ReadingProgress
+    ) throws {
+        guard let (manifest, pin) = try StoreFollower.pinNewest(in: storage) else {
+            throw JournalError.noStore
+        }
+        defer { withExtendedLifetime(pin) {} }
+        hasCheckpoint = manifest.checkpoint != nil || manifest.checkpointDamage != nil
+        var walk = ScrubWalk(part)
+        var verifier = JournalVerifier(manifest, in: storage)
+        var payloads = PayloadCheck(registry)
+        verifier.begin()
+        for segment in manifest.segments {
+            // What was compacted since begins where the first of several segments did.
+            let last = ScrubPlace(.journal, max(segment.base.rawValue, segment.end.rawValue &- 1))
+            guard walk.reads(ScrubPlace(.journal, segment.base.rawValue), through: last) else {
+                verifier.passOver(segment)
+                continue
+            }
+            try verifier.read(segment) { entry, isBehindDamage in
+                progress(entry.offset.bytes(since: .zero), manifest.length)
+                return payloads.fault(of: entry, isBehindDamage: isBehindDamage)
+            }
+        }
+        verifier.end()
+        try take(verifier)
+        if let checkpoint = manifest.checkpoint {
+            try verify(checkpoint, of: manifest, in: storage, registry) { number in
+                walk.reads(ScrubPlace(.index, number))
+            }
+        }
+        if walk.next == nil {
+            let foundation = StoreFoundation(
+                storage, registry, memoryLimit: memoryLimit, threads: IOThreads(count: 1))
+            do {
+                try verifyChunks(foundation, from: part.start, &walk)
+            } catch {
+                // Where the chunks lie is not known of a store that cannot be opened.
+                let failure = EngineError(translating: error)
+                guard failure.isDamage, let place = StoreError(failure).place else { throw failure }
+                if !findings.contains(where: { $0.place == place }) {
+                    findings.append(Finding(place: place))
+                }
+            }
+        }
+        next = walk.next
+    }
+
+    /// Takes what was read of the journal.
+    private mutating func take(_ verifier: JournalVerifier) throws(JournalError) {
+        // Whether anything is damaged only a version can tell that knows all of it.
+        if let newer = verifier.findings.first(where: \.damage.isNewer) {
+            throw JournalError.newerFormat(newer.damage)
+        }
+        findings = verifier.findings.map {
+            Finding(place: StoreError.Place($0.damage), severity: Finding.Severity($0.severity))
+        }
+        segmentCount = verifier.segmentCount
+        entryCount = verifier.entryCount
+        commitCount = verifier.commitCount
+        bytesRead = verifier.bytesRead
+    }
+
+    /// Reads chunks where the index on disk says that they lie.
+    private mutating func verifyChunks(
+        _ foundation: StoreFoundation, from start: ScrubPlace?, _ walk: inout ScrubWalk
+    ) throws {
+        let follower = try StoreFollower(foundation)
+        let reading = StoreReading(follower.published.current, .blocking)
+        var check = ChunkCheck(try foundation.assets.chunks())
+        var group: UInt64?
+        var isRead = false
+        let first = start.flatMap { $0.kind == .assets ? UInt16(clamping: $0.number) : nil } ?? 0
+        try reading.forEachChunk(from: first) { address, place throws(EngineError) in
+            let next = address.high.high >> 48
+            if next != group {
+                // For the time that it takes to read them counts.
+                try check.finish()
+                group = next
+                isRead = walk.reads(ScrubPlace(.assets, next))
+            }
+            if isRead { try check.add(address, place) }
+        }
+        try check.finish()
+        (chunkCount, chunkBytes) = (check.count, check.bytes)
+        findings += check.damaged.values
+            .sorted { ($0.file, $0.byte) < ($1.file, $1.byte) }.map { Finding(place: $0) }
     }
 
     /// Compares the index that the checkpoint names with one that is made of the journal.
@@ -171,10 +281,10 @@ package struct StoreVerification: Sendable {
         }
     }
 
-    /// Reads the tables of the index that a checkpoint names.
+    /// Reads those tables of the index that a checkpoint names and for which `reads` is true.
     private mutating func verify(
         _ checkpoint: Manifest.Checkpoint, of manifest: Manifest, in storage: any Storage,
-        _ registry: ProjectionRegistry
+        _ registry: ProjectionRegistry, where reads: (UInt64) -> Bool
     ) throws(JournalError) {
         let tables = registry.tables(of: manifest, in: storage, cache: BlockCache(limit: 0))
         guard let index = FoldState(checkpoint, tables, ReleasedFiles())?.index else {
@@ -184,9 +294,9 @@ package struct StoreVerification: Sendable {
                     byte: manifest.checkpointPlace))
             return
         }
-        tableBytes = index.statistics.runs.reduce(0) { $0 + $1.bytes }
-        for number in index.tableNumbers.sorted() {
+        for number in index.tableNumbers.sorted() where reads(number) {
             tableCount += 1
+            tableBytes += index.length(ofTable: number)
             do throws(IndexError) {
                 try index.verify(number)
             } catch {

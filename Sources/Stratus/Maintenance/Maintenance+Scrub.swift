@@ -3,7 +3,7 @@ internal import StratusFiles
 internal import Synchronization
 
 extension Maintenance {
-    /// Reads every byte of the store once, slowly, and says what is not as it was written: so that damage
+    /// Reads every byte of the store once, or of a part of it, slowly, and says what is not as it was written: so that damage
     /// of the medium is found while a backup or a second copy still has what it took.
     ///
     /// Checks what `stratus verify` checks: the journal, the index against the journal, every chunk of an
@@ -13,16 +13,18 @@ extension Maintenance {
     /// kernel can do that (Linux 6.14); pages that are in the cache are read from there.
     ///
     /// The state at the beginning is checked. What belongs to it stays until the scrub ends, so that
-    /// compaction frees no file meanwhile.
+    /// compaction frees no file meanwhile. A large store can be read in parts, a night each.
     ///
     /// - Parameters:
+    ///   - part: what is read; the whole store unless more is said.
     ///   - bytesPerSecond: how much is read in a second at most, above 0.
     ///   - progress: is told how many bytes of the journal were read, and of how many.
-    /// - Throws: ``StoreError`` with `invalidArguments` where the rate is not above 0, with
-    ///   `operationCancelled` where the task was cancelled or the container closed, and with the cause
-    ///   `newerFormat` where a newer version wrote the store meanwhile.
+    /// - Throws: ``StoreError`` with `invalidArguments` where the rate is not above 0 or the subset is
+    ///   none, with `operationCancelled` where the task was cancelled or the container closed, and with
+    ///   the cause `newerFormat` where a newer version wrote the store meanwhile.
     public nonisolated(nonsending) func scrub(
-        bytesPerSecond: Int, progress: @escaping Container.ReadingProgress = { _, _ in }
+        _ part: ScrubPart = ScrubPart(), bytesPerSecond: Int,
+        progress: @escaping Container.ReadingProgress = { _, _ in }
     ) async throws(StoreError) -> ScrubReport {
         guard bytesPerSecond > 0 else {
             throw StoreError(
@@ -39,7 +41,7 @@ extension Maintenance {
             let result = await withTaskCancellationHandler {
                 await threads.outcome {
                     try StoreVerification(
-                        ofMedium: foundation.storage, pace, foundation.registry,
+                        part, ofMedium: foundation.storage, pace, foundation.registry,
                         memoryLimit: foundation.budget.limit / 4, progress: progress)
                 }
             } onCancel: {
@@ -75,6 +77,8 @@ public struct ScrubReport: Hashable, Sendable {
     public var bytesRead: Int
     /// How long it took, most of which is waiting where the rate is low.
     public var duration: Duration
+    /// Of a part that had to end before its end, where the next one begins; nil: it was read to its end.
+    public var next: ScrubPlace?
 
     init(_ verification: StoreVerification, bytesRead: Int, duration: Duration) {
         damage = verification.findings.filter { $0.severity == .damage }.map(\.place)
@@ -84,5 +88,6 @@ public struct ScrubReport: Hashable, Sendable {
         chunkCount = verification.chunkCount
         self.bytesRead = bytesRead
         self.duration = duration
+        next = verification.next
     }
 }

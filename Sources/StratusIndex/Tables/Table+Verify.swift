@@ -76,7 +76,13 @@ extension Table {
 extension OrderedIndex {
     /// Walks through one table completely.
     package func verify(_ number: UInt64) throws(IndexError) {
-        let table = runs.lazy.flatMap(\.tables).first { $0.info.number == number }
-        try table?.verify()
+        try table(number)?.verify()
+    }
+
+    /// How long the file of a table is, in bytes; 0 where there is no such table.
+    package func length(ofTable number: UInt64) -> Int { table(number)?.info.length ?? 0 }
+
+    private func table(_ number: UInt64) -> Table? {
+        runs.lazy.flatMap(\.tables).first { $0.info.number == number }
     }
 }

@@ -36,8 +36,14 @@ package struct JournalVerifier {
     private var chain: UInt64 = 0
     private var lastFrameKind: EntryKind?
     private var lastGroup = JournalOffset.zero
-    /// Whether a group begins at the checkpoint.
+    /// How many findings are of one of the two copies of the manifest.
+    private var ofManifest = 0
+    /// With which the next segment begins; nil where that is not known.
+    private var nextChain: UInt64?
+    /// Whether a group begins at the checkpoint, or was passed over there.
     private var hasReachedCheckpoint = false
+    /// Whether the time of the last commit is known, be it in a segment that was passed over.
+    private var knowsLastTime = true
     /// Behind a compacted segment at whose end a commit is open, until an entry was read: of what
     /// that commit had named, nothing is kept if it was given up.
     private var isBehindOpenEnd = false
@@ -51,29 +57,60 @@ package struct JournalVerifier {
     package mutating func run(
         skipping skip: Skip = { _ in }, _ check: Check
     ) throws(StorageError) {
+        begin()
+        for segment in manifest.segments { try read(segment, skipping: skip, check) }
+        end()
+    }
+
+    /// Checks the manifest. All of its segments follow in their order, each of which is read or passed
+    /// over, and ``end()``.
+    package mutating func begin() {
         if let damage = manifest.damage { findings.append(JournalFinding(damage)) }
         // What is wrong with one of two copies says nothing of the journal.
-        let ofManifest = findings.count
+        ofManifest = findings.count
         if let damage = manifest.checkpointDamage { findings.append(JournalFinding(damage)) }
-        var chain: UInt64?
-        for segment in manifest.segments {
-            let expected = segment.isEmpty ? segment.chainAtEnd : segment.chainAtStart
-            if let chain, chain != expected {
-                find(JournalDamage(.chain, file: segment.fileName, byte: 0))
-            }
-            do throws(StorageError) {
-                chain =
-                    segment.isCompacted
-                    ? try verifyCompacted(segment, skip, check)
-                    : try verify(segment, skip, check)
-            } catch {
-                guard error.kind == .notFound else { throw error }
-                let damage = JournalDamage(.missingFile, file: segment.fileName, byte: 0)
-                find(damage)
-                try skip(JournalGap(segment, from: segment.base, damage))
-                chain = nil
-            }
+    }
+
+    /// Checks a segment.
+    package mutating func read(
+        _ segment: Manifest.Segment, skipping skip: Skip = { _ in }, _ check: Check
+    ) throws(StorageError) {
+        if let nextChain, nextChain != segment.chainBefore {
+            find(JournalDamage(.chain, file: segment.fileName, byte: 0))
         }
+        do throws(StorageError) {
+            nextChain =
+                segment.isCompacted
+                ? try verifyCompacted(segment, skip, check)
+                : try verify(segment, skip, check)
+        } catch {
+            guard error.kind == .notFound else { throw error }
+            let damage = JournalDamage(.missingFile, file: segment.fileName, byte: 0)
+            find(damage)
+            try skip(JournalGap(segment, from: segment.base, damage))
+            nextChain = nil
+        }
+    }
+
+    /// Leaves a segment out: what depends on it is not checked in those behind it.
+    package mutating func passOver(_ segment: Manifest.Segment) {
+        if let nextChain, nextChain != segment.chainBefore {
+            find(JournalDamage(.chain, file: segment.fileName, byte: 0))
+        }
+        nextChain = segment.state == .active ? nil : segment.chainAtEnd
+        nextOrdinal = nil
+        isBroken = true
+        isBehindOpenEnd = false
+        knowsLastTime = false
+        if let offset = manifest.checkpoint?.position.offset, segment.base <= offset,
+            segment.state == .active || offset <= segment.end
+        {
+            hasReachedCheckpoint = true
+        }
+    }
+
+    /// No segment follows.
+    package mutating func end() {
         if let checkpoint = manifest.checkpoint, !hasReachedCheckpoint,
             findings[ofManifest...].allSatisfy({ $0.severity != .damage })
         {
@@ -225,6 +262,7 @@ package struct JournalVerifier {
             isBehindOpenEnd = file.header.openOrdinal > 0
             totals = SegmentTotals()
             totals.lastTime = file.header.lastTime
+            knowsLastTime = true
             return segment.chainAtEnd
         } catch {
             let damage: JournalDamage
@@ -360,6 +398,7 @@ package struct JournalVerifier {
             if let time = entry.commitTime {
                 commitCount += 1
                 totals.countCommit(at: time)
+                knowsLastTime = true
             }
         }
     }
@@ -380,7 +419,7 @@ package struct JournalVerifier {
         guard let position = manifest.checkpoint?.position, position.offset == group.offset
         else { return }
         hasReachedCheckpoint = true
-        guard isWhole else { return }
+        guard isWhole, knowsLastTime else { return }
         let found = JournalPosition(
             offset: group.offset, chain: group.header.chain, totals: totals)
         if position != found || nextOrdinal != 0 { findCheckpoint("journal") }

@@ -19,6 +19,13 @@ extension Command {
             proved: the chain, unless the journal was compacted there, and what each zone held, \
             where that state is the last one or a mark or the retention keeps it.
 
+            A store of which nobody reads everything at once is read in parts: --subset 3/7 reads the \
+            third of seven that together are the whole store, and --max-duration begins nothing more \
+            after so long, a file of the journal or the index or some chunks of assets. Where that was, \
+            the file of --resume keeps for the next run. A part checks what it reads; that the index \
+            says what the journal does, and which records a damaged chunk is of, only a run over the \
+            whole store tells.
+
             The exit code is 0 where nothing is damaged, 1 where something is, may be lost or is not \
             as certified, 13 where both copies of the manifest are damaged and nothing could be \
             checked.
@@ -31,10 +38,21 @@ extension Command {
             Option(
                 "rate", taking: .init("SIZE"),
                 "read no more than SIZE a second, such as 20MiB: beside a service"),
+            Option("subset", taking: .init("N/T"), "read the Nth of T parts of the store"),
+            Option(
+                "max-duration", taking: .init("TIME"),
+                "begin nothing more after TIME, such as 90m or 2h"),
+            Option(
+                "resume", taking: .init("FILE", .path),
+                "go on where FILE says, and write into it where the next run does"),
         ],
         examples: [
             Example("stratus verify ./store", "Checks the store."),
             Example("stratus verify ./store --rate 50MiB", "Leaves a service room to work."),
+            Example("stratus verify ./store --subset 3/7", "Checks the third of seven parts."),
+            Example(
+                "stratus verify ./store --max-duration 2h --resume ./place",
+                "Checks for two hours, each time from where the last run ended."),
             Example(
                 "stratus verify ./store --json -o findings.ndjson",
                 "Writes what is found to a file, one JSON object a line."),

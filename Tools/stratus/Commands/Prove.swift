@@ -6,29 +6,28 @@ import StratusGateway
 enum Verify {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
         let path = invocation.argument("STORE")
+        for option in ["subset", "max-duration", "resume"] {
+            try invocation.refuse("against", with: [option])
+        }
         let certificate = try invocation.certificate()
+        let (subset, duration) = (try invocation.subset(), try invocation.longestDuration())
+        var file: ResumeFile?
+        if let name = invocation.value("resume") {
+            file = try ResumeFile(name, of: try await StoreVerification.storeID(at: path))
+        }
+        let part = ScrubPart(subset: subset, from: file?.place, for: duration)
         let progress = ReadingProgress("verifying", invocation, output)
         let result = try await StoreVerification(
-            at: path, bytesPerSecond: invocation.rate(), progress: progress.update)
+            part, at: path, bytesPerSecond: invocation.rate(), progress: progress.update)
         progress.finish()
         for finding in result.findings {
             try output.result("finding", finding.json, text: text(of: finding))
         }
         let differences = try await compare(with: certificate, result, invocation, output)
+        try file?.write(result.next)
         try output.summary(
             result.json(differences: differences),
-            text: "\(found(result)) in "
-                + "\(Quantities.count(result.entryCount, "entry")) of "
-                + "\(Quantities.count(result.commitCount, "commit")), "
-                + "\(Quantities.size(UInt64(result.bytesRead))) in "
-                + Quantities.count(result.segmentCount, "segment")
-                + (result.hasCheckpoint
-                    ? "; \(Quantities.size(UInt64(result.tableBytes))) in "
-                        + "\(Quantities.count(result.tableCount, "table")) of the index"
-                    : "; there is no checkpoint yet")
-                + (result.chunkCount > 0
-                    ? "; \(Quantities.size(UInt64(result.chunkBytes))) in "
-                        + "\(Quantities.count(result.chunkCount, "chunk")) of assets" : ""))
+            text: summary(result, subset))
         return isWhole(result) && differences ?? 0 == 0 ? .ok : .differences
     }
 
@@ -68,6 +67,29 @@ enum Verify {
                     + "field \(place.field ?? "")"
             } ?? "")
             + (place.cure.map { "; \($0)" } ?? "")
+    }
+
+    private static func summary(
+        _ result: StoreVerification, _ subset: ScrubPart.Subset?
+    ) -> String {
+        var parts = [
+            found(result) + (subset.map { " in part \($0.number) of \($0.count): " } ?? " in ")
+                + "\(Quantities.count(result.entryCount, "entry")) of "
+                + "\(Quantities.count(result.commitCount, "commit")), "
+                + "\(Quantities.size(UInt64(result.bytesRead))) in "
+                + Quantities.count(result.segmentCount, "segment"),
+            result.hasCheckpoint
+                ? "\(Quantities.size(UInt64(result.tableBytes))) in "
+                    + "\(Quantities.count(result.tableCount, "table")) of the index"
+                : "there is no checkpoint yet",
+        ]
+        if result.chunkCount > 0 {
+            parts.append(
+                "\(Quantities.size(UInt64(result.chunkBytes))) in "
+                    + "\(Quantities.count(result.chunkCount, "chunk")) of assets")
+        }
+        if let next = result.next { parts.append("\(next) is next") }
+        return parts.joined(separator: "; ")
     }
 
     private static func found(_ result: StoreVerification) -> String {
@@ -131,5 +153,75 @@ extension Invocation {
                 "bad-value", "--rate takes a size such as 20MiB or 1GiB, not \(text)")
         }
         return rate
+    }
+
+    /// Of `--subset`.
+    fileprivate func subset() throws(ToolError) -> ScrubPart.Subset? {
+        guard let text = value("subset") else { return nil }
+        let numbers = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
+        guard numbers.count == 2, let number = numbers[0], let count = numbers[1], number >= 1,
+            number <= count
+        else { throw .usage("bad-value", "--subset takes a part such as 3/7, not \(text)") }
+        return ScrubPart.Subset(number, of: count)
+    }
+
+    /// Of `--max-duration`.
+    fileprivate func longestDuration() throws(ToolError) -> Duration? {
+        guard let text = value("max-duration") else { return nil }
+        guard let seconds = Quantities.number(text, in: Quantities.ages) else {
+            throw .usage("bad-value", "--max-duration takes a time such as 90m or 2h, not \(text)")
+        }
+        return .seconds(seconds)
+    }
+}
+
+/// The file of `--resume`: which store was read, and where the next run goes on.
+private struct ResumeFile {
+    private let path: String
+    private let storeID: String
+    /// Nil: at the beginning.
+    let place: ScrubPlace?
+
+    /// Where there is no such file, the run is the first.
+    init(_ path: String, of storeID: String) throws(ToolError) {
+        self.path = path
+        self.storeID = storeID
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try SourceFile(FilePlace(path), on: LinuxFileSystem()).bytes(limit: 4096)
+        } catch {
+            guard error.code == .notFound else { throw ToolError(error, "cannot read", path) }
+            place = nil
+            return
+        }
+        let json = try? JSONReader.read(bytes.span)
+        guard case .object(let object) = json, object["type"] == "place",
+            let next = Self.place(in: object)
+        else {
+            throw ToolError(.usage, id: "resume.form", "it does not say where to go on", file: path)
+        }
+        guard object["storeID"] == .string(storeID) else {
+            throw ToolError(.usage, id: "resume.other-store", "it is of another store", file: path)
+        }
+        place = next
+    }
+
+    /// Nil of what is none; a place that is nil is the beginning.
+    private static func place(in object: JSONObject) -> ScrubPlace?? {
+        switch object["next"] {
+        case nil: .some(nil)
+        case .string(let text): ScrubPlace(text).map { .some($0) }
+        default: nil
+        }
+    }
+
+    /// - Parameter next: nil: the store was read to its end.
+    func write(_ next: ScrubPlace?) throws(ToolError) {
+        var object: JSONObject = ["storeID": .string(storeID)]
+        object.append("next", next.map { .string($0.description) })
+        let file = try OutputFile(path)
+        _ = try file.write(JSONWriter.line(type: "place", object) + [UInt8(ascii: "\n")])
+        try file.publish()
+        try file.close()
     }
 }
