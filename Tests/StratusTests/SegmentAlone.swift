@@ -81,14 +81,24 @@ struct SegmentAlone: JournalFold {
     func names(lookingUp earlier: [Entry]) throws -> [String] {
         guard let preamble = preambles.first else { return [] }
         var found = preamble.names
+        let places = Dictionary(
+            earlier.enumerated().map { ($1.offset, $0) }, uniquingKeysWith: { first, _ in first })
         while found.count < preamble.count {
             let location = try #require(preamble.locations.last { $0.number <= found.count })
-            let start = try #require(earlier.firstIndex { $0.offset == location.offset })
-            #expect(earlier[start].firstNumber == location.number)
-            let entry = try #require(
-                earlier[start...].last { $0.firstNumber <= found.count }, "of \(location)")
-            let name = found.count - entry.firstNumber
-            found.append(try #require(entry.names.indices.contains(name) ? entry.names[name] : nil))
+            var place = try #require(places[location.offset])
+            #expect(earlier[place].firstNumber == location.number)
+            // Up to where the next location leads, or else to the end.
+            let next = preamble.locations.first { $0.number > found.count }?.number
+            let end = min(next ?? .max, preamble.count)
+            while found.count < end {
+                while place + 1 < earlier.count, earlier[place + 1].firstNumber <= found.count {
+                    place += 1
+                }
+                let entry = earlier[place]
+                let name = found.count - entry.firstNumber
+                let isThere = entry.names.indices.contains(name)
+                found.append(try #require(isThere ? entry.names[name] : nil, "of \(location)"))
+            }
         }
         return found
     }

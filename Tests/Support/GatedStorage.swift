@@ -63,6 +63,8 @@ private final class Gate: Sendable {
 
     func pass(_ call: GatedStorage.Call) {
         guard call == self.call else { return }
+        // Longer and longer: with many gates that are shut for long, looking would be all that is done.
+        var pause: UInt32 = 200
         while true {
             let goes = state.withLock { state in
                 if state.isShut, state.letThrough == 0 {
@@ -75,7 +77,8 @@ private final class Gate: Sendable {
                 return true
             }
             if goes { return }
-            Thread.pause(microseconds: 200)
+            Thread.pause(microseconds: pause)
+            pause = min(pause * 2, 10_000)
         }
     }
 }
