@@ -186,6 +186,11 @@ import Testing
         let place = try Place()
         try await place.importTree()
         let all = try await place.run("log @/store").results.split(separator: "\n")
+        let reversed = try await place.run("log @/store --reverse").results.split(separator: "\n")
+        #expect(reversed == all.reversed())
+        let last = try await place.run("log @/store --reverse -n 2").results.split(separator: "\n")
+        #expect(last == all.suffix(2).reversed())
+        #expect(try await place.run("log @/store --reverse --follow").code == .usage)
         let offsets = try all.map { try #require($0.split(separator: " ").first) }
         #expect(offsets.count > 4)
         let part = try await place.run("log @/store --since \(offsets[2]) --until \(offsets[4])")

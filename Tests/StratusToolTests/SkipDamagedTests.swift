@@ -82,6 +82,19 @@ import Testing
         #expect(skipping.results.hasPrefix(plain.results))
         #expect(!skipping.results.contains("Link  "))
         #expect(skipping.messages.contains("offset \(offsets[0])"))
+        let reversed = try await place.run("log @/store --skip-damaged --reverse")
+        #expect(reversed.code == .partial && reversed.messages == skipping.messages)
+        let lines = skipping.results.split(separator: "\n")
+        #expect(reversed.results.split(separator: "\n") == lines.reversed())
+        // Without, it ends there, from the other side.
+        let ended = try await place.run("log @/store --reverse")
+        #expect(ended.code == .damaged)
+        let damaged = try #require(UInt64(offsets[0]))
+        let behind = lines.filter {
+            $0.split(separator: " ").first.flatMap { UInt64($0) } ?? 0 > damaged
+        }
+        #expect(behind.count > 1)
+        #expect(ended.results.split(separator: "\n") == behind.reversed())
     }
 
     @Test func `zones without a skip ends at damage, with it names each and lists the others`()

@@ -71,6 +71,17 @@ extension Container {
             skipsDamaged: skipsDamaged)
     }
 
+    /// The same, the last one first.
+    package func reversedLog(
+        from start: UInt64 = 0, to end: UInt64? = nil, skipsDamaged: Bool = false
+    ) -> ReversedJournalLog {
+        let reading = reading
+        return ReversedJournalLog(
+            reading.view, from: JournalOffset(rawValue: start),
+            to: end.map { min(JournalOffset(rawValue: $0), reading.head) } ?? reading.head,
+            skipsDamaged: skipsDamaged)
+    }
+
     /// The user record name of a user of the store, and the name that the host gave first; nil
     /// where that was the record name. Numbers begin with 1 and have no gaps.
     package func user(

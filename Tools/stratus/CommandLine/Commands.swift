@@ -234,11 +234,11 @@ extension Command {
     fileprivate static let log = Command(
         "log", "show the entries of the journal",
         details: """
-            Shows the entries of the journal in the order they were written, each with its offset, \
-            its place in a file and its commit; with --zone or --record, those of zones or of \
-            records of a name, of all users. An offset shown can be given to --since and --until. Damage ends it; \
-            with --skip-damaged it goes on at the next whole frame, names what is damaged, \
-            and the exit code is 3.
+            Shows the entries of the journal in the order they were written, or the last one first with \
+            --reverse, each with its offset, its place in a file and its commit; with --zone or \
+            --record, those of zones or of records of a name, of all users. An offset shown can be given \
+            to --since and --until. Damage ends it; with --skip-damaged it goes on at the next whole \
+            frame, names what is damaged, and the exit code is 3.
             """,
         arguments: [.store],
         options: [
@@ -251,13 +251,14 @@ extension Command {
                 "since", taking: .init("POINT"),
                 "begin at an offset, or behind a date and time, mark:NAME or a change token"),
             Option("until", taking: .init("POINT"), "end there"),
-            .limit("at most N entries"),
+            .limit("at most N entries"), Option("reverse", "the last one first"),
             .follow("wait for new entries at the end, until stopped"), .skipDamaged,
         ],
         examples: [
             Example("stratus log ./store", "Shows the whole journal."),
             Example(
                 "stratus log ./store --since 4096 --until 65536", "Shows a part of the journal."),
+            Example("stratus log ./store --reverse -n 20", "Shows the last twenty entries."),
             Example(
                 "stratus log ./store --zone notes --record note-1 --since mark:before-import",
                 "Shows what became of a record since a mark."),

@@ -8,48 +8,81 @@ import StratusEngine
 /// Shows the entries of the journal.
 enum Log {
     static func run(_ invocation: Invocation, _ output: Output) async throws -> ExitCode {
-        try invocation.refuse("follow", with: ["until"])
+        try invocation.refuse("follow", with: ["until", "reverse"])
         let follows = invocation.has("follow")
         let container = try await invocation.openStore()
         let end = try await invocation.offset("until", in: container)
         var from = try await invocation.offset("since", in: container) ?? 0
-        var left = try invocation.limit() ?? .max
-        let skipsDamaged = invocation.has("skip-damaged")
-        var hasSkipped = false
+        var writer = LogWriter(
+            invocation: invocation, container: container, output: output,
+            left: try invocation.limit() ?? .max)
         if follows { Terminal.catchStopSignals() }
         try output.header(
             schema: "stratus.log/1", columns: "offset  file:byte  kind  zone  record  detail")
         while true {
-            var log = container.log(from: from, to: end, skipsDamaged: skipsDamaged)
-            func nameSkipped() {
-                let skipped = log.takeSkipped().filter { $0.offset?.rawValue ?? 0 >= from }
-                output.skipped(skipped.map { StoreError(translating: $0) })
-                hasSkipped = hasSkipped || !skipped.isEmpty
-                from = skipped.last?.offset.map { $0.rawValue + 1 } ?? from
-            }
             do {
-                while left > 0, let line = try log.nextLine() {
-                    nameSkipped()
-                    if try write(line, invocation, container, output) { left -= 1 }
-                    from = line.entry.offset.rawValue + 1
+                if invocation.has("reverse") {
+                    try writer.writeReversed(from: from, to: end)
+                } else {
+                    try writer.write(from: &from, to: end)
                 }
-                nameSkipped()
             } catch let error as Output.Closed {
                 throw error
             } catch {
                 throw StoreError(translating: error)
             }
-            guard follows, left > 0 else { return hasSkipped ? .partial : .ok }
+            guard follows, writer.left > 0 else { return writer.hasSkipped ? .partial : .ok }
             try output.flush()
             if let signal = try await container.waitForChanges() { return .signal(signal) }
         }
     }
+}
+
+/// Writes the lines of a log that are asked for.
+private struct LogWriter {
+    let invocation: Invocation
+    let container: Container
+    let output: Output
+    /// So many may still be written.
+    var left: Int
+    /// Whether something was damaged, and skipped.
+    private(set) var hasSkipped = false
+
+    /// Goes on at `from`, which is then where the next call does.
+    mutating func write(from: inout UInt64, to end: UInt64?) throws {
+        var log = container.log(
+            from: from, to: end, skipsDamaged: invocation.has("skip-damaged"))
+        func nameSkipped() {
+            let skipped = log.takeSkipped().filter { $0.offset?.rawValue ?? 0 >= from }
+            name(skipped)
+            from = skipped.last?.offset.map { $0.rawValue + 1 } ?? from
+        }
+        while left > 0, let line = try log.nextLine() {
+            nameSkipped()
+            if try write(line) { left -= 1 }
+            from = line.entry.offset.rawValue + 1
+        }
+        nameSkipped()
+    }
+
+    /// The same, the last one first.
+    mutating func writeReversed(from: UInt64, to end: UInt64?) throws {
+        var log = container.reversedLog(
+            from: from, to: end, skipsDamaged: invocation.has("skip-damaged"))
+        while left > 0, let line = try log.nextLine() {
+            name(log.takeSkipped())
+            if try write(line) { left -= 1 }
+        }
+        name(log.takeSkipped())
+    }
+
+    private mutating func name(_ skipped: [JournalDamage]) {
+        output.skipped(skipped.map { StoreError(translating: $0) })
+        hasSkipped = hasSkipped || !skipped.isEmpty
+    }
 
     /// Returns whether the line is one that is asked for.
-    private static func write(
-        _ line: JournalLog.Line, _ invocation: Invocation, _ container: Container,
-        _ output: Output
-    ) throws -> Bool {
+    private func write(_ line: JournalLog.Line) throws -> Bool {
         let entry = line.entry
         let zone = container.zoneText(of: entry)
         if let asked = invocation.value("zone"), asked != zone { return false }
