@@ -64,22 +64,26 @@ extension Container {
     package func log(
         from start: UInt64 = 0, to end: UInt64? = nil, skipsDamaged: Bool = false
     ) -> JournalLog {
-        let reading = reading
+        let (view, end) = journal(before: end)
         return JournalLog(
-            reading.view, from: JournalOffset(rawValue: start),
-            to: end.map { min(JournalOffset(rawValue: $0), reading.head) } ?? reading.head,
-            skipsDamaged: skipsDamaged)
+            view, from: JournalOffset(rawValue: start), to: end, skipsDamaged: skipsDamaged)
     }
 
     /// The same, the last one first.
     package func reversedLog(
         from start: UInt64 = 0, to end: UInt64? = nil, skipsDamaged: Bool = false
     ) -> ReversedJournalLog {
-        let reading = reading
+        let (view, end) = journal(before: end)
         return ReversedJournalLog(
-            reading.view, from: JournalOffset(rawValue: start),
-            to: end.map { min(JournalOffset(rawValue: $0), reading.head) } ?? reading.head,
-            skipsDamaged: skipsDamaged)
+            view, from: JournalOffset(rawValue: start), to: end, skipsDamaged: skipsDamaged)
+    }
+
+    /// The journal as it is now, and where what is asked for of it ends; `end` is nil for all.
+    private func journal(before end: UInt64?) -> (view: JournalView, end: JournalOffset) {
+        let reading = reading
+        return (
+            reading.view, end.map { min(JournalOffset(rawValue: $0), reading.head) } ?? reading.head
+        )
     }
 
     /// The user record name of a user of the store, and the name that the host gave first; nil

@@ -95,11 +95,8 @@ package struct StoreVerification: Sendable {
         }
         let medium = LenientStorage(
             over: pace.map { PacedStorage(over: storage, $0) } ?? storage)
-        self =
-            part.isWhole
-            ? try StoreVerification(medium, registry, memoryLimit: memoryLimit, progress: progress)
-            : try StoreVerification(
-                part, of: medium, registry, memoryLimit: memoryLimit, progress: progress)
+        self = try StoreVerification(
+            medium, registry, part: part, memoryLimit: memoryLimit, progress: progress)
         findings += medium.unreadableBlocks.map { Finding(place: StoreError.Place($0)) }
     }
 
@@ -121,27 +118,35 @@ package struct StoreVerification: Sendable {
     ///   - memoryLimit: what caches and memtables may take, in bytes.
     package init(
         _ storage: any Storage, _ registry: ProjectionRegistry = .store,
-        scratch: String = scratchDirectory, memoryLimit: Int = memoryLimit,
+        part: ScrubPart = ScrubPart(), scratch: String = scratchDirectory,
+        memoryLimit: Int = memoryLimit,
         progress: @escaping Container.ReadingProgress = { _, _ in }
     ) throws {
         guard let (manifest, pin) = try StoreFollower.pinNewest(in: storage) else {
             throw JournalError.noStore
         }
         defer { withExtendedLifetime(pin) {} }
-        var verifier = JournalVerifier(manifest, in: storage)
+        var walk = ScrubWalk(part)
         let length = manifest.length
-        let total = manifest.checkpoint == nil ? length : 2 * length
-        var hasAssets = false
-        var payloads = PayloadCheck(registry)
-        try verifier.run { entry, isBehindDamage in
-            hasAssets = hasAssets || entry.kind == .chunks
-            progress(entry.offset.bytes(since: .zero), total)
-            return payloads.fault(of: entry, isBehindDamage: isBehindDamage)
+        // To be compared with, an index is made of all of the journal.
+        let total = part.isWhole && manifest.checkpoint != nil ? 2 * length : length
+        let hasAssets = try readJournal(of: manifest, in: storage, registry, &walk) {
+            progress($0, total)
         }
-        try take(verifier)
         hasCheckpoint = manifest.checkpoint != nil || manifest.checkpointDamage != nil
         if let checkpoint = manifest.checkpoint {
-            try verify(checkpoint, of: manifest, in: storage, registry) { _ in true }
+            try verify(checkpoint, of: manifest, in: storage, registry) { number in
+                walk.reads(ScrubPlace(.index, number))
+            }
+        }
+        if !part.isWhole {
+            if walk.next == nil {
+                let foundation = StoreFoundation(
+                    storage, registry, memoryLimit: memoryLimit, threads: IOThreads(count: 1))
+                try verifyChunks(foundation, from: part.start, &walk)
+            }
+            next = walk.next
+            return
         }
         var foundation = StoreFoundation(
             ScratchStorage(over: storage, in: scratch), registry, memoryLimit: memoryLimit,
@@ -159,19 +164,15 @@ package struct StoreVerification: Sendable {
         chunkBytes = assets.chunkBytes
     }
 
-    /// Reads a part of a store.
-    private init(
-        _ part: ScrubPart, of storage: any Storage, _ registry: ProjectionRegistry,
-        memoryLimit: Int, progress: @escaping Container.ReadingProgress
-    ) throws {
-        guard let (manifest, pin) = try StoreFollower.pinNewest(in: storage) else {
-            throw JournalError.noStore
-        }
-        defer { withExtendedLifetime(pin) {} }
-        hasCheckpoint = manifest.checkpoint != nil || manifest.checkpointDamage != nil
-        var walk = ScrubWalk(part)
+    /// Reads the segments of the journal that are to be read; returns whether any of them says where
+    /// chunks lie. `progress` is told how far that is, in bytes.
+    private mutating func readJournal(
+        of manifest: Manifest, in storage: any Storage, _ registry: ProjectionRegistry,
+        _ walk: inout ScrubWalk, progress: (Int) -> Void
+    ) throws -> Bool {
         var verifier = JournalVerifier(manifest, in: storage)
         var payloads = PayloadCheck(registry)
+        var hasAssets = false
         verifier.begin()
         for segment in manifest.segments {
             // What was compacted since begins where the first of several segments did.
@@ -181,36 +182,12 @@ package struct StoreVerification: Sendable {
                 continue
             }
             try verifier.read(segment) { entry, isBehindDamage in
-                progress(entry.offset.bytes(since: .zero), manifest.length)
+                hasAssets = hasAssets || entry.kind == .chunks
+                progress(entry.offset.bytes(since: .zero))
                 return payloads.fault(of: entry, isBehindDamage: isBehindDamage)
             }
         }
         verifier.end()
-        try take(verifier)
-        if let checkpoint = manifest.checkpoint {
-            try verify(checkpoint, of: manifest, in: storage, registry) { number in
-                walk.reads(ScrubPlace(.index, number))
-            }
-        }
-        if walk.next == nil {
-            let foundation = StoreFoundation(
-                storage, registry, memoryLimit: memoryLimit, threads: IOThreads(count: 1))
-            do {
-                try verifyChunks(foundation, from: part.start, &walk)
-            } catch {
-                // Where the chunks lie is not known of a store that cannot be opened.
-                let failure = EngineError(translating: error)
-                guard failure.isDamage, let place = StoreError(failure).place else { throw failure }
-                if !findings.contains(where: { $0.place == place }) {
-                    findings.append(Finding(place: place))
-                }
-            }
-        }
-        next = walk.next
-    }
-
-    /// Takes what was read of the journal.
-    private mutating func take(_ verifier: JournalVerifier) throws(JournalError) {
         // Whether anything is damaged only a version can tell that knows all of it.
         if let newer = verifier.findings.first(where: \.damage.isNewer) {
             throw JournalError.newerFormat(newer.damage)
@@ -222,10 +199,26 @@ package struct StoreVerification: Sendable {
         entryCount = verifier.entryCount
         commitCount = verifier.commitCount
         bytesRead = verifier.bytesRead
+        return hasAssets
     }
 
-    /// Reads chunks where the index on disk says that they lie.
+    /// Reads the chunks that are to be read, where the index on disk says that they lie; of a store that
+    /// cannot be opened that is not known.
     private mutating func verifyChunks(
+        _ foundation: StoreFoundation, from start: ScrubPlace?, _ walk: inout ScrubWalk
+    ) throws {
+        do {
+            try readChunks(foundation, from: start, &walk)
+        } catch {
+            let failure = EngineError(translating: error)
+            guard failure.isDamage, let place = StoreError(failure).place else { throw failure }
+            if !findings.contains(where: { $0.place == place }) {
+                findings.append(Finding(place: place))
+            }
+        }
+    }
+
+    private mutating func readChunks(
         _ foundation: StoreFoundation, from start: ScrubPlace?, _ walk: inout ScrubWalk
     ) throws {
         let follower = try StoreFollower(foundation)

@@ -1,6 +1,6 @@
 internal import StratusBytes
 
-/// Which part of a store is read: for stores of which nobody reads everything at once.
+/// Which part of a store a scrub reads: for stores that take too long to be read at once.
 ///
 /// A store is read in an order that stays the same: the files of its journal, the tables of its index, and
 /// the chunks of its assets by their addresses, in 65,536 groups. What begins is read to its end. In

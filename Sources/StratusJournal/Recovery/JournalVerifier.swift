@@ -75,9 +75,7 @@ package struct JournalVerifier {
     package mutating func read(
         _ segment: Manifest.Segment, skipping skip: Skip = { _ in }, _ check: Check
     ) throws(StorageError) {
-        if let nextChain, nextChain != segment.chainBefore {
-            find(JournalDamage(.chain, file: segment.fileName, byte: 0))
-        }
+        checkChain(before: segment)
         do throws(StorageError) {
             nextChain =
                 segment.isCompacted
@@ -94,9 +92,7 @@ package struct JournalVerifier {
 
     /// Leaves a segment out: what depends on it is not checked in those behind it.
     package mutating func passOver(_ segment: Manifest.Segment) {
-        if let nextChain, nextChain != segment.chainBefore {
-            find(JournalDamage(.chain, file: segment.fileName, byte: 0))
-        }
+        checkChain(before: segment)
         nextChain = segment.state == .active ? nil : segment.chainAtEnd
         nextOrdinal = nil
         isBroken = true
@@ -106,6 +102,13 @@ package struct JournalVerifier {
             segment.state == .active || offset <= segment.end
         {
             hasReachedCheckpoint = true
+        }
+    }
+
+    /// Checks that a segment goes on from the one before it.
+    private mutating func checkChain(before segment: Manifest.Segment) {
+        if let nextChain, nextChain != segment.chainBefore {
+            find(JournalDamage(.chain, file: segment.fileName, byte: 0))
         }
     }
 

@@ -19,7 +19,7 @@ extension Command {
             proved: the chain, unless the journal was compacted there, and what each zone held, \
             where that state is the last one or a mark or the retention keeps it.
 
-            A store of which nobody reads everything at once is read in parts: --subset 3/7 reads the \
+            A store that takes too long to be read at once is read in parts: --subset 3/7 reads the \
             third of seven that together are the whole store, and --max-duration begins nothing more \
             after so long, a file of the journal or the index or some chunks of assets. Where that was, \
             the file of --resume keeps for the next run. A part checks what it reads; that the index \
