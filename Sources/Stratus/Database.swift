@@ -211,17 +211,9 @@ public struct ModifyRecordsResult: Sendable {
 
     /// Nil where everything was done, else an error of code `partialFailure` with one per record.
     public var partialFailure: StoreError? {
-        var errors: [StoreError.Item: StoreError] = [:]
-        for (id, result) in saveResults {
-            if case .failure(let error) = result { errors[.record(id)] = error }
-        }
-        for (id, result) in deleteResults {
-            if case .failure(let error) = result { errors[.record(id)] = error }
-        }
-        if errors.isEmpty { return nil }
-        var failure = StoreError(.partialFailure, "some records could not be changed")
-        failure.partialErrors = errors
-        return failure
+        StoreError.partial(
+            saveResults, deleteResults, "some records could not be changed"
+        ) { id, _ in .record(id) }
     }
 
     init(_ items: [RecordItem], _ outcomes: [Result<Record?, StoreError>]) {

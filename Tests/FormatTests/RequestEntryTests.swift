@@ -81,7 +81,43 @@ import Testing
                     name: name, policy: UInt8(generator.below(3)), replaces: generator.oneIn(2),
                     isCreation: generator.oneIn(2), recordType: text(&generator),
                     version: generator.oneIn(2) ? generator.next() : nil,
-                    parent: parents[generator.below(4)], fields: fields(&generator)))
+                    parent: parents[generator.below(4)], fields: fields(&generator),
+                    share: generator.oneIn(3) ? share(&generator) : nil))
+        }
+        func share(_ generator: inout SeededGenerator) -> RequestBody.ShareEdit {
+            let name = RequestBody.Name(zone: zone(&generator), record: text(&generator))
+            let creations: [RequestBody.ShareEdit.Creation?] = [
+                nil, .root(name, isTouched: generator.oneIn(2)), .zone,
+            ]
+            let participants = (0..<generator.below(3)).map { number in
+                RequestBody.ShareEdit.Participant(
+                    id: Hash128(high: generator.next(), low: 3),
+                    role: UInt8(1 + generator.below(4)),
+                    permission: UInt8(1 + generator.below(3)),
+                    user: generator.oneIn(2) ? text(&generator) : nil,
+                    lookupKind: UInt8(generator.below(4)), lookup: text(&generator))
+            }
+            return RequestBody.ShareEdit(
+                creation: creations[generator.below(3)],
+                publicPermission: generator.oneIn(2) ? UInt8(1 + generator.below(3)) : nil,
+                participants: generator.oneIn(2) ? participants : nil)
+        }
+        func subscription(_ generator: inout SeededGenerator) -> RequestBody.Subscription {
+            let type = generator.oneIn(2) ? text(&generator) : nil
+            let kinds: [RequestBody.Subscription.Kind] = [
+                .query(
+                    recordType: text(&generator), predicate: text(&generator),
+                    zone: generator.oneIn(2) ? zone(&generator) : nil,
+                    options: UInt8(generator.below(256))),
+                .zone(zone(&generator), recordType: type), .database(recordType: type),
+            ]
+            var info = SubscriptionInfo()
+            info.alertBody = text(&generator)
+            info.desiredKeys = generator.oneIn(2) ? ["n"] : nil
+            info.shouldBadge = generator.oneIn(2)
+            return RequestBody.Subscription(
+                id: text(&generator), kind: kinds[generator.below(3)],
+                info: generator.oneIn(2) ? info : nil)
         }
         let call: RequestBody.Call
         switch kind {
@@ -114,11 +150,25 @@ import Testing
                         limit: generator.below(10_001), isReversed: generator.oneIn(2),
                         numbersAsStrings: generator.oneIn(2))
                 })
-        default:
+        case 5:
             call = .databaseChanges(token: blob(&generator), limit: generator.below(10_001))
+        case 6:
+            let actions: [RequestBody.ZoneItem.Action] = [.save, .delete, .purge]
+            call = .zones(
+                (0..<generator.below(4)).map { _ in
+                    RequestBody.ZoneItem(actions[generator.below(3)], zone(&generator))
+                })
+        default:
+            call = .subscriptions(
+                (0..<generator.below(4)).map { _ in
+                    generator.oneIn(3)
+                        ? .delete(text(&generator))
+                        : .save(subscription(&generator), isUpdate: generator.oneIn(2))
+                })
         }
         let body = RequestBody(
-            call, numbersAsStrings: generator.oneIn(2), moment: kind == 3 ? -5 : 0)
+            call, numbersAsStrings: generator.oneIn(2),
+            moment: kind == 3 || kind == 7 ? -5 : 0)
         return RequestEntry(
             caller: UserID(bits: Hash128(high: generator.next(), low: 1)),
             id: "o" + text(&generator), scope: generator.oneIn(2) ? .private : .shared,
@@ -126,7 +176,7 @@ import Testing
             point: body.isChange ? .zero : JournalOffset(rawValue: 77), body: body)
     }
 
-    @Test(arguments: 0..<6)
+    @Test(arguments: 0..<8)
     func `a request is read as it was written, and every byte of it is needed`(kind: Int) {
         var generator = SeededGenerator(seed: UInt64(kind))
         for _ in 0..<100 {
@@ -142,7 +192,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<6)
+    @Test(arguments: 0..<8)
     func `whatever the bytes say, they are refused or are a request`(kind: Int) {
         var generator = SeededGenerator(seed: 100 + UInt64(kind))
         var readCount = 0
@@ -161,17 +211,32 @@ import Testing
         #expect(readCount > 0)
     }
 
-    @Test func `the order of the items of a change does not count`() {
+    @Test(arguments: [0, 6, 7])
+    func `the order of the items of a change does not count`(kind: Int) {
         var generator = SeededGenerator(seed: 7)
         for _ in 0..<50 {
-            var body = Self.random(0, &generator).body
+            var body = Self.random(kind, &generator).body
             let before = body.comparable
-            guard case .modify(var modification) = body.call else { continue }
-            modification.items.reverse()
-            body.call = .modify(modification)
+            // The same in another order, and with an item more.
+            let (reversed, longer): (RequestBody.Call, RequestBody.Call)
+            switch body.call {
+            case .modify(var modification):
+                modification.items.reverse()
+                reversed = .modify(modification)
+                modification.isAtomic.toggle()
+                longer = .modify(modification)
+            case .zones(let items):
+                reversed = .zones(items.reversed())
+                let zone = RequestBody.Zone(name: "more", owner: "")
+                longer = .zones(items + [RequestBody.ZoneItem(.save, zone)])
+            case .subscriptions(let items):
+                reversed = .subscriptions(items.reversed())
+                longer = .subscriptions(items + [.delete("more")])
+            default: continue
+            }
+            body.call = reversed
             #expect(body.comparable == before)
-            modification.isAtomic.toggle()
-            body.call = .modify(modification)
+            body.call = longer
             #expect(body.comparable != before)
         }
     }

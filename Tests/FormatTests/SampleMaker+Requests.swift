@@ -68,7 +68,57 @@ extension SampleMaker {
         let again = try await alice.submit(
             .records([ids[1]], desiredKeys: nil), operationID: "cancelled")
         _ = try await again.answer()
+        for (name, request) in try changes(archive, container) {
+            let operation = try await alice.submit(request, operationID: name)
+            _ = try await operation.answer()
+        }
         try await container.close()
         return maker.files
+    }
+
+    /// Changes of zones, subscriptions and shares, of which some fail.
+    private static func changes(
+        _ archive: RecordZone.ID, _ container: Container
+    ) throws -> [(String, LongLivedRequest)] {
+        var info = Subscription.NotificationInfo()
+        info.alertLocalizationKey = "new"
+        info.alertLocalizationArgs = ["number"]
+        info.shouldBadge = true
+        let lost = RecordZone.ID(zoneName: "lost")
+        let zones = LongLivedRequest.ZoneModification(
+            saving: [RecordZone(zoneName: "more"), RecordZone(zoneID: zone)], deleting: [lost])
+        let purge = LongLivedRequest.ZoneModification(
+            saving: [], deleting: [RecordZone.ID(zoneName: "more")], reason: .purged)
+        let subscriptions = LongLivedRequest.SubscriptionModification(
+            saving: [
+                Subscription(
+                    .query(
+                        try Query.Predicate("number > %@", 1), recordType: "Note", zoneID: archive,
+                        options: [.firesOnRecordCreation, .firesOnce]),
+                    id: "query", notificationInfo: info),
+                Subscription(.zone(lost, recordType: nil), id: "zone"),
+                Subscription(.database(recordType: "Note"), id: "database"),
+            ], deleting: ["no"])
+        var share = Share(recordZoneID: archive)
+        share.title = "Archive"
+        let bob = Share.Participant(
+            participantID: String(repeating: "0b", count: 16),
+            UserIdentity(
+                lookupInfo: UserIdentity.LookupInfo(
+                    userRecordID: container.userRecordID(for: "bob"))),
+            role: .administrator, permission: .readWrite)
+        let carol = Share.Participant(
+            participantID: String(repeating: "0c", count: 16),
+            UserIdentity(lookupInfo: UserIdentity.LookupInfo(emailAddress: "carol@example.com")),
+            role: .privateUser, permission: .readOnly)
+        share.setParticipants([bob, carol].compactMap { $0 })
+        return [
+            ("zones changed", .modifyZones(zones)), ("zone purged", .modifyZones(purge)),
+            ("subscribed", .modifySubscriptions(subscriptions)),
+            (
+                "shared",
+                .modify(LongLivedRequest.Modification(saving: [share.record]))
+            ),
+        ]
     }
 }

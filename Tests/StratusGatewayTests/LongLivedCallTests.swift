@@ -104,6 +104,87 @@ import Testing
         #expect(try await Self.fetch(gateway, "one").body["records"] == first.body["records"])
     }
 
+    @Test func `a long-lived change of zones is made once, as one commit`() async throws {
+        let gateway = try await TestGateway()
+        func body(_ more: String) -> String {
+            #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"made"}}},"#
+                + #"{"operationType":"\#(more)","zone":{"zoneID":{"zoneName":"missing"}}}],"#
+                + #""operationID":"one","isLongLived":true}"#
+        }
+        let first = try await gateway.call("zones/modify", body("purge"))
+        let zones = first.body["zones"]
+        #expect(first.status == 200 && zones.count == 2)
+        #expect(zones[0]["zoneID"]["zoneName"].text == "made" && zones[0]["atomic"].isTrue)
+        #expect(zones[0]["syncToken"].text == nil)
+        #expect(zones[1]["serverErrorCode"].text == "ZONE_NOT_FOUND")
+        let other = try await gateway.call("zones/modify", body("delete"))
+        #expect(other.code == "BAD_REQUEST")
+        let database = gateway.container.privateDatabase(for: "alice")
+        try await database.deleteRecordZone(withID: RecordZone.ID(zoneName: "made"))
+        let fetched = try await Self.fetch(gateway, "one")
+        #expect(fetched.body["call"].text == "zones/modify")
+        #expect(fetched.body["zones"][0] == zones[0])
+        #expect(fetched.body["zones"][1]["zoneID"] == zones[1]["zoneID"])
+        #expect(try await database.allRecordZones().count == 2)
+    }
+
+    @Test func `a long-lived change of subscriptions is made once, at the moment of the first`()
+        async throws
+    {
+        let moment = Mutex(Date(timeIntervalSince1970: 1_767_225_600))
+        let gateway = try await TestGateway(Container.inMemory()) { moment.withLock { $0 } }
+        func item(_ type: String, _ id: String) -> String {
+            #"{"operationType":"\#(type)","subscription":{"subscriptionID":"\#(id)","#
+                + #""subscriptionType":"query","firesOn":["create"],"#
+                + #""query":{"recordType":"Note","predicate":"due < now()"}}}"#
+        }
+        let body =
+            #"{"operations":[\#(item("create", "a")),\#(item("update", "b")),"#
+            + #"{"operationType":"delete","subscription":{"subscriptionID":"c"}}],"#
+            + #""operationID":"one","isLongLived":true}"#
+        let first = try await gateway.call("subscriptions/modify", body)
+        let items = first.body["subscriptions"]
+        #expect(first.status == 200 && items.count == 3)
+        #expect(items[0]["subscriptionID"].text == "a" && items[0]["query"].names.count > 0)
+        #expect(items[1]["serverErrorCode"].text == "NOT_FOUND")
+        #expect(items[2]["deleted"].isTrue)
+        moment.withLock { $0 += 60 }
+        let again = try await gateway.call("subscriptions/modify", body)
+        #expect(again.body["subscriptions"][0] == items[0])
+        let fetched = try await Self.fetch(gateway, "one")
+        #expect(fetched.body["call"].text == "subscriptions/modify")
+        #expect(fetched.body["subscriptions"][0] == items[0])
+        #expect(fetched.body["subscriptions"][2] == items[2])
+    }
+
+    @Test func `a subscription without an ID is nothing that could be found again`() async throws {
+        let gateway = try await TestGateway()
+        let body =
+            #"{"operations":[{"operationType":"create","subscription":{"#
+            + #""subscriptionType":"database"}}],"operationID":"one","isLongLived":true}"#
+        let refused = try await gateway.call("subscriptions/modify", body)
+        #expect(refused.code == "BAD_REQUEST")
+        #expect(
+            refused.body["reason"].text?.contains("operations[0].subscription.subscriptionID")
+                == true)
+        #expect(try await gateway.call("operations/list").body["operations"].count == 0)
+    }
+
+    @Test func `a share is made by a long-lived call`() async throws {
+        let gateway = try await TestGateway()
+        let share =
+            #"{"operationType":"create","record":{"recordName":"s","recordType":"cloudkit.share","#
+            + #""forRecord":{"recordName":"a"},"publicPermission":"READ_ONLY"}}"#
+        let options = #","operationID":"one","isLongLived":true"#
+        let first = try await gateway.modify("\(Self.create),\(share)", options)
+        #expect(first.status == 200)
+        #expect(first.body["records"][1]["publicPermission"].text == "READ_ONLY")
+        #expect(first.body["records"][1]["shortGUID"].text?.count == 32)
+        let again = try await gateway.modify("\(Self.create),\(share)", options)
+        #expect(again.body == first.body)
+        #expect(try await Self.fetch(gateway, "one").body["records"] == first.body["records"])
+    }
+
     @Test func `an operation that was cancelled is not there any more`() async throws {
         let gateway = try await TestGateway()
         let database = gateway.container.privateDatabase(for: "alice")

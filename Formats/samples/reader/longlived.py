@@ -1,7 +1,7 @@
 """Long-lived requests and what became of them, read as Record.md and Index.md say; see store.py."""
 from rows import need
 from shares import known, length, rest
-from subscriptions import big, flag
+from subscriptions import big, content, flag, kind_of
 from xxhash import xxh3_128_intdigest
 
 NAMES = {49: "requests", 50: "requestStates"}
@@ -69,10 +69,29 @@ def field(c):
     return key
 
 
+def participant(c):
+    c.take(16)
+    known(1 <= c.number(1) <= 4, "role")
+    known(1 <= c.number(1) <= 3, "permission")
+    optional_text(c)
+    small(c, 3, "lookup kind")
+    c.text(LONG)
+
+
+def share_edit(c):
+    if small(c, 3, "share edit") in (1, 2):
+        name(c)
+    small(c, 3, "permission")
+    count = c.varint()
+    need(count <= c.left() + 1)
+    for _ in range(1, count):
+        participant(c)
+
+
 def save(c):
     name(c)
     small(c, 2, "save policy")
-    flags = small(c, 7)
+    flags = small(c, 15)
     c.text(LONG)
     if flags & 4:
         c.varint()
@@ -81,6 +100,8 @@ def save(c):
         small(c, 2, "action")
     keys = [key.encode() for key in many(c, field)]
     need(keys == sorted(set(keys)))
+    if flags & 8:
+        share_edit(c)
 
 
 def item(c):
@@ -109,6 +130,32 @@ def changes(c):
     page(c)
 
 
+def zone_item(c):
+    known(1 <= c.number(1) <= 3, "zone item")
+    zone(c)
+
+
+def subscription_item(c):
+    action = c.number(1)
+    known(1 <= action <= 3, "subscription item")
+    c.text(LONG)
+    if action == 3:
+        return
+    kind = kind_of(c)
+    if kind == 1:
+        c.text(LONG)
+        c.text(65_536)
+        if flag(c):
+            zone(c)
+        c.number(1)
+    else:
+        if kind == 2:
+            zone(c)
+        optional_text(c)
+    if flag(c):
+        content(c)
+
+
 def call(c, kind):
     if kind == 1:
         small(c, 2, "save policy")
@@ -133,6 +180,10 @@ def call(c, kind):
         optional_bytes(c, 65_536)
     elif kind == 5:
         many(c, changes)
+    elif kind == 7:
+        many(c, zone_item)
+    elif kind == 8:
+        many(c, subscription_item)
     else:
         optional_bytes(c, 1024)
         page(c)
@@ -147,10 +198,10 @@ def request(c):
     c.text()
     r["point"] = c.varint(52)
     kind = c.number(1)
-    known(1 <= kind <= 6, "request")
+    known(1 <= kind <= 8, "request")
     flag(c)
-    need(c.signed() == 0 or kind == 4)
-    need(kind > 2 or not r["point"])
+    need(c.signed() == 0 or kind in (4, 8))
+    need(kind not in (1, 2, 7, 8) or not r["point"])
     call(c, kind)
     rest(c)
     return r

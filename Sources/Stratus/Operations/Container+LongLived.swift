@@ -18,8 +18,8 @@ extension Database {
     /// - Parameters:
     ///   - operationID: names the operation among those of its user, in 1 to 255 bytes.
     ///   - priority: with which priority it runs.
-    /// - Throws: ``StoreError`` with `invalidArguments` where another request has that ID, a record
-    ///   to be saved is a share, or the host itself asks, `limitExceeded` where the request takes more
+    /// - Throws: ``StoreError`` with `invalidArguments` where another request has that ID, the request
+    ///   cannot be stored as it is, or the host itself asks, `limitExceeded` where the request takes more
     ///   than 16 MiB without its assets, or with the others of the user more than 64 MiB, or the user
     ///   has 1,000 already, `notAuthenticated`, what the call itself says of its caller, and why an
     ///   asset cannot be read.

@@ -12,7 +12,10 @@ extension LongLivedRequest {
     ) throws(EngineError) -> RequestBody {
         var body = RequestBody(
             try call(form, in: database), numbersAsStrings: form.numbersAsStrings)
-        if case .query = self { body.moment = Int64(form.moment) }
+        switch self {
+        case .query, .modifySubscriptions: body.moment = Int64(form.moment)
+        default: break
+        }
         return body
     }
 
@@ -65,6 +68,13 @@ extension LongLivedRequest {
         case .databaseChanges(let token, let limit):
             return .databaseChanges(
                 token: token.map { [UInt8]($0.data) }, limit: RequestBody.limit(limit))
+        case .modifyZones(let modification):
+            return .zones(modification.items.map { RequestBody.ZoneItem($0) })
+        case .modifySubscriptions(let modification):
+            return .subscriptions(
+                try modification.items.map { item throws(EngineError) in
+                    try RequestBody.SubscriptionItem(item)
+                })
         }
     }
 
@@ -105,6 +115,9 @@ extension LongLivedRequest {
             self = .databaseChanges(
                 since: try token.map { try ChangeToken(data: Data($0)) },
                 resultsLimit: limit == 0 ? nil : limit)
+        case .zones(let items): self = .modifyZones(ZoneModification(items.map(\.item)))
+        case .subscriptions(let items):
+            self = .modifySubscriptions(SubscriptionModification(try items.map { try $0.item }))
         }
     }
 }
@@ -127,7 +140,7 @@ extension AnswerForm {
             zones = stored.map {
                 Zone(isReversed: $0.isReversed, numbersAsStrings: $0.numbersAsStrings)
             }
-        case .move, .records, .query, .databaseChanges: break
+        case .move, .records, .query, .databaseChanges, .zones, .subscriptions: break
         }
     }
 }
@@ -140,33 +153,28 @@ extension RequestBody {
 }
 
 extension RequestBody.Zone {
-    fileprivate init(_ id: RecordZone.ID) {
+    init(_ id: RecordZone.ID) {
         self.init(name: id.zoneName, owner: id.ownerName)
     }
 
-    fileprivate var id: RecordZone.ID { RecordZone.ID(zoneName: name, ownerName: owner) }
+    var id: RecordZone.ID { RecordZone.ID(zoneName: name, ownerName: owner) }
 }
 
 extension RequestBody.Name {
-    fileprivate init(_ id: Record.ID) {
+    init(_ id: Record.ID) {
         self.init(zone: RequestBody.Zone(id.zoneID), record: id.recordName)
     }
 
-    fileprivate var id: Record.ID { Record.ID(recordName: record, zoneID: zone.id) }
+    var id: Record.ID { Record.ID(recordName: record, zoneID: zone.id) }
 }
 
 extension RequestBody.Save {
-    /// Of a record whose assets are in the store. Fails where it cannot be kept outside its zone: as a
-    /// share, or with a reference into another zone.
+    /// Of a record whose assets are in the store. Fails where it cannot be kept outside its zone, with
+    /// a reference into another one.
     fileprivate init(
         _ record: Record, _ rule: SaveRule, isCreation: Bool, in database: Database
     ) throws(EngineError) {
         let id = record.recordID
-        guard !record.isShare, record.shareEdit == nil else {
-            throw .refused(
-                StoreError(.invalidArguments, "a share is not saved by a long-lived operation")
-                    .with(id))
-        }
         // What was fetched is sent only where the save does not compare the tag.
         let sendsStored = rule.policy != .ifServerRecordUnchanged
         let stored = sendsStored ? record : nil
@@ -175,7 +183,8 @@ extension RequestBody.Save {
         self.init(
             name: RequestBody.Name(id), policy: UInt8(rule.policy.rawValue),
             replaces: rule.replaces, isCreation: isCreation, recordType: record.recordType,
-            version: record.version, parent: .unknown, fields: fields)
+            version: record.version, parent: .unknown, fields: fields,
+            share: record.shareEdit.map { RequestBody.ShareEdit($0) })
         if record.changesParent {
             parent = .removed
             if let reference = record.parent {
@@ -280,6 +289,7 @@ extension RequestBody.Save {
                 bytes, in: 0..<bytes.count, kind: kind, zone: id.zoneID, assets: assets)
             record.set(field.name, value, isEncrypted: field.isEncrypted)
         }
+        if let share { record.share(try share.edit) }
         return record
     }
 
@@ -312,16 +322,7 @@ extension RequestBody.Save {
 
 extension RequestBody.Query {
     fileprivate init(_ fetch: LongLivedRequest.QueryFetch) throws(EngineError) {
-        let text = fetch.query.predicate.description
-        // What is kept is the text, and records are tested by that.
-        guard text.utf8.count <= RequestBody.predicateLimit,
-            (try? PredicateParser.parse(text)) != nil
-        else {
-            throw .refused(
-                .invalidArguments,
-                "expected a predicate without lists in lists, of at most "
-                    + "\(RequestBody.predicateLimit) bytes as text")
-        }
+        let text = try fetch.query.predicate.storedText(upTo: RequestBody.predicateLimit)
         self.init(
             recordType: fetch.query.recordType, predicate: text,
             sorts: fetch.query.sortDescriptors.map { RequestBody.Sort($0) },

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-package import StratusEngine
 
 /// What a long-lived operation is to do: a call that is kept in the store before it is made.
 ///
@@ -18,17 +17,29 @@ public enum LongLivedRequest: Sendable {
     /// Fetches a page of the zones that changed, as
     /// ``Database/databaseChanges(since:resultsLimit:)`` does.
     case databaseChanges(since: ChangeToken?, resultsLimit: Int?)
+    /// Makes and deletes zones: one commit of what can be done.
+    case modifyZones(ZoneModification)
+    /// Saves and deletes subscriptions: one commit of what can be done.
+    case modifySubscriptions(SubscriptionModification)
 
-    /// Whether it changes records.
+    /// Whether it changes the store.
     var isChange: Bool {
         switch self {
-        case .modify, .move: true
+        case .modify, .move, .modifyZones, .modifySubscriptions: true
         case .records, .query, .zoneChanges, .databaseChanges: false
         }
     }
 
-    /// Records to be saved and deleted, of which none is a share. Their assets are stored along with
-    /// the request, and stay as long as it does.
+    /// Whether the commit that makes the call ends the request, too.
+    var endsInItsCommit: Bool {
+        switch self {
+        case .modifyZones, .modifySubscriptions: true
+        case .modify, .move, .records, .query, .zoneChanges, .databaseChanges: false
+        }
+    }
+
+    /// Records to be saved and deleted. Their assets are stored along with the request, and stay as
+    /// long as it does.
     public struct Modification: Sendable {
         package var items: [RecordItem]
         package var policy: SavePolicy
@@ -58,6 +69,37 @@ public enum LongLivedRequest: Sendable {
             self.atomically = atomically
             self.clientChangeTokenData = clientChangeTokenData
         }
+    }
+
+    /// Zones to be made and deleted.
+    public struct ZoneModification: Sendable {
+        package var items: [ZoneItem]
+
+        /// Makes and deletes these zones, as
+        /// ``Database/modifyRecordZones(saving:deleting:reason:)`` does.
+        public init(
+            saving zones: [RecordZone], deleting ids: [RecordZone.ID] = [],
+            reason: DatabaseChanges.Deletion.Reason = .deleted
+        ) {
+            self.init(ZoneItem.all(saving: zones, deleting: ids, reason))
+        }
+
+        /// Does what each item says.
+        package init(_ items: [ZoneItem]) { self.items = items }
+    }
+
+    /// Subscriptions to be saved and deleted.
+    public struct SubscriptionModification: Sendable {
+        package var items: [SubscriptionItem]
+
+        /// Saves and deletes these subscriptions, as
+        /// ``Database/modifySubscriptions(saving:deleting:)`` does.
+        public init(saving subscriptions: [Subscription], deleting ids: [Subscription.ID] = []) {
+            self.init(SubscriptionItem.all(saving: subscriptions, deleting: ids))
+        }
+
+        /// Does what each item says.
+        package init(_ items: [SubscriptionItem]) { self.items = items }
     }
 
     /// A page of a query.
@@ -131,6 +173,10 @@ public enum LongLivedOutcome: Sendable {
     case zoneChanges([RecordZone.ID: Result<RecordZoneChanges, StoreError>])
     /// The page.
     case databaseChanges(DatabaseChanges)
+    /// What became of each zone. Of what failed, code and reason are kept.
+    case modifyZones(ModifyRecordZonesResult)
+    /// What became of each subscription, likewise.
+    case modifySubscriptions(ModifySubscriptionsResult)
 
     init(_ answer: LongLivedAnswer) {
         switch answer {
@@ -144,6 +190,10 @@ public enum LongLivedOutcome: Sendable {
             for (zone, page) in zip(zones, pages) { results[zone.zoneID] = page }
             self = .zoneChanges(results)
         case .database(let page, _): self = .databaseChanges(page)
+        case .zoneItems(let items, let outcomes):
+            self = .modifyZones(ModifyRecordZonesResult(items, outcomes))
+        case .subscriptionItems(let items, let outcomes):
+            self = .modifySubscriptions(ModifySubscriptionsResult(items, outcomes))
         }
     }
 }
@@ -157,28 +207,15 @@ package enum LongLivedAnswer: Sendable {
     case zones([LongLivedRequest.ZoneFetch], [Result<RecordZoneChanges, StoreError>])
     /// `isFirst`: no token was given.
     case database(DatabaseChanges, isFirst: Bool)
+    case zoneItems([ZoneItem], [Result<RecordZone?, StoreError>])
+    case subscriptionItems([SubscriptionItem], [Result<Subscription?, StoreError>])
 
-    /// The items that failed, those that follow one another for one reason together. Their reasons
-    /// have at most so many bytes together; later ones are left out.
-    package func failures(upTo reasonLimit: Int) -> [RequestStateEntry.Failure] {
+    /// Why each item of a modification of records failed.
+    var recordErrors: [StoreError?] {
         guard case .items(_, let outcomes) = self else { return [] }
-        var failures: [RequestStateEntry.Failure] = []
-        var rest = reasonLimit
-        for (place, outcome) in outcomes.enumerated() {
-            guard case .failure(let error) = outcome else { continue }
-            let code = error.code.rawValue
-            if let last = failures.last, last.start + last.count == place, last.code == code,
-                last.reason == error.reason || last.reason.isEmpty && error.reason.utf8.count > rest
-            {
-                failures[failures.count - 1].count += 1
-                continue
-            }
-            let reason = error.reason.utf8.count <= rest ? error.reason : ""
-            rest -= reason.utf8.count
-            failures.append(
-                RequestStateEntry.Failure(start: place, count: 1, code: code, reason: reason))
+        return outcomes.map { outcome in
+            if case .failure(let error) = outcome { error } else { nil }
         }
-        return failures
     }
 }
 
@@ -198,7 +235,8 @@ package struct AnswerForm: Sendable, Equatable {
     package var numbersAsStrings = false
     /// The fields of the records that a modification answers with; nil: all.
     package var desiredKeys: [String]?
-    /// The moment of `now()` in a query, in milliseconds since 1970.
+    /// The moment of `now()` in the predicates of a query or of subscriptions, in milliseconds since
+    /// 1970.
     package var moment = 0
     /// The places of the items that were to make records.
     package var creations: Set<Int> = []

@@ -1,5 +1,5 @@
 internal import StratusBytes
-internal import StratusEngine
+package import StratusEngine
 internal import StratusIndex
 internal import StratusJournal
 
@@ -18,6 +18,12 @@ struct StoredRequest: Sendable {
     /// So many bytes the reasons of failures may take: with them its state is no longer than the
     /// request, since an item takes more than what is said of one that failed.
     var reasonLimit: Int { max(4096, length / 2) }
+
+    /// What says what became of it.
+    func entry(_ state: RequestStateEntry.State) -> RequestStateEntry {
+        RequestStateEntry(
+            caller: entry.caller, id: entry.id, request: offset, submitted: time, state: state)
+    }
 }
 
 /// Which request, and where its entry lies.
@@ -207,5 +213,61 @@ struct RequestStateChange: Transaction {
         try draft.buffer.add(.requestState, limit: context.payloadLimit) { entry.write(to: &$0) }
         draft.results = [.staged(place: 0)]
         return draft
+    }
+}
+
+/// A call that is one commit, and with it the end of its request: so it is made once, and what failed
+/// stands in the request's state.
+struct EndingCall<Call: ItemizedTransaction>: Transaction {
+    let call: Call
+    let name: RequestName
+    let request: StoredRequest
+
+    func draft(
+        _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
+    ) throws(EngineError) -> Draft? {
+        guard try reading.value(.request(name))?.stamp == request.offset.rawValue else {
+            throw .refused(.requestCancelled)
+        }
+        guard var draft = try call.draft(reading, context, sink: sink) else { return nil }
+        let state = request.entry(.finished(try failures(of: draft)))
+        draft.readSet += [.request(name), .requestState(name)]
+        try draft.buffer.add(.requestState, limit: context.payloadLimit) { state.write(to: &$0) }
+        return draft
+    }
+
+    /// The items that failed. Fails where one is to be tried again.
+    func failures(of draft: Draft) throws(EngineError) -> [RequestStateEntry.Failure] {
+        let errors = call.errors(of: draft)
+        if let passing = errors.compactMap({ $0 }).first(where: { !$0.isOutcome }) {
+            throw .refused(passing)
+        }
+        return RequestStateEntry.Failure.list(errors, reasonLimit: request.reasonLimit)
+    }
+}
+
+extension RequestStateEntry.Failure {
+    /// Of the items that failed, those that follow one another for one reason together. Their reasons
+    /// have at most so many bytes together; later ones are left out.
+    package static func list(_ errors: [StoreError?], reasonLimit: Int) -> [RequestStateEntry
+        .Failure]
+    {
+        var failures: [RequestStateEntry.Failure] = []
+        var rest = reasonLimit
+        for (place, error) in errors.enumerated() {
+            guard let error else { continue }
+            let code = error.code.rawValue
+            if let last = failures.last, last.start + last.count == place, last.code == code,
+                last.reason == error.reason || last.reason.isEmpty && error.reason.utf8.count > rest
+            {
+                failures[failures.count - 1].count += 1
+                continue
+            }
+            let reason = error.reason.utf8.count <= rest ? error.reason : ""
+            rest -= reason.utf8.count
+            failures.append(
+                RequestStateEntry.Failure(start: place, count: 1, code: code, reason: reason))
+        }
+        return failures
     }
 }

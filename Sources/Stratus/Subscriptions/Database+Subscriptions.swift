@@ -18,9 +18,8 @@ extension Database {
     public nonisolated(nonsending) func save(
         _ subscription: Subscription
     ) async throws(StoreError) -> Subscription {
-        let outcomes = try await change([.save(subscription)])
-        _ = try outcomes[0].get()
-        return subscription.normalized
+        let saved = try await modify([.save(subscription, isUpdate: false)])[0].get()
+        return saved ?? subscription.normalized
     }
 
     /// Ends a subscription. That it is not there is no error. The notifications of a query
@@ -31,8 +30,7 @@ extension Database {
     public nonisolated(nonsending) func deleteSubscription(
         withID id: Subscription.ID
     ) async throws(StoreError) -> Subscription.ID {
-        let outcomes = try await change([.delete(id)])
-        _ = try outcomes[0].get()
+        _ = try await modify([.delete(id)])[0].get()
         return id
     }
 
@@ -101,37 +99,31 @@ extension Database {
     public nonisolated(nonsending) func modifySubscriptions(
         saving subscriptions: [Subscription], deleting ids: [Subscription.ID] = []
     ) async throws(StoreError) -> ModifySubscriptionsResult {
-        let items: [SubscriptionChange.Item] =
-            subscriptions.map { .save($0) } + ids.map { .delete($0) }
-        let outcomes = try await change(items)
-        var result = ModifySubscriptionsResult()
-        for (item, outcome) in zip(items, outcomes) {
-            switch item {
-            case .save(let subscription):
-                result.saveResults[subscription.subscriptionID] = outcome.map { _ in
-                    subscription.normalized
-                }
-            case .delete(let id): result.deleteResults[id] = outcome
-            }
-        }
-        return result
+        let items = SubscriptionItem.all(saving: subscriptions, deleting: ids)
+        return ModifySubscriptionsResult(items, try await modify(items))
     }
 
-    /// What became of each item.
-    private nonisolated(nonsending) func change(
-        _ items: [SubscriptionChange.Item]
-    ) async throws(StoreError) -> [Result<Void, StoreError>] {
-        try await answering { () async throws(EngineError) -> [Result<Void, StoreError>] in
-            let user = try writer()
-            try await checkAccount()
-            try container.limits?.admit(user)
-            try container.limits?.check(itemCount: items.count)
-            let change = try SubscriptionChange(
-                items, of: user, named: userName, in: scope, as: principal,
-                container.limits?.profile)
+    /// The same in the order of the items: what became of each.
+    package nonisolated(nonsending) func modify(
+        _ items: [SubscriptionItem]
+    ) async throws(StoreError) -> [Result<Subscription?, StoreError>] {
+        try await answering { () async throws(EngineError) in
+            let change = try await subscriptionChange(items)
             let committed = try await container.engine().commit(change)
-            return change.outcomes(of: committed)
+            return zip(items, change.errors(of: committed.draft)).map { $0.outcome($1) }
         }
+    }
+
+    /// The commit of a call. Fails where the call as a whole is refused.
+    nonisolated(nonsending) func subscriptionChange(
+        _ items: [SubscriptionItem]
+    ) async throws(EngineError) -> SubscriptionChange {
+        let user = try writer()
+        try await checkAccount()
+        try container.limits?.admit(user)
+        try container.limits?.check(itemCount: items.count)
+        return try SubscriptionChange(
+            items, of: user, named: userName, in: scope, as: principal, container.limits?.profile)
     }
 
     /// Asks the newest state for what is the caller's alone, in any database.
@@ -146,6 +138,31 @@ extension Database {
                 try reading.checkAccount(of: principal, in: scope)
                 return try body(reading, try reading.user(user))
             }
+        }
+    }
+}
+
+extension SubscriptionItem {
+    static func all(
+        saving subscriptions: [Subscription], deleting ids: [Subscription.ID]
+    ) -> [SubscriptionItem] {
+        subscriptions.map { .save($0, isUpdate: false) } + ids.map { .delete($0) }
+    }
+
+    /// An error of which only code and reason are known, with the zone where that is why.
+    func placed(_ error: StoreError) -> StoreError {
+        guard case .save(let subscription, _) = self, let zone = subscription.zoneID,
+            error.code == .zoneNotFound || error.code == .userDeletedZone
+        else { return error }
+        return error.with(zone)
+    }
+
+    /// What became of it.
+    func outcome(_ error: StoreError?) -> Result<Subscription?, StoreError> {
+        if let error { return .failure(error) }
+        return switch self {
+        case .save(let subscription, _): .success(subscription.normalized)
+        case .delete: .success(nil)
         }
     }
 }

@@ -87,19 +87,18 @@ public struct ModifySubscriptionsResult: Sendable {
     /// or, where its zone is the reason, of that zone: `Formats/README.md`, "Subscriptions and
     /// notifications", 2.
     public var partialFailure: StoreError? {
-        var failure = StoreError(.partialFailure, "some subscriptions could not be changed")
-        func add(_ error: StoreError, of id: Subscription.ID) {
-            failure.partialErrors[error.item ?? .subscription(id)] = error
-            if let delay = error.retryAfter {
-                failure.retryAfter = max(delay, failure.retryAfter ?? delay)
+        StoreError.partial(
+            saveResults, deleteResults, "some subscriptions could not be changed"
+        ) { id, error in error.item ?? .subscription(id) }
+    }
+
+    init(_ items: [SubscriptionItem], _ outcomes: [Result<Subscription?, StoreError>]) {
+        for (item, outcome) in zip(items, outcomes) {
+            switch item {
+            case .save(let subscription, _):
+                saveResults[item.id] = outcome.map { $0 ?? subscription }
+            case .delete: deleteResults[item.id] = outcome.map { _ in }
             }
         }
-        for (id, result) in saveResults {
-            if case .failure(let error) = result { add(error, of: id) }
-        }
-        for (id, result) in deleteResults {
-            if case .failure(let error) = result { add(error, of: id) }
-        }
-        return failure.partialErrors.isEmpty ? nil : failure
     }
 }

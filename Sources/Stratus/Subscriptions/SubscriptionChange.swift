@@ -4,59 +4,57 @@ internal import StratusIndex
 internal import StratusJournal
 internal import StratusLanguage
 
-/// Saves and ends of subscriptions of one user in one database: one commit of those that can be.
-struct SubscriptionChange: Transaction {
-    enum Item: Sendable {
-        case save(Subscription)
-        case delete(Subscription.ID)
+/// What a call does to a subscription.
+package enum SubscriptionItem: Sendable {
+    /// - Parameter isUpdate: whether there must be one of its ID.
+    case save(Subscription, isUpdate: Bool)
+    case delete(Subscription.ID)
 
-        var id: Subscription.ID {
-            switch self {
-            case .save(let subscription): subscription.subscriptionID
-            case .delete(let id): id
-            }
+    package var id: Subscription.ID {
+        switch self {
+        case .save(let subscription, _): subscription.subscriptionID
+        case .delete(let id): id
+        }
+    }
+}
+
+extension SubscriptionItem: NamedItem {
+    var itemName: String { id }
+    var title: String { "the subscription '\(id)'" }
+
+    func wantsSame(as other: SubscriptionItem) -> Bool {
+        switch (self, other) {
+        case (.save(let one, let isUpdate), .save(let other, let isOtherUpdate)):
+            one.normalized == other.normalized && isUpdate == isOtherUpdate
+        case (.delete, .delete): true
+        case (.save, .delete), (.delete, .save): false
         }
     }
 
+    fileprivate var isDeletion: Bool { if case .delete = self { true } else { false } }
+}
+
+/// Saves and ends of subscriptions of one user in one database: one commit of those that can be.
+struct SubscriptionChange: ItemizedTransaction {
     private let scope: DatabaseScope
     private let principal: Principal
     private let user: UserID
     /// The user's name as the host gave it.
     private let userName: String
     private let profile: Profile?
-    /// Of each ID one.
-    private let items: [Item]
-    /// For each item of the call the place of what is done for it.
-    private let places: [Int]
+    let items: DistinctItems<SubscriptionItem>
 
     /// Fails where two items want different things of one subscription.
     init(
-        _ items: [Item], of user: UserID, named userName: String, in scope: DatabaseScope,
-        as principal: Principal, _ profile: Profile?
+        _ items: [SubscriptionItem], of user: UserID, named userName: String,
+        in scope: DatabaseScope, as principal: Principal, _ profile: Profile?
     ) throws(EngineError) {
         self.scope = scope
         self.principal = principal
         self.user = user
         self.userName = userName
         self.profile = profile
-        var distinct: [Item] = []
-        var places: [Int] = []
-        // The store tells IDs apart by their bytes.
-        var known: [[UInt8]: Int] = [:]
-        for item in items {
-            let id = Array(item.id.utf8)
-            let place = known[id] ?? distinct.count
-            places.append(place)
-            if place == distinct.count {
-                known[id] = place
-                distinct.append(item)
-            } else if !item.isSame(as: distinct[place]) {
-                throw .refused(
-                    .invalidArguments, "the subscription '\(item.id)' is named twice in one call")
-            }
-        }
-        self.items = distinct
-        self.places = places
+        self.items = try DistinctItems(items)
     }
 
     func draft(
@@ -69,7 +67,7 @@ struct SubscriptionChange: Transaction {
         if known == nil {
             draft.readSet.append(.user(user.bits))
             // Only who saves one becomes known by it.
-            if items.contains(where: { !$0.isDeletion }) {
+            if items.items.contains(where: { !$0.isDeletion }) {
                 guard let number = try numbers.user(user, name: userName) else { return nil }
                 known = number
                 try numbers.write(to: &draft)
@@ -77,7 +75,7 @@ struct SubscriptionChange: Transaction {
         }
         var staged: [SubscriptionEntry] = []
         var isAny = false
-        for item in items {
+        for item in items.items {
             do throws(EngineError) {
                 var written: Written?
                 if let known {
@@ -113,14 +111,6 @@ struct SubscriptionChange: Transaction {
         return draft
     }
 
-    /// What became of each item of the call.
-    func outcomes(of committed: Committed) -> [Result<Void, StoreError>] {
-        places.map { place in
-            guard let error = committed.draft.results[place].error else { return .success(()) }
-            return .failure(error)
-        }
-    }
-
     /// What is to be written for an item.
     private enum Written {
         case saved(SubscriptionEntry)
@@ -129,7 +119,8 @@ struct SubscriptionChange: Transaction {
 
     /// Nil where an item changes nothing.
     private func entry(
-        for item: Item, of number: UInt32, in view: DatabaseView, _ staged: [SubscriptionEntry],
+        for item: SubscriptionItem, of number: UInt32, in view: DatabaseView,
+        _ staged: [SubscriptionEntry],
         _ draft: inout Draft
     ) throws(EngineError) -> Written? {
         let reading = try view.reading
@@ -137,7 +128,8 @@ struct SubscriptionChange: Transaction {
             .subscription(number, scope.storedScope, reading.hash(item.id)))
         let last = try reading.subscription(item.id, of: number, in: scope)
         switch item {
-        case .save(let subscription):
+        case .save(let subscription, let isUpdate):
+            if isUpdate, last == nil { throw .refused(.noSubscription(item.id)) }
             var entry = try entry(subscription, of: number, in: view, &draft)
             if let last, last.entry.content == entry.content { return nil }
             try checkUnique(entry, of: number, staged, reading, &draft)
@@ -266,7 +258,7 @@ struct SubscriptionChange: Transaction {
         let content = entry.content
         // What the call ends or replaces is not there any more.
         var gone = Set(staged.map { Array($0.id.utf8) })
-        for item in items where item.isDeletion { gone.insert(Array(item.id.utf8)) }
+        for item in items.items where item.isDeletion { gone.insert(Array(item.id.utf8)) }
         let kept = try reading.subscriptions(of: number, in: scope).map(\.entry)
             .filter { !gone.contains(Array($0.id.utf8)) }
         for other in kept + staged where !other.id.utf8.elementsEqual(entry.id.utf8) {
@@ -277,22 +269,9 @@ struct SubscriptionChange: Transaction {
     }
 }
 
-extension SubscriptionChange.Item {
-    fileprivate var isDeletion: Bool { if case .delete = self { true } else { false } }
-
-    /// Whether both want the same.
-    fileprivate func isSame(as other: Self) -> Bool {
-        switch (self, other) {
-        case (.save(let one), .save(let other)): one.normalized == other.normalized
-        case (.delete, .delete): true
-        case (.save, .delete), (.delete, .save): false
-        }
-    }
-}
-
 extension Subscription {
     /// The zone that it names.
-    fileprivate var zoneID: RecordZone.ID? {
+    var zoneID: RecordZone.ID? {
         switch kind {
         case .query(_, _, let zoneID, _): zoneID
         case .zone(let zoneID, _): zoneID

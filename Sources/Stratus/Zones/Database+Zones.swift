@@ -10,12 +10,8 @@ extension Database {
     public nonisolated(nonsending) func save(
         _ zone: RecordZone
     ) async throws(StoreError) -> RecordZone {
-        try await answering { () async throws(EngineError) -> RecordZone in
-            try await modifyZone(.save(zone.zoneID), zone.zoneID)
-            return try await answer { view throws(EngineError) in
-                try view.recordZone(for: zone.zoneID)
-            }
-        }
+        let saved = try await modifyZones([.save(zone.zoneID)])[0].get()
+        return saved ?? zone
     }
 
     /// Deletes a zone and every record in it, for good.
@@ -27,10 +23,45 @@ extension Database {
     public nonisolated(nonsending) func deleteRecordZone(
         withID id: RecordZone.ID, reason: DatabaseChanges.Deletion.Reason = .deleted
     ) async throws(StoreError) -> RecordZone.ID {
-        try await answering { () async throws(EngineError) -> RecordZone.ID in
-            try await modifyZone(.delete(id, reason == .purged ? .purged : .deleted), id)
-            return id
+        _ = try await modifyZones([.delete(id, reason)])[0].get()
+        return id
+    }
+
+    /// Makes and deletes zones: one commit of what can be done.
+    ///
+    /// - Parameter reason: what the database's feed reports of those that are deleted.
+    /// - Returns: for each zone what became of it: as of ``save(_:)`` and
+    ///   ``deleteRecordZone(withID:reason:)``.
+    /// - Throws: ``StoreError`` with `badDatabase` in the public and the shared database,
+    ///   `invalidArguments` where a zone is to be made and deleted, `limitExceeded`.
+    public nonisolated(nonsending) func modifyRecordZones(
+        saving zones: [RecordZone], deleting ids: [RecordZone.ID] = [],
+        reason: DatabaseChanges.Deletion.Reason = .deleted
+    ) async throws(StoreError) -> ModifyRecordZonesResult {
+        let items = ZoneItem.all(saving: zones, deleting: ids, reason)
+        return ModifyRecordZonesResult(items, try await modifyZones(items))
+    }
+
+    /// The same in the order of the items: what became of each.
+    package nonisolated(nonsending) func modifyZones(
+        _ items: [ZoneItem]
+    ) async throws(StoreError) -> [Result<RecordZone?, StoreError>] {
+        try await answering { () async throws(EngineError) in
+            let batch = try await zoneBatch(items)
+            let committed = try await container.engine().commit(batch)
+            return zip(items, batch.errors(of: committed.draft)).map { $0.outcome($1) }
         }
+    }
+
+    /// The commit of a call. Fails where the call as a whole is refused.
+    nonisolated(nonsending) func zoneBatch(
+        _ items: [ZoneItem]
+    ) async throws(EngineError) -> ZoneBatch {
+        let user = try writer()
+        try await checkAccount()
+        try container.limits?.admit(user)
+        try container.limits?.check(itemCount: items.count)
+        return try ZoneBatch(items, in: self)
     }
 
     /// The zone `id`, with what it can do.
@@ -51,17 +82,30 @@ extension Database {
     {
         try await read { view throws(EngineError) in try view.readableRecordZones() }
     }
+}
 
-    private nonisolated(nonsending) func modifyZone(
-        _ item: ZoneBatch.Item, _ id: RecordZone.ID
-    ) async throws(EngineError) {
-        let user = try writer()
-        try await checkAccount()
-        try container.limits?.admit(user)
-        try current.check(id)
-        let batch = ZoneBatch(scope: scope, userName: userName, device: device, items: [item])
-        let committed = try await container.engine().commit(batch)
-        if let error = committed.draft.results.first?.error { throw .refused(error) }
+/// What became of the zones that a call was to make and delete.
+public struct ModifyRecordZonesResult: Sendable {
+    /// For each zone to be made what it can do, or why it was not made.
+    public internal(set) var saveResults: [RecordZone.ID: Result<RecordZone, StoreError>] = [:]
+    /// For each deleted zone nothing, or why it was not deleted.
+    public internal(set) var deleteResults: [RecordZone.ID: Result<Void, StoreError>] = [:]
+
+    /// Nil where everything was done, else an error of code `partialFailure` with one per zone.
+    public var partialFailure: StoreError? {
+        StoreError.partial(
+            saveResults, deleteResults, "some zones could not be changed"
+        ) { id, _ in .zone(id) }
+    }
+
+    init(_ items: [ZoneItem], _ outcomes: [Result<RecordZone?, StoreError>]) {
+        for (item, outcome) in zip(items, outcomes) {
+            switch item {
+            case .save(let id):
+                saveResults[id] = outcome.map { $0 ?? RecordZone(zoneID: id) }
+            case .delete(let id, _): deleteResults[id] = outcome.map { _ in }
+            }
+        }
     }
 }
 

@@ -2,19 +2,66 @@ internal import StratusIndex
 internal import StratusJournal
 internal import StratusEngine
 
-/// Saves and deletes of zones of one database: one commit.
-struct ZoneBatch: Transaction {
-    enum Item: Sendable {
-        case save(RecordZone.ID)
-        case delete(RecordZone.ID, ZoneState)
+/// What a call does to a zone.
+package enum ZoneItem: Sendable {
+    case save(RecordZone.ID)
+    case delete(RecordZone.ID, DatabaseChanges.Deletion.Reason)
+
+    package var id: RecordZone.ID {
+        switch self {
+        case .save(let id), .delete(let id, _): id
+        }
     }
 
-    let scope: DatabaseScope
+    static func all(
+        saving zones: [RecordZone], deleting ids: [RecordZone.ID],
+        _ reason: DatabaseChanges.Deletion.Reason
+    ) -> [ZoneItem] {
+        zones.map { .save($0.zoneID) } + ids.map { .delete($0, reason) }
+    }
+
+    /// What became of it.
+    func outcome(_ error: StoreError?) -> Result<RecordZone?, StoreError> {
+        if let error { return .failure(error) }
+        return switch self {
+        case .save(let id): .success(RecordZone(zoneID: id, id.capabilities))
+        case .delete: .success(nil)
+        }
+    }
+}
+
+extension ZoneItem: NamedItem {
+    // All zones that may be named have one owner, who goes by two names.
+    var itemName: String { id.zoneName }
+    var title: String { "the zone '\(id.zoneName)'" }
+
+    func wantsSame(as other: ZoneItem) -> Bool {
+        switch (self, other) {
+        case (.save, .save): true
+        case (.delete(_, let one), .delete(_, let other)): one == other
+        case (.save, .delete), (.delete, .save): false
+        }
+    }
+}
+
+/// Saves and deletes of zones of one database: one commit of those that can be.
+struct ZoneBatch: ItemizedTransaction {
+    private let scope: DatabaseScope
+    private let principal: Principal
     /// The owner's name as the host gave it.
-    let userName: String
+    private let userName: String
     /// Which of the owner's devices asks; nil: the one without a name.
-    let device: String?
-    let items: [Item]
+    private let device: String?
+    let items: DistinctItems<ZoneItem>
+
+    /// Fails where two items want different things of one zone.
+    init(_ items: [ZoneItem], in database: Database) throws(EngineError) {
+        scope = database.scope
+        principal = database.principal
+        userName = database.userName
+        device = database.device
+        self.items = try DistinctItems(items)
+    }
 
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
@@ -28,9 +75,11 @@ struct ZoneBatch: Transaction {
         guard let database = try numbers.user(owner, name: userName) else { return nil }
         try numbers.write(to: &draft)
         let author = Author(database, onDevice: device, seed: reading.identity.secret)
+        let view = DatabaseView(reading, scope, principal)
         var number = reading.zoneCount
-        for item in items {
+        for item in items.items {
             do throws(EngineError) {
+                try view.check(item.id)
                 guard
                     let entry = try entry(
                         for: item, in: database, by: author, after: number, reading, &draft)
@@ -43,6 +92,8 @@ struct ZoneBatch: Transaction {
                     guard context.isSerial else { return nil }
                     number = entry.number
                 }
+                // Very many are a long commit, which nothing comes between.
+                guard try draft.flushIfFull(context, sink) else { return nil }
                 let place = draft.buffer.count
                 try draft.buffer.add(.zone, zone: entry.number) { entry.write(to: &$0) }
                 draft.results.append(.staged(place: place))
@@ -59,13 +110,10 @@ struct ZoneBatch: Transaction {
     }
 
     private func entry(
-        for item: Item, in database: UInt32, by author: Author, after number: UInt32,
+        for item: ZoneItem, in database: UInt32, by author: Author, after number: UInt32,
         _ reading: StoreReading, _ draft: inout Draft
     ) throws(EngineError) -> ZoneEntry? {
-        let id =
-            switch item {
-            case .save(let id), .delete(let id, _): id
-            }
+        let id = item.id
         let key = IndexKey.zone(database, reading.hash(id.zoneName))
         let value = try reading.value(key)
         draft.readSet.append(key)
@@ -77,14 +125,15 @@ struct ZoneBatch: Transaction {
             return try ZoneEntry(
                 newZone: id, number: number + 1, in: database, device: author.device,
                 of: reading.identity)
-        case .delete(_, let state):
+        case .delete(_, let reason):
             guard !id.isDefault else {
                 throw .refused(
                     StoreError(.invalidArguments, "the default zone cannot be deleted").with(id))
             }
             if let place, place.isAlive {
                 return ZoneEntry(
-                    place, state: state, device: author.device, name: id.zoneName)
+                    place, state: reason == .purged ? .purged : .deleted, device: author.device,
+                    name: id.zoneName)
             }
             throw .refused(.noZone(id, place))
         }
@@ -100,12 +149,15 @@ extension ZoneEntry {
         try id.checkName()
         self.init(
             number: number, database: database, state: .alive,
-            capabilities: id.isDefault ? [] : .custom, incarnation: identity.incarnation,
+            capabilities: id.capabilities, incarnation: identity.incarnation,
             device: device, name: id.zoneName)
     }
 }
 
 extension RecordZone.ID {
+    /// What the zone can do, where it is in a private database.
+    fileprivate var capabilities: ZoneCapabilities { isDefault ? [] : .custom }
+
     /// Fails where no zone can have that name.
     func checkName() throws(EngineError) {
         guard isDefault || NameRules.isItemName(zoneName) else {

@@ -33,7 +33,7 @@ package struct ParticipantEntry: Equatable, Sendable {
 
     /// Of the text of a look-up, in bytes.
     package static let lookupLimit = 1024
-    private static let roles: ClosedRange<UInt8> = 1...4
+    static let roles: ClosedRange<UInt8> = 1...4
     private static let lookupKinds: ClosedRange<UInt8> = 0...3
 
     package init(

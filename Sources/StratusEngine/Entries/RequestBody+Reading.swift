@@ -24,9 +24,19 @@ extension RequestBody {
             let token = try cursor.optionalBytes(bytes, upTo: Self.tokenLimit)
             call = .databaseChanges(
                 token: token, limit: try cursor.count(bytes, upTo: Self.pageLimit))
+        case Kind.zones:
+            let count = try cursor.count(bytes, upTo: cursor.remaining(bytes))
+            var items: [ZoneItem] = []
+            for _ in 0..<count { items.append(try ZoneItem(bytes, &cursor)) }
+            call = .zones(items)
+        case Kind.subscriptions:
+            let count = try cursor.count(bytes, upTo: cursor.remaining(bytes))
+            var items: [SubscriptionItem] = []
+            for _ in 0..<count { items.append(try SubscriptionItem(bytes, &cursor)) }
+            call = .subscriptions(items)
         default: throw .newer("request")
         }
-        if moment != 0, kind != Kind.query { throw .value("moment") }
+        if moment != 0, kind != Kind.query, kind != Kind.subscriptions { throw .value("moment") }
     }
 
     private static func names(
@@ -40,14 +50,14 @@ extension RequestBody {
 }
 
 extension RequestBody.Zone {
-    fileprivate init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
+    init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
         name = try cursor.text(bytes, upTo: RequestBody.textLimit)
         owner = try cursor.text(bytes, upTo: RequestBody.textLimit)
     }
 }
 
 extension RequestBody.Name {
-    fileprivate init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
+    init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
         zone = try RequestBody.Zone(bytes, &cursor)
         record = try cursor.text(bytes, upTo: RequestBody.textLimit)
     }
@@ -102,6 +112,7 @@ extension RequestBody.Save {
             }
             fields.append(field)
         }
+        share = flags & Flag.editsShare == 0 ? nil : try RequestBody.ShareEdit(bytes, &cursor)
     }
 }
 
@@ -195,7 +206,7 @@ extension ByteCursor {
     }
 
     /// A byte that is 0 or 1.
-    fileprivate mutating func bool(_ bytes: Span<UInt8>) throws(FormatError) -> Bool {
+    mutating func bool(_ bytes: Span<UInt8>) throws(FormatError) -> Bool {
         switch try uint8(bytes) {
         case 0: return false
         case 1: return true
@@ -218,7 +229,7 @@ extension ByteCursor {
         return texts
     }
 
-    fileprivate mutating func optionalText(_ bytes: Span<UInt8>) throws(FormatError) -> String? {
+    mutating func optionalText(_ bytes: Span<UInt8>) throws(FormatError) -> String? {
         guard try bool(bytes) else { return nil }
         return try text(bytes, upTo: RequestBody.textLimit)
     }

@@ -195,6 +195,8 @@ extension RequestBody {
         case .query(let query): "queries \(query.recordType)"
         case .zoneChanges(let zones): "changes of \(zones.count) zones"
         case .databaseChanges: "changes of the database"
+        case .zones(let items): "changes \(items.count) zones"
+        case .subscriptions(let items): "changes \(items.count) subscriptions"
         }
     }
 }

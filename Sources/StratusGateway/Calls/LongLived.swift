@@ -66,6 +66,20 @@ extension Session {
                 of: page, milliseconds: form.moment, numbersAsStrings: form.numbersAsStrings)
         case .zones(let zones, let pages): return body(of: pages, zones, form)
         case .database(let page, let isFirst): return body(of: page, isFirst: isFirst)
+        case .zoneItems(let items, let outcomes):
+            return [
+                "zones": .array(
+                    zip(items, outcomes).map { item, outcome in
+                        self.answer(of: outcome, item)
+                    })
+            ]
+        case .subscriptionItems(let items, let outcomes):
+            return [
+                "subscriptions": .array(
+                    zip(items, outcomes).map { item, outcome in
+                        self.answer(of: outcome, item.id)
+                    })
+            ]
         }
     }
 

@@ -76,6 +76,8 @@ extension LongLivedRequest {
         case .query: "records/query"
         case .zoneChanges: "changes/zone"
         case .databaseChanges: "changes/database"
+        case .modifyZones: "zones/modify"
+        case .modifySubscriptions: "subscriptions/modify"
         }
     }
 }

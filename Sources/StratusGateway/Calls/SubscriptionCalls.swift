@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import Stratus
 
 /// The subscriptions of the caller in a database.
@@ -41,83 +42,85 @@ struct LookUpSubscriptions: Call {
     }
 }
 
-/// Saves and deletes subscriptions, one after the other.
+/// Saves and deletes subscriptions, one after the other; a long-lived call does so at once.
 struct ModifySubscriptions: Call {
-    enum Key: String { case operations }
+    enum Key: String, LongLivedKey { case operations, operationID, isLongLived }
 
-    private let items: [Item]
+    private let inputs: [SubscriptionItemInput]
+    /// Nil of a call that is made at once.
+    private let longLivedID: String?
 
-    init(_ keys: JSONKeys<Key>) throws(Mismatch) { items = try keys.required(.operations) }
+    init(_ keys: JSONKeys<Key>) throws(Mismatch) {
+        inputs = try keys.required(.operations)
+        longLivedID = try keys.longLivedID()
+        guard longLivedID != nil else { return }
+        for (index, input) in inputs.enumerated() where input.id == nil {
+            let error = Mismatch("is missing: the call is long-lived")
+                .under(SubscriptionInput.Key.subscriptionID.rawValue)
+                .under(SubscriptionItemInput.Key.subscription.rawValue).at(index)
+            throw error.under(Key.operations.rawValue)
+        }
+    }
 
     func run(in session: Session) async throws(StoreError) -> JSONObject {
         _ = try session.user()
         let database = try session.database()
-        let writer = session.writer()
         // All are read before one is saved: a key without meaning refuses the whole request.
-        let changes = try changes(session)
+        if let longLivedID {
+            var form = AnswerForm()
+            form.moment =
+                try await session.kept(longLivedID)?.form.moment
+                ?? ExactDate(session.gateway.now()).milliseconds
+            let now = ExactDate.date(milliseconds: form.moment)
+            var items: [SubscriptionItem] = []
+            for item in try self.items(session, now: now) { items.append(try item.content.get()) }
+            return try await session.answerLongLived(
+                .modifySubscriptions(LongLivedRequest.SubscriptionModification(items)), form,
+                longLivedID)
+        }
         var answers: [JSONValue] = []
-        for change in changes {
-            let id = change.id
+        for item in try items(session, now: session.gateway.now()) {
             do throws(StoreError) {
-                switch try change.content.get() {
-                case .save(let subscription, let mustExist):
-                    if mustExist { _ = try await database.subscription(for: id) }
-                    let saved = try await database.save(subscription)
-                    answers.append(.object(writer.json(saved)))
-                case .delete:
-                    try await database.deleteSubscription(withID: id)
-                    answers.append(["subscriptionID": .string(id), "deleted": true])
-                }
+                let content = try item.content.get()
+                answers.append(
+                    session.answer(of: try await database.modify([content])[0], item.id))
             } catch {
-                answers.append(session.item(error, forSubscription: id))
+                answers.append(session.answer(of: .failure(error), item.id))
             }
         }
         return ["subscriptions": .array(answers)]
     }
 
     /// What becomes of each subscription, or why its item cannot be read.
-    private func changes(
-        _ session: Session
-    ) throws(StoreError) -> [NamedChange] {
-        var changes: [NamedChange] = []
-        for (index, item) in items.enumerated() {
-            let id = item.id ?? session.gateway.identifier()
+    private func items(
+        _ session: Session, now: Date
+    ) throws(StoreError) -> [(id: Subscription.ID, content: Result<SubscriptionItem, StoreError>)] {
+        var items: [(id: Subscription.ID, content: Result<SubscriptionItem, StoreError>)] = []
+        for (index, input) in inputs.enumerated() {
+            let id = input.id ?? session.gateway.identifier()
             do throws(Mismatch) {
-                let change = try item.change(id: id, session)
-                changes.append(NamedChange(id: id, content: .success(change)))
+                let item = try input.item(id: id, in: session.container, now: now)
+                items.append((id, .success(item)))
             } catch {
-                let error = error.under(Item.Key.subscription.rawValue)
+                let error = error.under(SubscriptionItemInput.Key.subscription.rawValue)
                 guard !error.isUnknownKey else {
                     throw StoreError(
                         error.at(index).under(Key.operations.rawValue).under("body"))
                 }
-                changes.append(NamedChange(id: id, content: .failure(StoreError(error))))
+                items.append((id, .failure(StoreError(error))))
             }
         }
-        return changes
+        return items
     }
 }
 
-/// What an item of a request asks for.
-private enum Change: Sendable {
-    /// - Parameter mustExist: whether there must be a subscription of the same ID.
-    case save(Subscription, mustExist: Bool)
-    case delete
-}
-
-/// The same, or why the item cannot be read, of the subscription that it names.
-private struct NamedChange: Sendable {
-    let id: Subscription.ID
-    let content: Result<Change, StoreError>
-}
-
 /// An item as the request has it.
-private struct Item: JSONBody {
+private struct SubscriptionItemInput: JSONBody {
     enum Key: String { case operationType, subscription }
     enum Kind: String, JSONWord { case create, update, delete }
 
     private enum Content {
-        case save(SubscriptionInput, mustExist: Bool)
+        case save(SubscriptionInput, isUpdate: Bool)
         case delete
     }
 
@@ -138,22 +141,32 @@ private struct Item: JSONBody {
             throw Mismatch("is missing").under(id).under(Key.subscription.rawValue)
         }
         id = input.id
-        content = .save(input, mustExist: kind == .update)
+        content = .save(input, isUpdate: kind == .update)
     }
 
-    func change(id: Subscription.ID, _ session: Session) throws(Mismatch) -> Change {
+    /// - Parameter now: the moment of `now()` in its predicate.
+    func item(
+        id: Subscription.ID, in container: Container, now: Date
+    ) throws(Mismatch) -> SubscriptionItem {
         switch content {
-        case .delete: .delete
-        case .save(let input, let mustExist):
-            .save(
-                try input.subscription(
-                    id: id, in: session.container, now: session.gateway.now()),
-                mustExist: mustExist)
+        case .delete: .delete(id)
+        case .save(let input, let isUpdate):
+            .save(try input.subscription(id: id, in: container, now: now), isUpdate: isUpdate)
         }
     }
 }
 
 extension Session {
+    func answer(
+        of outcome: Result<Subscription?, StoreError>, _ id: Subscription.ID
+    ) -> JSONValue {
+        switch outcome {
+        case .success(let subscription?): .object(writer().json(subscription))
+        case .success(nil): ["subscriptionID": .string(id), "deleted": true]
+        case .failure(let error): item(error, forSubscription: id)
+        }
+    }
+
     /// What stands in place of a subscription that could not be had.
     fileprivate func item(
         _ error: StoreError, forSubscription id: Subscription.ID

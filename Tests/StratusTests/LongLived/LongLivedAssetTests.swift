@@ -146,9 +146,9 @@ import Testing
         let content = Self.content
         let (_, receipt) = try await database.store(Asset(data: content))
         let record = note("a", ["file": .asset(Asset(.receipt(receipt)))])
-        let share = Share(recordZoneID: notes).record
+        let mixed = note("mixed", ["list": .list([1, "two"])])
         let refused = await failure {
-            try await database.submit(Self.saving([record, share]), operationID: "one")
+            try await database.submit(Self.saving([record, mixed]), operationID: "one")
         }
         #expect(refused.code == .invalidArguments)
         #expect(try await container.collectAssets().reclaimedChunks == 0)

@@ -277,13 +277,12 @@ import Testing
                 == .invalidArguments)
     }
 
-    @Test(arguments: ["share", "list", "outside", "host", "anonymous", "id"])
+    @Test(arguments: ["list", "outside", "host", "anonymous", "id"])
     func `what cannot be kept is refused when it is submitted`(what: String) async throws {
         let (container, database) = try await makeDatabase()
         var record = note("a")
         var target = database
         switch what {
-        case "share": record = Share(recordZoneID: notes).record
         case "list": record["list"] = .list([1, "two"])
         case "outside":
             record["to"] = .reference(Reference(recordID: noteID("b", in: Self.other)))

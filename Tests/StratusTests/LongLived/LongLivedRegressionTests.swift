@@ -299,12 +299,10 @@ import Testing
     }
 
     @Test func `what is said of failures is no longer than the request`() throws {
-        let outcomes = (0..<1000).map { number -> Result<Record?, StoreError> in
-            .failure(
-                StoreError(
-                    .zoneNotFound, "\(number) " + String(repeating: "x", count: 100)))
+        let errors = (0..<1000).map { number in
+            StoreError(.zoneNotFound, "\(number) " + String(repeating: "x", count: 100))
         }
-        let failures = LongLivedAnswer.items([], outcomes).failures(upTo: 4096)
+        let failures = RequestStateEntry.Failure.list(errors, reasonLimit: 4096)
         #expect(failures.reduce(0) { $0 + $1.reason.utf8.count } <= 4096)
         #expect(failures.first?.reason.hasPrefix("0 x") == true)
         // Those without a reason stand together.

@@ -1,0 +1,54 @@
+internal import StratusEngine
+
+/// An item of a call that says which thing it is about.
+protocol NamedItem: Sendable {
+    /// What the store tells the thing from others by, byte by byte.
+    var itemName: String { get }
+    /// What the thing is called in an error.
+    var title: String { get }
+
+    /// Whether both want the same of one thing.
+    func wantsSame(as other: Self) -> Bool
+}
+
+/// The items of a call, of each thing one.
+struct DistinctItems<Item: NamedItem>: Sendable {
+    let items: [Item]
+    /// For each item of the call the place of what is done for it.
+    private let places: [Int]
+
+    /// Fails where two items want different things of one.
+    init(_ items: [Item]) throws(EngineError) {
+        var distinct: [Item] = []
+        var places: [Int] = []
+        var known: [[UInt8]: Int] = [:]
+        for item in items {
+            let name = Array(item.itemName.utf8)
+            let place = known[name] ?? distinct.count
+            places.append(place)
+            if place == distinct.count {
+                known[name] = place
+                distinct.append(item)
+            } else if !item.wantsSame(as: distinct[place]) {
+                throw .refused(
+                    .invalidArguments, "\(item.title) is named twice in one call")
+            }
+        }
+        self.items = distinct
+        self.places = places
+    }
+
+    /// Why each item of the call failed, out of what became of the distinct ones.
+    func errors(of results: [ItemResult]) -> [StoreError?] { places.map { results[$0].error } }
+}
+
+/// One commit of those items of a call that can be done.
+protocol ItemizedTransaction: Transaction {
+    associatedtype Item: NamedItem
+    var items: DistinctItems<Item> { get }
+}
+
+extension ItemizedTransaction {
+    /// Why each item of the call failed.
+    func errors(of draft: Draft) -> [StoreError?] { items.errors(of: draft.results) }
+}
