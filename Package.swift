@@ -107,10 +107,8 @@ let package = Package(
         .testTarget(
             name: "FormatTests",
             dependencies: [
-                "Stratus", "StratusArchive", "StratusEngine", "StratusIndex", "StratusJournal",
-                "StratusFiles",
-                "StratusBytes",
-                "Support",
+                "Stratus", "StratusArchive", "StratusEngine", "StratusLanguage", "StratusIndex",
+                "StratusJournal", "StratusFiles", "StratusBytes", "Support",
             ],
             swiftSettings: settings),
         .testTarget(

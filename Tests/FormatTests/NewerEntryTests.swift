@@ -197,7 +197,7 @@ import Testing
             }, "policy"
         ),
         (Malformation("deletion policy", entry: 45) { $0.uint8(4) }, "policy"),
-        (index(state: 4, form: 1), "state"), (index(state: 1, form: 4), "form"),
+        (index(state: 4, form: 1), "state"), (index(state: 1, form: 6), "form"),
         (share(state: 4), "state"), (share(permission: 4), "permission"),
         (share(extensions(2)), "extension"), (participant(role: 5), "role"),
         (participant(permission: 4), "permission"), (participant(status: 4), "status"),

@@ -237,7 +237,7 @@ extension SampleMaker {
             (
                 "declared-form",
                 try await changed { image, _ in
-                    image.replaceLast(kind: 46, zone: 0, payload: [0, 1, 0, 1, 4])
+                    image.replaceLast(kind: 46, zone: 0, payload: [0, 1, 0, 1, 6])
                 }
             ),
             (

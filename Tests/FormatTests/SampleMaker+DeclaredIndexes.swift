@@ -25,7 +25,8 @@ extension SampleMaker {
             "launched": .date(Date(timeIntervalSinceReferenceDate: 788_918_400.5)),
             "tags": ["Red", "red"], "sizes": [.double(.nan)], "counts": [300, 300],
             "home": .reference(Reference(recordID: Self.id("harbour"))),
-            "mark": .bytes(Data([0, 1, 0x7f])),
+            "mark": .bytes(Data([0, 1, 0x7f])), "story": "The boat, and THE second boat",
+            "berth": .location(Location(latitude: 59.9, longitude: 10.7)),
         ]
     }
 
@@ -41,7 +42,8 @@ extension SampleMaker {
             ("title", .queryable), ("title", .sortable), ("berths", .queryable),
             ("length", .sortable), ("launched", .sortable), ("tags", .queryable),
             ("sizes", .queryable), ("counts", .queryable), ("home", .queryable),
-            ("mark", .queryable),
+            ("mark", .queryable), ("story", .searchable), ("tags", .searchable),
+            ("berth", .queryable),
         ]
         for (field, option) in options {
             try await container.addIndex(on: field, of: "Boat", option)
@@ -90,6 +92,8 @@ extension SampleMaker {
             boat["berths"] = nil
             boat["tags"] = []
             boat["mark"] = nil
+            boat["story"] = "Second thoughts"
+            boat["berth"] = .location(Location(latitude: -33.9, longitude: 538.4))
         }
         try await update("bare", database) { $0["berths"] = .int64(.min) }
         try await database.deleteRecord(withID: Self.id("deleted"))
@@ -115,6 +119,7 @@ extension SampleMaker {
         try await maker.replaceAll(database, text: "first ")
         try await container.addIndex(on: "number", of: "Note", .queryable)
         try await container.addIndex(on: "text", of: "Note", .queryable)
+        try await container.addIndex(on: "text", of: "Note", .searchable)
         try await container.mark("built")
         try await container.addIndex(on: "text", of: "Note", .sortable)
         try await maker.replaceAll(database, text: "second ")

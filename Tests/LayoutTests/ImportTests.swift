@@ -35,7 +35,7 @@ private let reach: [String: Set<String>] = {
         "StratusAssetsTests": tests.union(files).union(["StratusAssets"]),
         "StratusLanguageTests": tests.union(["StratusLanguage"]),
         "StratusTests": tests.union(all),
-        "FormatTests": tests.union(all).union(["StratusArchive"]),
+        "FormatTests": tests.union(all).union(["StratusArchive", "StratusLanguage"]),
         // Measures beside the system.
         "SimulationTests": tests.union(all).union(["StratusArchive", "StratusAssets", "Glibc"]),
         "ModelTests": tests.union(all).union(["StratusGateway"]),

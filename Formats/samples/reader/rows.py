@@ -1,13 +1,17 @@
 """Declared indexes and their rows, read as Record.md and Index.md say; see store.py."""
+import math
 import struct
 
 from base import Cursor, Damage
 from xxhash import xxh3_64_intdigest, xxh3_128_intdigest
 
-FORMS, STATES = [None, "hash", "number", "prefix"], [None, "building", "complete", "dropped"]
+FORMS = [None, "hash", "number", "prefix", "word", "cell"]
+STATES = [None, "building", "complete", "dropped"]
 # By form: the kinds of fields that it fits, and how long its values are.
-FITS = [(), (1, 5, 7, 33, 34, 35, 36, 39), (2, 3, 4), (1,)]
-LENGTHS = [0, 8, 9, 22]
+FITS = [(), (1, 5, 7, 33, 34, 35, 36, 39), (2, 3, 4), (1,), (1, 33), (6,)]
+LENGTHS = [0, 8, 9, 22, 8, 8]
+STOP_WORDS = set("""a an and are as at be but by for if in into is it no not of on or such that the
+    their then there these they this to was will with""".split())
 
 
 def need(condition):
@@ -24,7 +28,7 @@ def declared_index(c):
     kind, field = c.varint(32), c.varint(32)
     need(max(kind, field) < 65536)
     form = c.number(1)
-    if not 1 <= form <= 3:
+    if not 1 <= form <= 5:
         raise Damage("format.newer form")
     return number, state, kind, field, form
 
@@ -84,11 +88,38 @@ def element(form, kind, data):
     return xxh3_64_intdigest(data[1:] if kind == 7 else data).to_bytes(8, "big")
 
 
+def words(data):
+    """The words of a text of ASCII: runs of letters and digits, as the samples have them."""
+    text = data.decode("ascii").lower()
+    found = "".join(x if x.isalnum() else " " for x in text).split()
+    return {xxh3_64_intdigest(word).to_bytes(8, "big") for word in set(found) - STOP_WORDS}
+
+
+def cell(data):
+    latitude, longitude = struct.unpack("<2d", data[:16])
+    if not abs(latitude) <= 90 or not abs(longitude) < float("inf"):
+        return set()
+    if abs(longitude) > 1e7:
+        return {b"\xff" * 8}
+    part = (math.fmod(longitude, 360) + 180) / 360
+    row, column = (min(int(x * 2 ** 32), 2 ** 32 - 1)
+                   for x in ((latitude + 90) / 180, part - math.floor(part)))
+    bits_ = sum((row >> i & 1) << 2 * i + 1 | (column >> i & 1) << 2 * i for i in range(32))
+    return {bits_.to_bytes(8, "big")}
+
+
 def values(form, field):
     """What an index has of a field, which is None or a kind and its bytes."""
     if not field or field[0] not in FITS[form]:
-        return set() if form == 1 else {bytes(LENGTHS[form])}
+        return set() if form in (1, 4, 5) else {bytes(LENGTHS[form])}
     kind, data = field
+    if form == 5:
+        return cell(data)
+    if form == 4:
+        c = Cursor(data)
+        texts = [c.take(c.varint()) for _ in range(c.varint())] if kind & 32 else [data]
+        found = set().union(*map(words, texts))
+        return found if len(found) <= 4096 else {b"\xff" * 8}
     if not kind & 32:
         return {element(form, kind, data)}
     c = Cursor(data)

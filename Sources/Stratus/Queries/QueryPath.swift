@@ -22,6 +22,8 @@ struct QueryPath: Sendable {
     private(set) var index: FieldIndex?
     /// The rows of the index that are looked at; empty: all.
     private var values: [Values] = []
+    /// Indexes on other fields, of which the same rows are looked at.
+    private var others: [FieldIndex] = []
     /// Whether a record may have several of the rows.
     private(set) var mayRepeat = false
     /// In which direction the rows are in the order of the query; nil: in none, but perhaps in the
@@ -33,18 +35,22 @@ struct QueryPath: Sendable {
 
     /// Whether records come in the store's own order.
     var isInStoreOrder: Bool {
-        order == nil && (index == nil || values.count == 1 && values[0].low == values[0].high)
+        order == nil
+            && (index == nil
+                || others.isEmpty && values.count == 1 && values[0].low == values[0].high)
     }
 
     /// Of the keys that are walked through in a zone.
     func ranges(_ zone: UInt32, type: UInt32) -> [Range<IndexKey>] {
         guard let index else { return [KeySpace.types.key(zone: zone).appending(type).asPrefix] }
-        let prefix = IndexKey.declared(zone, index.number)
-        if values.isEmpty { return [prefix.asPrefix] }
-        return values.map { values in
-            let low = values.low.map { IndexKey.declared(zone, index.number, $0) } ?? prefix
-            let high = values.high.map { IndexKey.declared(zone, index.number, $0) } ?? prefix
-            return low < high.afterPrefix ? low..<high.afterPrefix : low..<low
+        return ([index] + others).flatMap { index in
+            let prefix = IndexKey.declared(zone, index.number)
+            if values.isEmpty { return [prefix.asPrefix] }
+            return values.map { values in
+                let low = values.low.map { IndexKey.declared(zone, index.number, $0) } ?? prefix
+                let high = values.high.map { IndexKey.declared(zone, index.number, $0) } ?? prefix
+                return low < high.afterPrefix ? low..<high.afterPrefix : low..<low
+            }
         }
     }
 
@@ -76,8 +82,11 @@ extension QueryPath {
         let indexes = reading.completeIndexes(of: type)
         if indexes.isEmpty { return }
         var least = Self.countLimit
-        let paths = predicate.conjuncts.prefix(Self.partLimit).flatMap {
-            $0.paths(indexes, reading.schema)
+        var paths: [QueryPath] = []
+        for part in predicate.conjuncts.prefix(Self.partLimit) {
+            paths += part.paths(indexes, reading.schema)
+            guard case .search(let search) = part.form else { continue }
+            paths += try Self.paths(search, of: type, indexes, in: zones, reading)
         }
         for path in Self.merged(paths) where !isDistinct || !path.mayRepeat {
             let count = try path.count(upTo: least + 1, in: zones, type, reading)
@@ -102,6 +111,61 @@ extension QueryPath {
     fileprivate init(_ index: FieldIndex, _ values: [Values], isList: Bool) {
         let values = values.count > 1 ? Array(Set(values)) : values
         self.init(index: index, values: values, mayRepeat: isList && values.count > 1)
+    }
+
+    /// The rows of the words of a search, where all fields that it looks into have an index: a path for
+    /// each word that is needed, or one for all.
+    private static func paths(
+        _ search: TokenSearch, of type: UInt32, _ indexes: [FieldIndex], in zones: [ZonePlace],
+        _ reading: StoreReading
+    ) throws(EngineError) -> [QueryPath] {
+        let named = search.field.map { reading.schema.number($0) }
+        let fields =
+            if let named { [named].compactMap(\.self) } else {
+                reading.schema.searchableFields(of: type)
+            }
+        let words = indexes.filter { $0.form == .word }
+        let asked = fields.compactMap { field in words.first { $0.field == field } }
+        guard !asked.isEmpty, asked.count == fields.count else { return [] }
+        let values = Set(SearchWords(search.text)).map { word in
+            Values(low: .word(word), high: .word(word))
+        }
+        guard values.count <= valueLimit else { return [] }
+        if values.isEmpty {
+            // Without a word it finds nothing.
+            let none = Values(low: IndexedValue(hash: 1), high: IndexedValue(hash: 0))
+            return [QueryPath(asked[0], [none], isList: false)]
+        }
+        // A record with very many words has none of their rows.
+        var many: [Values] = []
+        if try hasAny(.many, asked, in: zones, reading) {
+            many = [Values(low: .many, high: .many)]
+        }
+        let lists = search.needsAll ? values.map { [$0] } : [values]
+        return lists.map { values in
+            var path = QueryPath(asked[0], values + many, isList: true)
+            path.others = Array(asked.dropFirst())
+            path.mayRepeat = path.mayRepeat || !path.others.isEmpty
+            return path
+        }
+    }
+
+    /// Whether a row of that value may be in any of the zones.
+    private static func hasAny(
+        _ value: IndexedValue, _ indexes: [FieldIndex], in zones: [ZonePlace],
+        _ reading: StoreReading
+    ) throws(EngineError) -> Bool {
+        var isAny = zones.count > zoneLimit
+        for index in indexes where !isAny {
+            for zone in zones where !isAny {
+                let prefix = IndexKey.declared(zone.number, index.number, value)
+                try reading.scan(prefix.asPrefix) { _, _ in
+                    isAny = true
+                    return false
+                }
+            }
+        }
+        return isAny
     }
 
     /// The same with one path in place of several that are a range of one index each.
@@ -157,7 +221,9 @@ extension RecordPredicate {
             case .relation, .between, .text(.beginsWith, _): [.sortable]
             case .text: nil
             }
-        case .constant, .and, .or, .not, .search, .distance: nil
+        case .search: [.searchable]
+        case .distance(let distance): distance.isNear ? [.queryable] : nil
+        case .constant, .and, .or, .not: nil
         }
     }
 
@@ -167,6 +233,7 @@ extension RecordPredicate {
         switch form {
         case .isNil(let field): name = field
         case .comparison(let comparison): name = comparison.field
+        case .distance(let distance): name = distance.field
         default: return []
         }
         guard let field = schema.number(name) else { return [] }
@@ -186,7 +253,27 @@ extension RecordPredicate {
             return form.hasOrder && !kind.isList
                 ? [QueryPath.Values(low: .missing(form), high: .missing(form))] : nil
         case .comparison(let comparison): return comparison.values(form, kind)
+        case .distance(let distance): return form == .cell ? distance.values : nil
         default: return nil
+        }
+    }
+}
+
+extension DistanceComparison {
+    /// Whether it asks for places near a point.
+    fileprivate var isNear: Bool {
+        switch relation {
+        case .less, .lessOrEqual, .equal: true
+        case .notEqual, .greater, .greaterOrEqual: false
+        }
+    }
+
+    /// The cells in which all places lie that satisfy it; nil where that tells nothing.
+    fileprivate var values: [QueryPath.Values]? {
+        guard isNear, kilometres >= 0, GreatCircle(from: center) != nil else { return nil }
+        return EarthCell.numbers(around: center, kilometres: kilometres).map {
+            QueryPath.Values(
+                low: IndexedValue(hash: $0.lowerBound), high: IndexedValue(hash: $0.upperBound))
         }
     }
 }

@@ -139,8 +139,14 @@ struct QueryPlan: Sendable {
 
     /// The fields that indexes would serve, each with the options of which one would do.
     var wantedFields: [(name: String, options: [RecordIndex.Option])] {
-        let parts = predicate.conjuncts.compactMap { part in
-            part.wantedOptions.flatMap { options in part.fields.first.map { ($0.name, options) } }
+        let parts = predicate.conjuncts.flatMap {
+            part -> [(name: String, options: [RecordIndex.Option])] in
+            guard let options = part.wantedOptions else { return [] }
+            // A search may look into all fields of the type.
+            if case .search(let search) = part.form, search.field == nil {
+                return searchableFields.map { ($0, options) }
+            }
+            return part.fields.prefix(1).map { ($0.name, options) }
         }
         guard let first = sorting.first, first.circle == nil else { return parts }
         return parts + [(first.field, [.sortable])]
@@ -226,9 +232,7 @@ private struct QueryFields {
     /// The fields that a search of all fields looks into: strings and lists of strings.
     var searchable: [String] {
         guard let recordType else { return [] }
-        return schema.fields(of: recordType).compactMap { field, kind in
-            kind.element == .string && !kind.isEncrypted ? schema.name(field) : nil
-        }
+        return schema.searchableFields(of: recordType).compactMap { schema.name($0) }
     }
 }
 
@@ -296,6 +300,15 @@ struct QueryRecord: PredicateRecord {
     private func date(_ milliseconds: Int64?) -> PredicateValue? {
         milliseconds.map {
             .date(Date(milliseconds: $0).timeIntervalSinceReferenceDate)
+        }
+    }
+}
+
+extension Schema {
+    /// The fields of a type that a search of all fields looks into: strings and lists of strings.
+    func searchableFields(of type: UInt32) -> [UInt32] {
+        fields(of: type).compactMap { field, kind in
+            kind.element == .string && !kind.isEncrypted ? field : nil
         }
     }
 }

@@ -51,8 +51,9 @@ extension RecordIndex.Option {
     func form(_ kind: FieldKind) -> FieldIndex.Form? {
         let forms: [FieldIndex.Form] =
             switch self {
-            case .queryable: [.number, .hash]
+            case .queryable: [.number, .hash, .cell]
             case .sortable: [.number, .prefix]
+            case .searchable: [.word]
             }
         return forms.first { $0.fits(kind) }
     }

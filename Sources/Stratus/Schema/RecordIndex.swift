@@ -5,10 +5,12 @@ internal import StratusEngine
 public struct RecordIndex: Hashable, Sendable {
     /// What an index serves, by the names of CloudKit's schema language.
     public enum Option: String, Sendable, Hashable, CaseIterable {
-        /// Equality, `IN`, and the membership of lists.
+        /// Equality, `IN`, the membership of lists, and how far places are from a point.
         case queryable = "QUERYABLE"
         /// Order: `<`, `BETWEEN`, `BEGINSWITH` and sorting.
         case sortable = "SORTABLE"
+        /// The words of texts.
+        case searchable = "SEARCHABLE"
     }
 
     /// Whether queries use it.
@@ -40,7 +42,8 @@ extension RecordIndex {
         state = index.state == .complete ? .complete : .building
         number = index.number
         switch index.form {
-        case .hash: options = [.queryable]
+        case .hash, .cell: options = [.queryable]
+        case .word: options = [.searchable]
         case .prefix: options = [.sortable]
         case .number: options = [.queryable, .sortable]
         }

@@ -95,19 +95,27 @@ struct SchemaImport: Transaction {
 extension SchemaDocument.Field {
     /// The forms of the indexes that its options ask for.
     var indexForms: [FieldIndex.Form] {
-        let wanted = options.subtracting([.searchable])
-        if wanted.isEmpty || type.isEncrypted { return [] }
+        if type.isEncrypted { return [] }
+        let forms: [(SchemaDocument.Option, FieldIndex.Form)]
         switch type.stored.element {
         case .int64, .double, .number, .numberAsInt64, .numberAsDouble, .timestamp:
-            if type.isList { return wanted.contains(.queryable) ? [.hash] : [] }
-            return [.number]
+            // One serves both.
+            forms =
+                type.isList ? [(.queryable, .hash)] : [(.queryable, .number), (.sortable, .number)]
         case .string:
-            let hash: [FieldIndex.Form] = wanted.contains(.queryable) ? [.hash] : []
-            return hash + (wanted.contains(.sortable) && !type.isList ? [.prefix] : [])
-        case .reference: return wanted.contains(.queryable) ? [.hash] : []
-        case .bytes: return wanted.contains(.queryable) && !type.isList ? [.hash] : []
-        case .location, .asset: return []
+            let order: [(SchemaDocument.Option, FieldIndex.Form)] =
+                type.isList ? [] : [(.sortable, .prefix)]
+            forms = [(.queryable, .hash), (.searchable, .word)] + order
+        case .reference: forms = [(.queryable, .hash)]
+        case .bytes: forms = type.isList ? [] : [(.queryable, .hash)]
+        case .location: forms = [(.queryable, .cell)]
+        case .asset: forms = []
         }
+        var asked: [FieldIndex.Form] = []
+        for (option, form) in forms where options.contains(option) && !asked.contains(form) {
+            asked.append(form)
+        }
+        return asked
     }
 }
 
@@ -181,7 +189,7 @@ extension StoreReading {
             let fieldNumber = schema.number(field.name.text)
             let forms = Set(kept.filter { $0.field == fieldNumber }.map(\.form))
             var all = field
-            all.options = [.queryable, .sortable]
+            all.options = [.queryable, .sortable, .searchable]
             // Others are kept as they were declared.
             let served = Set(all.indexForms)
             if served.isEmpty { continue }
@@ -195,7 +203,8 @@ extension StoreReading {
                 continue
             }
             for (option, form) in [
-                (SchemaDocument.Option.queryable, FieldIndex.Form.hash), (.sortable, .prefix),
+                (SchemaDocument.Option.queryable, FieldIndex.Form.hash), (.queryable, .cell),
+                (.sortable, .prefix), (.searchable, .word),
             ] where served.contains(form) {
                 if forms.contains(form) {
                     type.fields[place].options.insert(option)

@@ -139,9 +139,6 @@ struct AnchorGrid: Sendable {
     static let finest: UInt8 = 24
     /// Longitudes beyond are too coarse for a square; no place on the earth is written like that.
     private static let longitudeLimit = 1e7
-    /// In degrees: more than what rounding moves a place by.
-    private static let margin = 1e-6
-
     /// Whether a place lies in a square that can be told.
     static func holds(_ point: GeographicPoint) -> Bool {
         abs(point.longitude) <= longitudeLimit
@@ -176,18 +173,9 @@ struct AnchorGrid: Sendable {
     static func cells(
         around center: GeographicPoint, kilometres: Double
     ) -> (grid: AnchorGrid, cells: [AnchorValue])? {
-        // More than the angle, in radians. No sine is needed: all bounds err to the safe side.
-        let angle = kilometres / GreatCircle.radius * (1 + 1e-9) + 1e-12
-        let height = angle * 180 / .pi + margin
-        guard holds(center), abs(center.latitude) + height < 90 else { return nil }
-        let square = center.latitude * center.latitude * (.pi / 180) * (.pi / 180)
-        // No more than the cosine of the latitude.
-        let cosine = 1 - square / 2 + square * square / 24 - square * square * square / 720
-        // No less than the sine of half the circle's width in longitude.
-        let ratio = cosine > 0 ? angle / cosine : 1
-        guard ratio < 0.9 else { return nil }
-        // An angle is less than its tangent.
-        let width = ratio / (1 - ratio * ratio).squareRoot() * 180 / .pi + margin
+        let bounds = CircleBounds(around: center, kilometres: kilometres)
+        guard holds(center), let width = bounds.width else { return nil }
+        let height = bounds.height
         guard
             let level = (2...finest).last(where: {
                 AnchorGrid(level: $0).side >= 2 * max(height, width)

@@ -11,6 +11,10 @@ package struct FieldIndex: Hashable, Sendable {
         case number = 2
         /// The beginning of a string in order, or that there is none.
         case prefix = 3
+        /// A hash of each word of a text.
+        case word = 4
+        /// The cell of a place on the earth.
+        case cell = 5
     }
 
     package enum State: UInt8, Hashable, Sendable {

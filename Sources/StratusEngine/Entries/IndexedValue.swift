@@ -26,7 +26,7 @@ package struct IndexedValue: Hashable, Sendable {
 
     private init() {}
 
-    fileprivate init(hash: UInt64) {
+    package init(hash: UInt64) {
         first = hash
         count = 8
     }
@@ -92,7 +92,7 @@ extension FieldIndex.Form {
     /// Of the values of all its rows, in bytes.
     package var length: Int {
         switch self {
-        case .hash: 8
+        case .hash, .word, .cell: 8
         case .number: 9
         case .prefix: 22
         }
@@ -110,6 +110,8 @@ extension FieldIndex.Form {
             (.prefix, .string):
             return !kind.isList
         case (.hash, .int64), (.hash, .double), (.hash, .date): return kind.isList
+        case (.word, .string): return true
+        case (.cell, .location): return !kind.isList
         default: return false
         }
     }
@@ -127,8 +129,14 @@ extension FieldIndex.Form {
             place throws(FormatError) in
             try add(element, bytes, place, to: &values)
         }
-        return values.count < 2 ? values : Set(values).sorted()
+        if values.count < 2 { return values }
+        let distinct = Set(values)
+        if self == .word, distinct.count > Self.wordLimit { return [.many] }
+        return distinct.sorted()
     }
+
+    /// A record has rows for so many words at most, or ``IndexedValue/many`` in their place.
+    package static let wordLimit = 4096
 
     private func add(
         _ kind: ValueKind, _ bytes: Span<UInt8>, _ range: Range<Int>,
@@ -137,6 +145,10 @@ extension FieldIndex.Form {
         switch kind {
         case .string:
             guard let text = bytes.text(in: range) else { throw .text }
+            if self == .word {
+                for word in SearchWords(text) { values.append(.word(word)) }
+                return
+            }
             values.append(value(of: .string(text)) ?? .missing(self))
         case .int64:
             let part = bytes.extracting(0..<range.upperBound)
@@ -150,14 +162,22 @@ extension FieldIndex.Form {
             let (_, name) = try ReferenceFields.read(bytes, in: range)
             values.append(IndexedValue(hash: Checksum.xxh3(bytes, in: name)))
         case .bytes: values.append(IndexedValue(hash: Checksum.xxh3(bytes, in: range)))
-        case .location, .asset: return
+        case .location:
+            guard range.count >= 16 else { throw .value("length") }
+            let latitude = Double(bitPattern: bytes.uint64(at: range.lowerBound))
+            let longitude = Double(bitPattern: bytes.uint64(at: range.lowerBound + 8))
+            if let cell = EarthCell.number(latitude: latitude, longitude: longitude) {
+                values.append(IndexedValue(hash: cell))
+            }
+        case .asset: return
         }
     }
 
-    /// What a row has of a value that the index fits; nil of one that is not a number. Numbers stand in
-    /// order or, those of a list, as a hash.
+    /// What a row has of a value that the index fits; nil of one that is not a number, and of forms
+    /// that have no values but parts of them. Numbers stand in order or, those of a list, as a hash.
     package func value(of value: PredicateValue) -> IndexedValue? {
-        switch value {
+        if self == .word || self == .cell { return nil }
+        return switch value {
         case .string(let text):
             self == .prefix
                 ? .prefix(of: text) : IndexedValue(hash: Checksum.xxh3(text.folded(.case)))
@@ -174,6 +194,14 @@ extension FieldIndex.Form {
 
 // What a value that a predicate names has in an index.
 extension IndexedValue {
+    /// Of a record that has more values than are kept: every search looks at it.
+    package static let many = IndexedValue(hash: .max)
+
+    /// Of a word of a text.
+    package static func word(_ word: SearchWord) -> IndexedValue {
+        IndexedValue(hash: Checksum.xxh3(word.text))
+    }
+
     /// The last value of texts that begin so.
     package static func lastPrefix(of text: String) -> IndexedValue {
         var value = IndexedValue()

@@ -295,8 +295,13 @@ extension StoreRun {
 extension StoreRun {
     private mutating func addIndex() async throws {
         let field = ["number", "text", "target"][generator.below(3)]
-        let option: RecordIndex.Option =
-            field == "target" || generator.oneIn(2) ? .queryable : .sortable
+        let options: [RecordIndex.Option] =
+            switch field {
+            case "target": [.queryable]
+            case "number": [.queryable, .sortable]
+            default: [.queryable, .sortable, .searchable]
+            }
+        let option = options[generator.below(options.count)]
         do throws(StoreError) {
             let index = try await container.addIndex(
                 on: field, of: StoreAnswers.types[generator.below(3)], option)

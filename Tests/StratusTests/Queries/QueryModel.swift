@@ -11,6 +11,8 @@ indirect enum Condition {
     case listContains(String, RecordValue)
     case listContainsAny(String, [RecordValue])
     case near(String, Location, kilometres: Double)
+    /// Of words one at least stands in a field of strings, or all do.
+    case search([String], needsAll: Bool)
     case isMissing(String)
     case and(Condition, Condition)
     case or(Condition, Condition)
@@ -51,6 +53,9 @@ extension Condition {
         case .near(let field, let center, let kilometres):
             arguments += [.location(center), .double(kilometres)]
             return "distanceToLocation:fromLocation:(\(field), %@) < %@"
+        case .search(let words, let needsAll):
+            arguments.append(.string(words.joined(separator: " ")))
+            return needsAll ? "allTokens TOKENMATCHES[cdl] %@" : "self CONTAINS %@"
         case .isMissing(let field): return "\(field) = NULL"
         case .and(let left, let right):
             return "(\(left.text(&arguments))) AND (\(right.text(&arguments)))"
@@ -83,6 +88,9 @@ extension Condition {
             return FieldKey<[RecordValue]>(field).containsAny(of: values)
         case .near(let field, let center, let kilometres):
             return FieldKey<Location>(field).isWithin(kilometres: kilometres, of: center)
+        case .search(let words, let needsAll):
+            let text = words.joined(separator: ", ")
+            return Query.Predicate { $0.search(text, needsAll: needsAll) }
         case .isMissing(let field): return FieldKey<RecordValue>(field).isMissing
         case .and(let left, let right): return left.typed && right.typed
         case .or(let left, let right): return left.typed || right.typed
@@ -120,6 +128,13 @@ extension Condition {
             }
         case .near(let field, let center, let kilometres):
             return record[field]?.locationValue.map { $0.kilometres(to: center) < kilometres }
+        case .search(let words, let needsAll):
+            let texts = [record["text"]?.stringValue].compactMap(\.self)
+            let tags = record["tags"]?.listValue?.compactMap(\.stringValue) ?? []
+            let there = Set((texts + tags).compactMap { QueryGenerator.words[$0] })
+            let wanted = Set(words.compactMap { QueryGenerator.words[$0] })
+            return needsAll
+                ? !wanted.isEmpty && wanted.isSubset(of: there) : !wanted.isDisjoint(with: there)
         case .isMissing(let field): return record[field] == nil
         case .and(let left, let right): return Self.and(left.holds(record), right.holds(record))
         case .or(let left, let right):
@@ -220,6 +235,12 @@ struct QueryGenerator {
         "", "a", "A", "ab", "Ab", "AB", "abc", "b", "Straße", "STRASSE", "strasse", "Étage",
         "étage", "z\u{0}", "z", "\u{1F600}",
     ]
+    /// The word that a text is to a search; the others are stop words, or none.
+    static let words = [
+        "ab": "ab", "Ab": "ab", "AB": "ab", "abc": "abc", "b": "b", "Straße": "strasse",
+        "STRASSE": "strasse", "strasse": "strasse", "Étage": "etage", "étage": "etage",
+        "z\u{0}": "z", "z": "z", "\u{1F600}": "\u{1F600}",
+    ]
     static let fields = ["text", "count", "size", "day", "place", "tags", "friend"]
 
     mutating func text() -> String { Self.texts[random.below(Self.texts.count)] }
@@ -272,7 +293,11 @@ struct QueryGenerator {
         if random.oneIn(8) {
             return .listContainsAny("tags", (0..<3).map { _ in .string(text()) })
         }
-        if random.oneIn(8) {
+        if random.oneIn(6) {
+            return .search(
+                (0...random.below(3)).map { _ in text() }, needsAll: random.oneIn(2))
+        }
+        if random.oneIn(6) {
             return .near(
                 "place", location(), kilometres: [0.001, 20, 500, 30_000][random.below(4)])
         }

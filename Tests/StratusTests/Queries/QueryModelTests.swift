@@ -11,11 +11,14 @@ import Testing
     }
 
     private static func addIndexes(_ container: Container) async throws {
-        for field in QueryGenerator.fields where field != "place" {
+        for field in QueryGenerator.fields {
             try await container.addIndex(on: field, of: "Note", .queryable)
-            if field != "tags", field != "friend" {
+            if !["tags", "friend", "place"].contains(field) {
                 try await container.addIndex(on: field, of: "Note", .sortable)
             }
+        }
+        for field in ["text", "tags"] {
+            try await container.addIndex(on: field, of: "Note", .searchable)
         }
     }
 

@@ -91,6 +91,119 @@ import Testing
         #expect(try await Self.names(link, in: database).count == 10)
     }
 
+    @Test func `a search reads the rows of its words, where all that it looks into has an index`()
+        async throws
+    {
+        let (container, database) = try await makeDatabase()
+        try await database.saveAll(
+            (0..<300).map { number in
+                note(
+                    "r\(number)",
+                    [
+                        "text": .string("The Boat \(number), near Øresund"),
+                        "tags": [.string(number % 2 == 0 ? "even boat" : "odd"), "x"],
+                    ])
+            })
+        let used = [
+            "self CONTAINS 'even'", "self CONTAINS '17 18'",
+            "allTokens TOKENMATCHES[cdl] 'BOAT 17'",
+            "self CONTAINS 'oresund' AND self CONTAINS '44'", "self CONTAINS 'the'",
+            "self CONTAINS 'nothing'",
+        ]
+        let ofText = ["text TOKENMATCHES[cdl] '17'", "text TOKENMATCHES[cdl] 'boat 44'"]
+        let not = ["NOT self CONTAINS '17'", "self CONTAINS '17' OR text = 'x'"]
+        var expected: [String: [String]] = [:]
+        for text in used + ofText + not {
+            expected[text] = try await Self.names(Self.query(text), in: database)
+        }
+        #expect(expected["self CONTAINS 'even'"]?.count == 150)
+        #expect(expected["self CONTAINS '17 18'"] == ["r17", "r18"])
+        #expect(expected["self CONTAINS 'the'"] == [])
+        let missing = try await database.explanation(of: Self.query(used[0])).missing
+        #expect(Set(missing.map(\.field)) == ["text", "tags"])
+        #expect(missing.allSatisfy { $0.option == .searchable })
+        let first = try await container.addIndex(on: "text", of: "Note", .searchable)
+        #expect(first.options == [.searchable])
+        for text in used {
+            let found = try await database.explanation(of: Self.query(text), inZoneWith: notes)
+            #expect(found.index == nil, "\(text)")
+        }
+        for text in ofText {
+            let found = try await database.explanation(of: Self.query(text), inZoneWith: notes)
+            #expect(found.index == first, "\(text)")
+        }
+        try await container.addIndex(on: "tags", of: "Note", .searchable)
+        for text in used + ofText + not {
+            let query = try Self.query(text)
+            let found = try await database.explanation(of: query, inZoneWith: notes)
+            #expect((found.index == nil) == not.contains(text), "\(text)")
+            #expect(found.missing.isEmpty || not.contains(text))
+            #expect(try await Self.names(query, in: database) == expected[text], "\(text)")
+        }
+    }
+
+    @Test func `a record of very many words is found by each of them`() async throws {
+        let (container, database) = try await makeDatabase()
+        try await database.save(note("few", ["text": "one two"]))
+        try await container.addIndex(on: "text", of: "Note", .searchable)
+        let words = (0..<5000).map { "word\($0)" }
+        var record = try await database.save(
+            note("many", ["text": .string(words.joined(separator: " "))]))
+        for word in ["word0", "word4999", "two"] {
+            let query = try Self.query("self CONTAINS '\(word)'")
+            #expect(try await database.explanation(of: query).index != nil)
+            let expected = word == "two" ? "few" : "many"
+            #expect(try await Self.names(query, in: database) == [expected])
+        }
+        record["text"] = "word7"
+        try await database.save(record)
+        #expect(try await Self.names(Self.query("self CONTAINS 'word7'"), in: database) == ["many"])
+        #expect(try await Self.names(Self.query("self CONTAINS 'word8'"), in: database) == [])
+    }
+
+    @Test func `places near a point are found among the cells around it`() async throws {
+        let (container, database) = try await makeDatabase()
+        // A grid over the whole earth, with its poles.
+        var records: [Record] = []
+        for latitude in stride(from: -90.0, through: 90, by: 10) {
+            for longitude in stride(from: -180.0, through: 180, by: 10) {
+                let place = Location(latitude: latitude, longitude: longitude)
+                records.append(note("\(latitude) \(longitude)", ["place": .location(place)]))
+            }
+        }
+        records.append(note("nowhere", ["number": 1]))
+        records.append(note("beyond", ["place": .location(.init(latitude: 91, longitude: 0))]))
+        records.append(
+            note("turned", ["place": .location(.init(latitude: 0, longitude: 360_000_010))]))
+        try await database.saveAll(records)
+        func query(_ latitude: Double, _ longitude: Double, _ kilometres: Double) throws -> Query {
+            Query(
+                recordType: "Note",
+                predicate: try .init(
+                    "distanceToLocation:fromLocation:(place, %@) < %@",
+                    Location(latitude: latitude, longitude: longitude), kilometres))
+        }
+        let queries = [
+            try query(0, 0, 100), try query(0, 179.9, 1200), try query(89, 40, 3000),
+            try query(-90, 0, 500), try query(50, 9, 900), try query(0, 0, 30_000),
+            try query(0, 10, 1),
+        ]
+        var expected: [[String]] = []
+        for query in queries { expected.append(try await Self.names(query, in: database)) }
+        #expect(expected[1].contains("0.0 180.0") && expected[1].contains("0.0 -180.0"))
+        #expect(expected[6].contains("turned"))
+        #expect(
+            try await database.explanation(of: queries[0]).missing.map(\.option) == [.queryable])
+        let index = try await container.addIndex(on: "place", of: "Note", .queryable)
+        for (query, names) in zip(queries, expected) {
+            #expect(try await Self.names(query, in: database) == names)
+        }
+        for query in queries.prefix(2) {
+            #expect(
+                try await database.explanation(of: query, inZoneWith: notes).index == index)
+        }
+    }
+
     /// In pages of any size; and of more records than are read in one step, which has each once in any
     /// case.
     @Test(arguments: [(10, [1, 3, 9, 100]), (1500, [400, 1000, 10_000])])
@@ -138,8 +251,9 @@ import Testing
         let second = try await container.addIndex(on: "text", of: "Note", .sortable)
         #expect(try await container.indexes() == [first, second])
         for (field, option) in [
-            ("place", RecordIndex.Option.queryable), ("data", .sortable), ("tags", .sortable),
-            ("secret", .queryable), ("nothing", .queryable),
+            ("place", RecordIndex.Option.sortable), ("data", .sortable), ("tags", .sortable),
+            ("secret", .queryable), ("nothing", .queryable), ("place", .searchable),
+            ("data", .searchable), ("secret", .searchable),
         ] {
             let error = await failure {
                 try await container.addIndex(on: field, of: "Note", option)

@@ -88,7 +88,7 @@ import Testing
             Set(indexes.map { "\($0.field) \($0.options.map(\.rawValue).sorted())" }) == [
                 #"name ["QUERYABLE"]"#, #"name ["SORTABLE"]"#,
                 #"berths ["QUERYABLE", "SORTABLE"]"#, #"draught ["QUERYABLE", "SORTABLE"]"#,
-                #"tags ["QUERYABLE"]"#,
+                #"tags ["QUERYABLE"]"#, #"name ["SEARCHABLE"]"#, #"mooring ["QUERYABLE"]"#,
             ])
         #expect(indexes.allSatisfy { $0.state == .complete })
         let query = Query(recordType: "Boat", predicate: try .init("berths = 7"))
