@@ -342,7 +342,7 @@ extension StoreReading {
             return nil
         }
         // The name has an entry of another type since.
-        let name = try name(of: entry)
+        let name = try nameHash(of: entry)
         var last: EntryLocation?
         for type in types {
             guard let value = try value(.type(entry.zone, type, name)) else { continue }
@@ -363,7 +363,7 @@ extension StoreReading {
     }
 
     /// The hash of the name that a record or tombstone has.
-    private func name(of entry: JournalEntry) throws(EngineError) -> Hash128 {
+    func nameHash(of entry: JournalEntry) throws(EngineError) -> Hash128 {
         if entry.kind == .tombstone { return hash(try tombstone(entry).name) }
         let name = try entry.recordHead().head.name
         return Hash128(entry.bytes.span.extracting(name), seed: identity.secret)

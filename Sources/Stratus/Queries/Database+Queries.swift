@@ -44,34 +44,42 @@ extension Database {
         }.work.totals
     }
 
-    /// Does all of a work on one state of the store: the first step on the caller's own thread, the
-    /// others on one that may wait for the disk.
     private nonisolated(nonsending) func finish<Work: QueryWork>(
         _ begin: @escaping @Sendable (DatabaseView) throws(EngineError) -> Work
     ) async throws(StoreError) -> (work: Work, view: DatabaseView) {
         let snapshot = container.snapshot()
-        @Sendable func view(_ mode: ReadMode) -> DatabaseView {
-            DatabaseView(snapshot.reading(mode), scope, principal, device)
-        }
         do throws(EngineError) {
             try container.limits?.admit(caller)
-            var progress = try await container.trying { mode throws(EngineError) in
-                let view = view(mode)
-                return try QueryProgress(begin(view)).after(QueryStep.short, of: view)
-            }
-            while !progress.isDone {
-                if Task.isCancelled {
-                    throw .refused(.operationCancelled, "the query was cancelled")
-                }
-                let last = progress
-                progress = try await container.threads.run { () throws(EngineError) in
-                    try last.after(QueryStep.long, of: view(.blocking))
-                }
-            }
-            return (progress.work, view(.blocking))
+            return try await finish(on: snapshot, begin)
         } catch {
             throw StoreError(error)
         }
+    }
+
+    /// Does all of a work on one state of the store: the first step on the caller's own thread, the
+    /// others on one that may wait for the disk.
+    nonisolated(nonsending) func finish<Work: QueryWork>(
+        on snapshot: Snapshot,
+        _ begin: @escaping @Sendable (DatabaseView) throws(EngineError) -> Work
+    ) async throws(EngineError) -> (work: Work, view: DatabaseView) {
+        var progress = try await container.trying { mode throws(EngineError) in
+            let view = view(of: snapshot, mode)
+            return try QueryProgress(begin(view)).after(QueryStep.short, of: view)
+        }
+        while !progress.isDone {
+            if Task.isCancelled {
+                throw .refused(.operationCancelled, "the query was cancelled")
+            }
+            let last = progress
+            progress = try await container.threads.run { () throws(EngineError) in
+                try last.after(QueryStep.long, of: view(of: snapshot, .blocking))
+            }
+        }
+        return (progress.work, view(of: snapshot, .blocking))
+    }
+
+    func view(of snapshot: Snapshot, _ mode: ReadMode) -> DatabaseView {
+        DatabaseView(snapshot.reading(mode), scope, principal, device)
     }
 }
 

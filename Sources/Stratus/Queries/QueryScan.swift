@@ -117,33 +117,11 @@ struct QueryScan: Sendable {
                 ? range.lowerBound..<rest.afterPrefix : rest..<range.upperBound
             break
         }
-        let candidates = try candidates(found, in: zone, view, reading)
+        let candidates = try view.candidates(found, in: zone, &skipped)
         if path.index != nil { lastValue = lastKey?.indexedValue ?? lastValue }
         self.ranges = ranges
         if ranges.isEmpty { endZone() }
         return candidates
-    }
-
-    private mutating func candidates(
-        _ found: [EntryLocation], in zone: ZonePlace, _ view: DatabaseView,
-        _ reading: StoreReading
-    ) throws(EngineError) -> [Candidate] {
-        if found.isEmpty { return [] }
-        var users = UserNames(reading)
-        var skipped = skipped
-        let id = try view.sharedID(of: zone, reading)
-        let reader = try PublicReader(view, reading)
-        let candidates = try reading.readable(found, &skipped) {
-            place, entry throws(EngineError) -> Candidate? in
-            var record = try reading.record(entry, in: id, &users)
-            if reader?.refusal(of: record) != nil { return nil }
-            record = try reading.shown(record, to: view.principal, in: view.scope)
-            return Candidate(
-                record: record, zone: zone.number,
-                name: reading.hash(record.recordID.recordName), length: place.frameLength)
-        }
-        self.skipped = skipped
-        return candidates.compactMap(\.self)
     }
 
     /// No more of the zone is looked at.
@@ -155,6 +133,30 @@ struct QueryScan: Sendable {
 }
 
 extension DatabaseView {
+    /// The records at some places of a zone that the caller may read.
+    func candidates(
+        _ places: [EntryLocation], in zone: ZonePlace, _ skipped: inout SkippedDamage
+    ) throws(EngineError) -> [QueryScan.Candidate] {
+        if places.isEmpty { return [] }
+        let reading = try reading
+        var users = UserNames(reading)
+        // What was skipped counts only where all of it could be had without waiting.
+        var nowSkipped = skipped
+        let id = try sharedID(of: zone, reading)
+        let reader = try PublicReader(self, reading)
+        let candidates = try reading.readable(places, &nowSkipped) {
+            place, entry throws(EngineError) -> QueryScan.Candidate? in
+            var record = try reading.record(entry, in: id, &users)
+            if reader?.refusal(of: record) != nil { return nil }
+            record = try reading.shown(record, to: principal, in: scope)
+            return QueryScan.Candidate(
+                record: record, zone: zone.number,
+                name: reading.hash(record.recordID.recordName), length: place.frameLength)
+        }
+        skipped = nowSkipped
+        return candidates.compactMap(\.self)
+    }
+
     /// The zones that a query looks into, by their numbers: one or, where none is named, all of a
     /// private database and the default zone of the public one.
     func queriedZones(_ id: RecordZone.ID?) throws(EngineError) -> [ZonePlace] {
