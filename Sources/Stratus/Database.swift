@@ -146,6 +146,18 @@ public struct Database: Sendable {
         }
     }
 
+    /// Who makes a change of so many items that are no records. Fails where the call as a whole is
+    /// refused.
+    nonisolated(nonsending) func admittedWriter(
+        itemCount: Int
+    ) async throws(EngineError) -> UserID {
+        let user = try writer()
+        try await checkAccount()
+        try container.limits?.admit(user)
+        try container.limits?.check(itemCount: itemCount)
+        return user
+    }
+
     /// The zone under the one name for the caller as its owner, who has two.
     func ownZone(_ id: RecordZone.ID) -> RecordZone.ID {
         guard id.ownerName != RecordZone.ID.currentUser, id.ownerName == caller?.recordName else {

@@ -19,7 +19,14 @@ struct LongLivedRun: Sendable {
 
     /// Fails where the request was cancelled, or has ended otherwise.
     func checkIsKept(_ reading: StoreReading) throws(EngineError) {
-        guard try reading.value(.request(name))?.stamp == request.rawValue else {
+        try reading.checkIsKept(name, at: request)
+    }
+}
+
+extension StoreReading {
+    /// Fails where the request that lies there was cancelled, or has ended otherwise.
+    func checkIsKept(_ name: RequestName, at request: JournalOffset) throws(EngineError) {
+        guard try value(.request(name))?.stamp == request.rawValue else {
             throw .refused(.requestCancelled)
         }
     }

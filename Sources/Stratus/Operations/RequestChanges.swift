@@ -226,9 +226,7 @@ struct EndingCall<Call: ItemizedTransaction>: Transaction {
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
     ) throws(EngineError) -> Draft? {
-        guard try reading.value(.request(name))?.stamp == request.offset.rawValue else {
-            throw .refused(.requestCancelled)
-        }
+        try reading.checkIsKept(name, at: request.offset)
         guard var draft = try call.draft(reading, context, sink: sink) else { return nil }
         let state = request.entry(.finished(try failures(of: draft)))
         draft.readSet += [.request(name), .requestState(name)]

@@ -13,7 +13,7 @@ protocol NamedItem: Sendable {
 
 /// The items of a call, of each thing one.
 struct DistinctItems<Item: NamedItem>: Sendable {
-    let items: [Item]
+    let distinct: [Item]
     /// For each item of the call the place of what is done for it.
     private let places: [Int]
 
@@ -34,7 +34,7 @@ struct DistinctItems<Item: NamedItem>: Sendable {
                     .invalidArguments, "\(item.title) is named twice in one call")
             }
         }
-        self.items = distinct
+        self.distinct = distinct
         self.places = places
     }
 

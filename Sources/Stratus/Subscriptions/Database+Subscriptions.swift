@@ -118,10 +118,7 @@ extension Database {
     nonisolated(nonsending) func subscriptionChange(
         _ items: [SubscriptionItem]
     ) async throws(EngineError) -> SubscriptionChange {
-        let user = try writer()
-        try await checkAccount()
-        try container.limits?.admit(user)
-        try container.limits?.check(itemCount: items.count)
+        let user = try await admittedWriter(itemCount: items.count)
         return try SubscriptionChange(
             items, of: user, named: userName, in: scope, as: principal, container.limits?.profile)
     }

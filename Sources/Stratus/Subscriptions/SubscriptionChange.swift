@@ -67,7 +67,7 @@ struct SubscriptionChange: ItemizedTransaction {
         if known == nil {
             draft.readSet.append(.user(user.bits))
             // Only who saves one becomes known by it.
-            if items.items.contains(where: { !$0.isDeletion }) {
+            if items.distinct.contains(where: { !$0.isDeletion }) {
                 guard let number = try numbers.user(user, name: userName) else { return nil }
                 known = number
                 try numbers.write(to: &draft)
@@ -75,7 +75,7 @@ struct SubscriptionChange: ItemizedTransaction {
         }
         var staged: [SubscriptionEntry] = []
         var isAny = false
-        for item in items.items {
+        for item in items.distinct {
             do throws(EngineError) {
                 var written: Written?
                 if let known {
@@ -258,7 +258,7 @@ struct SubscriptionChange: ItemizedTransaction {
         let content = entry.content
         // What the call ends or replaces is not there any more.
         var gone = Set(staged.map { Array($0.id.utf8) })
-        for item in items.items where item.isDeletion { gone.insert(Array(item.id.utf8)) }
+        for item in items.distinct where item.isDeletion { gone.insert(Array(item.id.utf8)) }
         let kept = try reading.subscriptions(of: number, in: scope).map(\.entry)
             .filter { !gone.contains(Array($0.id.utf8)) }
         for other in kept + staged where !other.id.utf8.elementsEqual(entry.id.utf8) {

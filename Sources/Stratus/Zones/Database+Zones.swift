@@ -57,10 +57,7 @@ extension Database {
     nonisolated(nonsending) func zoneBatch(
         _ items: [ZoneItem]
     ) async throws(EngineError) -> ZoneBatch {
-        let user = try writer()
-        try await checkAccount()
-        try container.limits?.admit(user)
-        try container.limits?.check(itemCount: items.count)
+        _ = try await admittedWriter(itemCount: items.count)
         return try ZoneBatch(items, in: self)
     }
 

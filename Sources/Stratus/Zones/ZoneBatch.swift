@@ -77,7 +77,7 @@ struct ZoneBatch: ItemizedTransaction {
         let author = Author(database, onDevice: device, seed: reading.identity.secret)
         let view = DatabaseView(reading, scope, principal)
         var number = reading.zoneCount
-        for item in items.items {
+        for item in items.distinct {
             do throws(EngineError) {
                 try view.check(item.id)
                 guard

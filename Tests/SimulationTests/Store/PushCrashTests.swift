@@ -6,7 +6,7 @@ import Support
 import Testing
 
 /// Pushes and power cuts between the sender and the position; copies of a store with devices.
-@Suite(.timeLimit(.minutes(60))) struct PushCrashTests {
+@Suite(.timeLimit(.minutes(240))) struct PushCrashTests {
     /// How many power cuts are tried in each history.
     private static let crashesPerHistory = 25
 

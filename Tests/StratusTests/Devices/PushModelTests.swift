@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Pushes by senders that fail, hang and end at random, beside random saves.
-@Suite(.timeLimit(.minutes(60))) struct PushModelTests {
+@Suite(.timeLimit(.minutes(240))) struct PushModelTests {
     /// How many histories are run: STRATUS_PUSH_SEEDS.
     private static let seeds =
         ProcessInfo.processInfo.environment["STRATUS_PUSH_SEEDS"].flatMap { Int($0) } ?? 20

@@ -5,7 +5,7 @@ import StratusJournal
 import Testing
 
 /// A change that matches more subscriptions than a commit prepares in its caller's task.
-@Suite(.timeLimit(.minutes(60))) struct ManyMatchesTests {
+@Suite(.timeLimit(.minutes(240))) struct ManyMatchesTests {
     /// How many subscriptions wait for one value: STRATUS_MATCHING_SUBSCRIPTIONS. Beyond
     /// 262,144 only the committer prepares the commit.
     private static let count =

@@ -5,7 +5,7 @@ import Testing
 
 /// Matching and its fold, in many short histories: each has a record type and subscriptions of its
 /// own, and one call takes a step of all of them, so that a history costs little beside them.
-@Suite(.timeLimit(.minutes(60))) struct MatchingHistoryTests {
+@Suite(.timeLimit(.minutes(240))) struct MatchingHistoryTests {
     /// How many histories are run: STRATUS_MATCHING_HISTORIES.
     private static let count =
         ProcessInfo.processInfo.environment["STRATUS_MATCHING_HISTORIES"].flatMap { Int($0) }

@@ -5,7 +5,7 @@ import Testing
 
 /// Whatever a query finds, a subscription with the same predicate is told of when it is saved,
 /// under whichever of its conditions the subscription was filed; and of nothing else.
-@Suite(.timeLimit(.minutes(60))) struct PredicateAnchorTests {
+@Suite(.timeLimit(.minutes(240))) struct PredicateAnchorTests {
     /// How many runs are made: STRATUS_ANCHOR_SEEDS; each has some 100,000 pairs of a subscription
     /// and a changed record.
     private static let seeds =

@@ -4,7 +4,7 @@ import Support
 import Testing
 
 /// Notifications beside a model that judges each change by every subscription.
-@Suite(.timeLimit(.minutes(60))) struct SubscriptionModelTests {
+@Suite(.timeLimit(.minutes(240))) struct SubscriptionModelTests {
     /// How many histories are run, and how many steps each: STRATUS_SUBSCRIPTION_SEEDS,
     /// STRATUS_SUBSCRIPTION_STEPS.
     private static let seeds = number("STRATUS_SUBSCRIPTION_SEEDS") ?? 20
