@@ -83,6 +83,7 @@ import Testing
         #expect(all == [0...UInt64.max])
         // As the page has them.
         #expect(EarthCell.number(latitude: 0, longitude: 0) == 0xc000_0000_0000_0000)
+        #expect(EarthCell.number(latitude: 0, longitude: -180) == 0x8000_0000_0000_0000)
         #expect(EarthCell.number(latitude: -90, longitude: -180) == 0)
     }
 }
