@@ -129,6 +129,26 @@ import Testing
         }
     }
 
+    @Test func `a live query hears of deletions that are forgotten by now`() async throws {
+        let container = try DiskStore().open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.saveAll([note("a", ["n": 1]), note("b", ["n": 2])])
+        let token = try await database.recordZoneChanges(inZoneWith: notes).changeToken
+        var changes = database.liveRecords(matching: try Self.byNumber(), inZoneWith: notes)
+            .makeAsyncIterator()
+        #expect(Self.names(try #require(try await changes.next()).added) == ["0 a", "1 b"])
+        try await container.setDeletionPolicy(.none)
+        try await database.deleteRecord(withID: noteID("a"))
+        try await container.maintenance.erase()
+        let expired = await failure {
+            try await database.recordZoneChanges(inZoneWith: notes, since: token)
+        }
+        #expect(expired.code == .changeTokenExpired)
+        #expect(Self.names(try #require(try await changes.next()).removed) == ["0 a"])
+        try await container.close()
+    }
+
     @Test func `a live query of all zones looks into new ones, and not into those that are gone`()
         async throws
     {
