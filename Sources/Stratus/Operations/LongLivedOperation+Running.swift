@@ -151,41 +151,35 @@ extension LongLivedOperation {
             return .database(page, isFirst: token == nil)
         case .modifyZones(let modification):
             let items = modification.items
-            let errors = try await errors(failures, of: items.count) {
+            let outcomes = try await outcomes(of: items, failures) {
                 () async throws(EngineError) in try await database.zoneBatch(items)
             }
-            return .zoneItems(
-                items, zip(items, errors).map { item, error in item.outcome(error?.with(item.id)) })
+            return .zoneItems(items, outcomes)
         case .modifySubscriptions(let modification):
             let items = modification.items
-            let errors = try await errors(failures, of: items.count) {
+            let outcomes = try await outcomes(of: items, failures) {
                 () async throws(EngineError) in try await database.subscriptionChange(items)
             }
-            return .subscriptionItems(
-                items,
-                zip(items, errors).map { item, error in item.outcome(error.map(item.placed)) })
+            return .subscriptionItems(items, outcomes)
         }
     }
 
-    /// Why items of a call failed that is one commit: made now along with the end of the request or,
-    /// where it was run before, as that says.
-    private nonisolated(nonsending) func errors(
-        _ failures: [RequestStateEntry.Failure]?, of count: Int,
-        _ call: () async throws(EngineError) -> some ItemizedTransaction
-    ) async throws(EngineError) -> [StoreError?] {
+    /// What became of the items of a call that is one commit: made now along with the end of the
+    /// request or, where it was run before, as that says.
+    private nonisolated(nonsending) func outcomes<Call: ItemizedTransaction>(
+        of items: [Call.Item], _ failures: [RequestStateEntry.Failure]?,
+        _ call: () async throws(EngineError) -> Call
+    ) async throws(EngineError) -> [Result<Call.Item.Saved?, StoreError>] {
         var failures = failures
         if failures == nil {
             let commit = EndingCall(call: try await call(), name: name, request: stored)
             let committed = try await container.engine().commit(commit)
             failures = try commit.failures(of: committed.draft)
         }
-        var errors = [StoreError?](repeating: nil, count: count)
-        for failure in failures ?? [] {
-            for place in failure.start..<min(failure.start + failure.count, count) {
-                errors[place] = StoreError(failure)
-            }
+        return items.enumerated().map { place, item in
+            let failure = failures?.first { $0.range.contains(place) }
+            return item.outcome(failure.map { item.placed(StoreError($0)) })
         }
-        return errors
     }
 
     /// So many records are looked up before it is asked whether the request was cancelled.

@@ -255,7 +255,7 @@ extension RequestStateEntry.Failure {
         for (place, error) in errors.enumerated() {
             guard let error else { continue }
             let code = error.code.rawValue
-            if let last = failures.last, last.start + last.count == place, last.code == code,
+            if let last = failures.last, last.range.upperBound == place, last.code == code,
                 last.reason == error.reason || last.reason.isEmpty && error.reason.utf8.count > rest
             {
                 failures[failures.count - 1].count += 1

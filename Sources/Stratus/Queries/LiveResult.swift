@@ -69,9 +69,6 @@ extension Database {
             }
             if let found { return found }
         }
-        var result = try await container.trying { mode throws(EngineError) in
-            try view(of: snapshot, mode).emptyResult(request)
-        }
         var records: [Record] = []
         var cursor: QueryPage.Cursor?
         repeat {
@@ -85,15 +82,19 @@ extension Database {
             records += page.records
             cursor = page.cursor
         } while cursor != nil && records.count < request.rowLimit
-        result.isWhole = cursor == nil
-        let (found, basis) = (records, result)
+        let (found, isWhole) = (records, cursor == nil)
         return try await container.trying { mode throws(EngineError) in
-            var result = basis
             let view = view(of: snapshot, mode)
             let plan = try QueryPlan(request.query, in: request.zone, of: view, profile)
+            var result = try view.emptyResult(in: view.queriedZones(request.zone), request)
+            result.isWhole = isWhole
             var known: [RecordKey: Record] = [:]
             for record in found {
-                guard let row = try view.row(of: record, plan) else { continue }
+                let id = record.recordID
+                guard let used = try view.usedZone(id.zoneID, view.reading),
+                    let row = LiveResult.Row(
+                        record, used.place.number, try view.reading.hash(id.recordName), plan)
+                else { continue }
                 known[RecordKey(row)] = record
                 result.rows.append(row)
             }
@@ -104,9 +105,10 @@ extension Database {
 
 extension DatabaseView {
     /// The result of a query without its rows.
-    fileprivate func emptyResult(_ request: LiveRequest) throws(EngineError) -> LiveResult {
+    fileprivate func emptyResult(
+        in zones: [ZonePlace], _ request: LiveRequest
+    ) throws(EngineError) -> LiveResult {
         let reading = try reading
-        let zones = try queriedZones(request.zone)
         var result = LiveResult()
         result.ground = LiveGround(zones: zones.map(\.number), access: try accessStamps(reading))
         result.version = reading.lastVersion
@@ -137,20 +139,6 @@ extension DatabaseView {
         return stamps
     }
 
-    fileprivate func row(
-        of record: Record, _ plan: QueryPlan
-    ) throws(EngineError) -> LiveResult.Row? {
-        let reading = try reading
-        guard let key = plan.key(of: record),
-            let used = try usedZone(record.recordID.zoneID, reading)
-        else { return nil }
-        return LiveResult.Row(
-            position: QueryPosition(
-                key: key, zone: used.place.number,
-                name: reading.hash(record.recordID.recordName)),
-            id: record.recordID, version: record.version ?? 0)
-    }
-
     /// What became of a result since, by the records that were changed; nil where the query is to be
     /// asked anew.
     fileprivate func change(
@@ -158,14 +146,15 @@ extension DatabaseView {
     ) throws(EngineError) -> (result: LiveResult, changes: QueryChanges)? {
         if isShared { return nil }
         let reading = try reading
-        var result = try emptyResult(request)
+        let zones = try queriedZones(request.zone)
+        var result = try emptyResult(in: zones, request)
         guard result.ground == last.ground else { return nil }
         (result.rows, result.isWhole) = (last.rows, last.isWhole)
         let plan = try QueryPlan(request.query, in: request.zone, of: self, profile)
         var known: [RecordKey: Record] = [:]
         var touched: Set<RecordKey> = []
         var found: [LiveResult.Row] = []
-        for zone in try queriedZones(request.zone) {
+        for zone in zones {
             guard try reading.horizon(of: zone) <= last.version,
                 let changed = try changed(in: zone, since: last.version, upTo: request.rowLimit)
             else { return nil }
@@ -174,7 +163,10 @@ extension DatabaseView {
             }
             var skipped = SkippedDamage(isAllowed: false)
             for candidate in try candidates(changed.places, in: zone, &skipped) {
-                guard let row = try row(of: candidate.record, plan) else { continue }
+                guard
+                    let row = LiveResult.Row(
+                        candidate.record, candidate.zone, candidate.name, plan)
+                else { continue }
                 known[RecordKey(row)] = candidate.record
                 found.append(row)
             }
@@ -247,6 +239,16 @@ extension DatabaseView {
         else { return nil }
         var skipped = SkippedDamage(isAllowed: false)
         return try candidates([EntryLocation(value)], in: zone, &skipped).first?.record
+    }
+}
+
+extension LiveResult.Row {
+    /// Nil of a record that the query does not find.
+    fileprivate init?(_ record: Record, _ zone: UInt32, _ name: Hash128, _ plan: QueryPlan) {
+        guard let key = plan.key(of: record) else { return nil }
+        self.init(
+            position: QueryPosition(key: key, zone: zone, name: name), id: record.recordID,
+            version: record.version ?? 0)
     }
 }
 

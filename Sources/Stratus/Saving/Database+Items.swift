@@ -199,7 +199,7 @@ struct CallByZone {
         let zone = zones[number]
         for (index, item) in zone.items.enumerated() {
             let place = zone.places.isEmpty ? index : zone.places[index]
-            let failure = failures.first { $0.start..<$0.start + $0.count ~= place }
+            let failure = failures.first { $0.range.contains(place) }
             if let failure {
                 results[place] = .failure(StoreError(failure).with(item.recordID))
             } else if item.isDeletion {

@@ -2,6 +2,9 @@ internal import StratusEngine
 
 /// An item of a call that says which thing it is about.
 protocol NamedItem: Sendable {
+    /// What the thing is once it was saved.
+    associatedtype Saved: Sendable
+
     /// What the store tells the thing from others by, byte by byte.
     var itemName: String { get }
     /// What the thing is called in an error.
@@ -9,6 +12,10 @@ protocol NamedItem: Sendable {
 
     /// Whether both want the same of one thing.
     func wantsSame(as other: Self) -> Bool
+    /// What became of it; nothing of a deletion.
+    func outcome(_ error: StoreError?) -> Result<Saved?, StoreError>
+    /// An error of which only code and reason are known, with what it is about.
+    func placed(_ error: StoreError) -> StoreError
 }
 
 /// The items of a call, of each thing one.
@@ -51,4 +58,17 @@ protocol ItemizedTransaction: Transaction {
 extension ItemizedTransaction {
     /// Why each item of the call failed.
     func errors(of draft: Draft) -> [StoreError?] { items.errors(of: draft.results) }
+}
+
+extension Database {
+    /// Makes a commit: what became of each item of the call.
+    nonisolated(nonsending) func outcomes<Call: ItemizedTransaction>(
+        of items: [Call.Item], _ call: () async throws(EngineError) -> Call
+    ) async throws(StoreError) -> [Result<Call.Item.Saved?, StoreError>] {
+        try await answering { () async throws(EngineError) in
+            let call = try await call()
+            let committed = try await container.engine().commit(call)
+            return zip(items, call.errors(of: committed.draft)).map { $0.outcome($1) }
+        }
+    }
 }

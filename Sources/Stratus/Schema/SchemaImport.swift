@@ -95,27 +95,30 @@ struct SchemaImport: Transaction {
 extension SchemaDocument.Field {
     /// The forms of the indexes that its options ask for.
     var indexForms: [FieldIndex.Form] {
-        if type.isEncrypted { return [] }
-        let forms: [(SchemaDocument.Option, FieldIndex.Form)]
-        switch type.stored.element {
-        case .int64, .double, .number, .numberAsInt64, .numberAsDouble, .timestamp:
-            // One serves both.
-            forms =
-                type.isList ? [(.queryable, .hash)] : [(.queryable, .number), (.sortable, .number)]
-        case .string:
-            let order: [(SchemaDocument.Option, FieldIndex.Form)] =
-                type.isList ? [] : [(.sortable, .prefix)]
-            forms = [(.queryable, .hash), (.searchable, .word)] + order
-        case .reference: forms = [(.queryable, .hash)]
-        case .bytes: forms = type.isList ? [] : [(.queryable, .hash)]
-        case .location: forms = [(.queryable, .cell)]
-        case .asset: forms = []
-        }
         var asked: [FieldIndex.Form] = []
-        for (option, form) in forms where options.contains(option) && !asked.contains(form) {
+        for (option, form) in served where options.contains(option) && !asked.contains(form) {
             asked.append(form)
         }
         return asked
+    }
+
+    /// The options that indexes on such a field serve, each with the form of its index.
+    fileprivate var served: [(option: SchemaDocument.Option, form: FieldIndex.Form)] {
+        if type.isEncrypted { return [] }
+        switch type.stored.element {
+        case .int64, .double, .number, .numberAsInt64, .numberAsDouble, .timestamp:
+            // One serves both.
+            return type.isList
+                ? [(.queryable, .hash)] : [(.queryable, .number), (.sortable, .number)]
+        case .string:
+            let order: [(option: SchemaDocument.Option, form: FieldIndex.Form)] =
+                type.isList ? [] : [(.sortable, .prefix)]
+            return [(.queryable, .hash), (.searchable, .word)] + order
+        case .reference: return [(.queryable, .hash)]
+        case .bytes: return type.isList ? [] : [(.queryable, .hash)]
+        case .location: return [(.queryable, .cell)]
+        case .asset: return []
+        }
     }
 }
 
@@ -188,12 +191,9 @@ extension StoreReading {
             guard NameRules.isTypeName(field.name.text) else { continue }
             let fieldNumber = schema.number(field.name.text)
             let forms = Set(kept.filter { $0.field == fieldNumber }.map(\.form))
-            var all = field
-            all.options = [.queryable, .sortable, .searchable]
             // Others are kept as they were declared.
-            let served = Set(all.indexForms)
-            if served.isEmpty { continue }
-            if served == [.number] {
+            let served = field.served
+            if served.contains(where: { $0.form == .number }) {
                 let declared = field.options.intersection([.queryable, .sortable])
                 type.fields[place].options.subtract([.queryable, .sortable])
                 if forms.contains(.number) {
@@ -202,10 +202,7 @@ extension StoreReading {
                 }
                 continue
             }
-            for (option, form) in [
-                (SchemaDocument.Option.queryable, FieldIndex.Form.hash), (.queryable, .cell),
-                (.sortable, .prefix), (.searchable, .word),
-            ] where served.contains(form) {
+            for (option, form) in served {
                 if forms.contains(form) {
                     type.fields[place].options.insert(option)
                 } else {

@@ -137,12 +137,6 @@ struct AnchorGrid: Sendable {
 
     /// Has squares of some metres.
     static let finest: UInt8 = 24
-    /// Longitudes beyond are too coarse for a square; no place on the earth is written like that.
-    private static let longitudeLimit = 1e7
-    /// Whether a place lies in a square that can be told.
-    static func holds(_ point: GeographicPoint) -> Bool {
-        abs(point.longitude) <= longitudeLimit
-    }
 
     private var columns: Int { 1 << Int(level) }
     /// In degrees.
@@ -159,13 +153,9 @@ struct AnchorGrid: Sendable {
         AnchorValue(.cell, UInt64(row) << 32 | UInt64(column & (columns - 1)))
     }
 
-    private static func turned(_ longitude: Double) -> Double {
-        longitude.truncatingRemainder(dividingBy: 360)
-    }
-
-    /// The square of a place on the earth of which ``holds(_:)`` is true.
+    /// The square of a place on the earth whose longitude is fine.
     func cell(of point: GeographicPoint) -> AnchorValue {
-        cell(row: row(point.latitude), column: column(Self.turned(point.longitude)))
+        cell(row: row(point.latitude), column: column(point.turnedLongitude))
     }
 
     /// The squares that hold every place within so many kilometres of `center`, which lies on the
@@ -174,7 +164,7 @@ struct AnchorGrid: Sendable {
         around center: GeographicPoint, kilometres: Double
     ) -> (grid: AnchorGrid, cells: [AnchorValue])? {
         let bounds = CircleBounds(around: center, kilometres: kilometres)
-        guard holds(center), let width = bounds.width else { return nil }
+        guard center.hasFineLongitude, let width = bounds.width else { return nil }
         let height = bounds.height
         guard
             let level = (2...finest).last(where: {
@@ -182,7 +172,7 @@ struct AnchorGrid: Sendable {
             })
         else { return nil }
         let grid = AnchorGrid(level: level)
-        let longitude = turned(center.longitude)
+        let longitude = center.turnedLongitude
         var cells: [AnchorValue] = []
         for row in grid.row(center.latitude - height)...grid.row(center.latitude + height) {
             for column in grid.column(longitude - width)...grid.column(longitude + width) {

@@ -107,10 +107,8 @@ extension Database {
     package nonisolated(nonsending) func modify(
         _ items: [SubscriptionItem]
     ) async throws(StoreError) -> [Result<Subscription?, StoreError>] {
-        try await answering { () async throws(EngineError) in
-            let change = try await subscriptionChange(items)
-            let committed = try await container.engine().commit(change)
-            return zip(items, change.errors(of: committed.draft)).map { $0.outcome($1) }
+        try await outcomes(of: items) { () async throws(EngineError) in
+            try await subscriptionChange(items)
         }
     }
 
@@ -146,7 +144,7 @@ extension SubscriptionItem {
         subscriptions.map { .save($0, isUpdate: false) } + ids.map { .delete($0) }
     }
 
-    /// An error of which only code and reason are known, with the zone where that is why.
+    /// The zone stands in it where that is why.
     func placed(_ error: StoreError) -> StoreError {
         guard case .save(let subscription, _) = self, let zone = subscription.zoneID,
             error.code == .zoneNotFound || error.code == .userDeletedZone
@@ -154,7 +152,6 @@ extension SubscriptionItem {
         return error.with(zone)
     }
 
-    /// What became of it.
     func outcome(_ error: StoreError?) -> Result<Subscription?, StoreError> {
         if let error { return .failure(error) }
         return switch self {

@@ -290,7 +290,7 @@ struct SubscriptionProbe {
             case .cell:
                 // What is not on the earth has no distance from anything.
                 guard abs(point.latitude) <= 90, point.longitude.isFinite else { continue }
-                if AnchorGrid.holds(point), form.parameter <= AnchorGrid.finest {
+                if point.hasFineLongitude, form.parameter <= AnchorGrid.finest {
                     let grid = AnchorGrid(level: form.parameter)
                     look(for: grid.cell(of: point), form, zone)
                 } else {

@@ -46,10 +46,8 @@ extension Database {
     package nonisolated(nonsending) func modifyZones(
         _ items: [ZoneItem]
     ) async throws(StoreError) -> [Result<RecordZone?, StoreError>] {
-        try await answering { () async throws(EngineError) in
-            let batch = try await zoneBatch(items)
-            let committed = try await container.engine().commit(batch)
-            return zip(items, batch.errors(of: committed.draft)).map { $0.outcome($1) }
+        try await outcomes(of: items) { () async throws(EngineError) in
+            try await zoneBatch(items)
         }
     }
 

@@ -20,7 +20,8 @@ package enum ZoneItem: Sendable {
         zones.map { .save($0.zoneID) } + ids.map { .delete($0, reason) }
     }
 
-    /// What became of it.
+    func placed(_ error: StoreError) -> StoreError { error.with(id) }
+
     func outcome(_ error: StoreError?) -> Result<RecordZone?, StoreError> {
         if let error { return .failure(error) }
         return switch self {

@@ -3,8 +3,6 @@ package import StratusLanguage
 /// Places on the earth as numbers that lie near each other where the places do: `Formats/Index.md`,
 /// "Declared indexes".
 package enum EarthCell {
-    /// A longitude beyond is too coarse for a cell; no place on the earth is written like that.
-    private static let longitudeLimit = 1e7
     /// Of places that have no cell of their own.
     package static let elsewhere = UInt64.max
     /// So many stretches of cells are looked at for a circle, about.
@@ -13,8 +11,9 @@ package enum EarthCell {
     /// The cell of a place; nil where it is not on the earth, so that nothing has a distance from it.
     package static func number(latitude: Double, longitude: Double) -> UInt64? {
         guard abs(latitude) <= 90, longitude.isFinite else { return nil }
-        guard abs(longitude) <= longitudeLimit else { return elsewhere }
-        return interleaved(row(latitude), column(longitude))
+        let point = GeographicPoint(latitude: latitude, longitude: longitude)
+        guard point.hasFineLongitude else { return elsewhere }
+        return interleaved(row(latitude), column(point.turnedLongitude))
     }
 
     /// The cells of all places within so many kilometres of `center`, which lies on the earth.
@@ -22,28 +21,25 @@ package enum EarthCell {
         around center: GeographicPoint, kilometres: Double
     ) -> [ClosedRange<UInt64>] {
         let bounds = CircleBounds(around: center, kilometres: kilometres)
-        let rows =
-            row(
-                max(-90, center.latitude - bounds.height))...row(
-                min(90, center.latitude + bounds.height))
+        let south = row(max(-90, center.latitude - bounds.height))
+        let north = row(min(90, center.latitude + bounds.height))
         var columns: [ClosedRange<UInt32>] = [0...UInt32.max]
-        if let width = bounds.width, width < 180, abs(center.longitude) <= longitudeLimit {
-            let (west, east) = (
-                column(center.longitude - width), column(center.longitude + width)
-            )
+        if let width = bounds.width, center.hasFineLongitude {
+            let longitude = center.turnedLongitude
+            let (west, east) = (column(longitude - width), column(longitude + width))
             // Beyond the meridian of 180 degrees it goes on at the other end.
             columns = west <= east ? [west...east] : [0...east, west...UInt32.max]
         }
         return joined(
-            stretches(of: columns.map { Box(rows: rows, columns: $0) })
+            stretches(of: columns.map { Box(rows: south...north, columns: $0) })
                 + [elsewhere...elsewhere])
     }
 
     private static func row(_ latitude: Double) -> UInt32 { place((latitude + 90) / 180) }
 
+    /// Counted on beyond the meridian of 180 degrees.
     private static func column(_ longitude: Double) -> UInt32 {
-        let turned = longitude.truncatingRemainder(dividingBy: 360)
-        let part = (turned + 180) / 360
+        let part = (longitude + 180) / 360
         return place(part - part.rounded(.down))
     }
 

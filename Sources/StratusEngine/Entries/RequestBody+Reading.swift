@@ -16,24 +16,24 @@ extension RequestBody {
             call = .records(names, desiredKeys: try cursor.texts(bytes))
         case Kind.query: call = .query(try Query(bytes, &cursor))
         case Kind.zoneChanges:
-            let count = try cursor.count(bytes, upTo: cursor.remaining(bytes))
-            var zones: [ZoneChanges] = []
-            for _ in 0..<count { zones.append(try ZoneChanges(bytes, &cursor)) }
-            call = .zoneChanges(zones)
+            call = .zoneChanges(
+                try cursor.list(bytes) { bytes, cursor throws(FormatError) in
+                    try ZoneChanges(bytes, &cursor)
+                })
         case Kind.databaseChanges:
             let token = try cursor.optionalBytes(bytes, upTo: Self.tokenLimit)
             call = .databaseChanges(
                 token: token, limit: try cursor.count(bytes, upTo: Self.pageLimit))
         case Kind.zones:
-            let count = try cursor.count(bytes, upTo: cursor.remaining(bytes))
-            var items: [ZoneItem] = []
-            for _ in 0..<count { items.append(try ZoneItem(bytes, &cursor)) }
-            call = .zones(items)
+            call = .zones(
+                try cursor.list(bytes) { bytes, cursor throws(FormatError) in
+                    try ZoneItem(bytes, &cursor)
+                })
         case Kind.subscriptions:
-            let count = try cursor.count(bytes, upTo: cursor.remaining(bytes))
-            var items: [SubscriptionItem] = []
-            for _ in 0..<count { items.append(try SubscriptionItem(bytes, &cursor)) }
-            call = .subscriptions(items)
+            call = .subscriptions(
+                try cursor.list(bytes) { bytes, cursor throws(FormatError) in
+                    try SubscriptionItem(bytes, &cursor)
+                })
         default: throw .newer("request")
         }
         if moment != 0, kind != Kind.query, kind != Kind.subscriptions { throw .value("moment") }
@@ -42,10 +42,7 @@ extension RequestBody {
     private static func names(
         _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
     ) throws(FormatError) -> [Name] {
-        let count = try cursor.count(bytes, upTo: cursor.remaining(bytes))
-        var names: [Name] = []
-        for _ in 0..<count { names.append(try Name(bytes, &cursor)) }
-        return names
+        try cursor.list(bytes) { bytes, cursor throws(FormatError) in try Name(bytes, &cursor) }
     }
 }
 
@@ -69,9 +66,9 @@ extension RequestBody.Modification {
         isAtomic = try cursor.bool(bytes)
         clientToken = try cursor.optionalBytes(bytes, upTo: ClientTokenEntry.tokenLimit)
         answerKeys = try cursor.texts(bytes)
-        let count = try cursor.count(bytes, upTo: cursor.remaining(bytes))
-        items = []
-        for _ in 0..<count { items.append(try RequestBody.Item(bytes, &cursor)) }
+        items = try cursor.list(bytes) { bytes, cursor throws(FormatError) in
+            try RequestBody.Item(bytes, &cursor)
+        }
     }
 }
 
@@ -157,9 +154,9 @@ extension RequestBody.Query {
     fileprivate init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
         recordType = try cursor.text(bytes, upTo: RequestBody.textLimit)
         predicate = try cursor.text(bytes, upTo: RequestBody.predicateLimit)
-        let count = try cursor.count(bytes, upTo: cursor.remaining(bytes))
-        sorts = []
-        for _ in 0..<count { sorts.append(try RequestBody.Sort(bytes, &cursor)) }
+        sorts = try cursor.list(bytes) { bytes, cursor throws(FormatError) in
+            try RequestBody.Sort(bytes, &cursor)
+        }
         let hasZone = try cursor.bool(bytes)
         zone = nil
         if hasZone { zone = try RequestBody.Zone(bytes, &cursor) }
@@ -219,6 +216,17 @@ extension ByteCursor {
         let policy = try uint8(bytes)
         guard policy <= 2 else { throw .newer("save policy") }
         return policy
+    }
+
+    /// A count, then the elements.
+    fileprivate mutating func list<Element>(
+        _ bytes: Span<UInt8>,
+        _ read: (Span<UInt8>, inout ByteCursor) throws(FormatError) -> Element
+    ) throws(FormatError) -> [Element] {
+        let count = try count(bytes, upTo: remaining(bytes))
+        var elements: [Element] = []
+        for _ in 0..<count { elements.append(try read(bytes, &self)) }
+        return elements
     }
 
     fileprivate mutating func texts(_ bytes: Span<UInt8>) throws(FormatError) -> [String]? {

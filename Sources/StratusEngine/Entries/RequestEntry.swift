@@ -100,6 +100,9 @@ package struct RequestStateEntry: Equatable, Sendable {
         package var code: Int
         package var reason: String
 
+        /// The places of the items.
+        package var range: Range<Int> { start..<start + count }
+
         package init(start: Int, count: Int, code: Int, reason: String) {
             self.start = start
             self.count = count

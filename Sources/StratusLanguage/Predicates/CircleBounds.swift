@@ -26,3 +26,12 @@ package struct CircleBounds: Sendable {
         width = ratio / (1 - ratio * ratio).squareRoot() * 180 / .pi + Self.margin
     }
 }
+
+extension GeographicPoint {
+    /// Whether squares tell its longitude apart from others; no place on the earth is written with one
+    /// that they do not.
+    package var hasFineLongitude: Bool { abs(longitude) <= 1e7 }
+
+    /// The longitude without whole turns, between -360 and 360 degrees.
+    package var turnedLongitude: Double { longitude.truncatingRemainder(dividingBy: 360) }
+}
