@@ -68,6 +68,7 @@ extension StoreError.Cause {
             "trigger.\(name).\(refusal.domain).\(refusal.code)"
         case .triggerEffect(let name): "triggerEffect.\(name)"
         case .triggerDepth(let name, _): "triggerDepth.\(name)"
+        case .duplicate: "duplicate"
         }
     }
 }

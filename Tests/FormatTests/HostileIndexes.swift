@@ -8,14 +8,16 @@ import Testing
 extension HostilePayloadTests {
     private static func index(
         _ name: String, number: UInt64 = 0, type: UInt64 = 0, field: UInt64 = 1,
-        _ rest: [UInt8] = []
+        after leading: [UInt8] = [], form: UInt8 = 1, _ rest: [UInt8] = []
     ) -> Malformation {
         Malformation(name, entry: 46) {
             $0.varint(number)
             $0.uint8(1)
             $0.varint(type)
+            $0.varint(leading.count)
+            $0.append(leading)
             $0.varint(field)
-            $0.uint8(1)
+            $0.uint8(form)
             $0.append(rest)
         }
     }
@@ -61,6 +63,11 @@ extension HostilePayloadTests {
         index("an index of a type without a name", type: 9),
         index("an index of a field without a name", field: 9),
         index("an index of a field with a number that is too great", field: 1 << 16),
+        index("an index on nine fields", after: [0, 2, 3, 4, 5, 6, 7, 8]),
+        index("an index on a field twice", after: [1]),
+        index("an index on another field without a name", after: [9]),
+        index("an index on fields and words", after: [0], form: 4),
+        index("an index on fields and places", after: [0], form: 5),
         index("an index with bytes behind it", [0]),
         builtRows("built rows in an unknown zone", zone: 77),
         builtRows("built rows of version 0", version: 0),

@@ -20,8 +20,8 @@ enum IndexDump {
 
     private static func lines(_ index: FieldIndex, _ state: FoldState) throws -> [String] {
         let type = state.schema.name(index.type) ?? ""
-        let field = state.schema.name(index.field) ?? ""
-        var lines = ["index \(index.number) \(type) \(field) \(index.form) \(index.state)"]
+        let fields = index.columns.map { state.schema.name($0) ?? "" }.joined(separator: ",")
+        var lines = ["index \(index.number) \(type) \(fields) \(index.form) \(index.state)"]
         // Others may have rows or not.
         if index.state != .complete { return lines }
         for zone in 0..<state.zoneCount {

@@ -51,7 +51,7 @@ import Testing
 
     private static func index(state: UInt8, form: UInt8) -> Malformation {
         Malformation("index", entry: 46) {
-            $0.append([0, state, 0, 1, form])
+            $0.append([0, state, 0, 0, 1, form])
         }
     }
 
@@ -197,7 +197,7 @@ import Testing
             }, "policy"
         ),
         (Malformation("deletion policy", entry: 45) { $0.uint8(4) }, "policy"),
-        (index(state: 4, form: 1), "state"), (index(state: 1, form: 6), "form"),
+        (index(state: 4, form: 1), "state"), (index(state: 1, form: 7), "form"),
         (share(state: 4), "state"), (share(permission: 4), "permission"),
         (share(extensions(2)), "extension"), (participant(role: 5), "role"),
         (participant(permission: 4), "permission"), (participant(status: 4), "status"),

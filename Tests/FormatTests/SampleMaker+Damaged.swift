@@ -231,13 +231,13 @@ extension SampleMaker {
                 "declared-number",
                 try await changed { image, _ in
                     // The first index, with the number of the second.
-                    image.replaceLast(kind: 46, zone: 0, payload: [1, 1, 0, 1, 1])
+                    image.replaceLast(kind: 46, zone: 0, payload: [1, 1, 0, 0, 1, 1])
                 }
             ),
             (
                 "declared-form",
                 try await changed { image, _ in
-                    image.replaceLast(kind: 46, zone: 0, payload: [0, 1, 0, 1, 6])
+                    image.replaceLast(kind: 46, zone: 0, payload: [0, 1, 0, 0, 1, 7])
                 }
             ),
             (

@@ -48,10 +48,14 @@ extension SampleMaker {
         for (field, option) in options {
             try await container.addIndex(on: field, of: "Boat", option)
         }
+        for fields in [["title", "berths"], ["berths", "length", "title"], ["launched", "home"]] {
+            try await container.addIndex(on: fields, of: "Boat")
+        }
+        try await container.addUniqueIndex(on: ["note"], of: "Boat")
         try await maker.changeBoats(database)
         // Of the form of numbers, it serves both options.
         guard
-            let length = try await container.indexes().first(where: { $0.field == "length" })
+            let length = try await container.indexes().first(where: { $0.fields == ["length"] })
         else { return [:] }
         try await container.removeIndex(length)
         try await maker.update("built", database) { $0["length"] = 12.25 }
@@ -60,6 +64,8 @@ extension SampleMaker {
         try await maker.update("built", database) { $0["length"] = -0.5 }
         let mark = try await container.addIndex(on: "mark", of: "Boat", .queryable)
         try await container.removeIndex(mark)
+        try await container.addUniqueIndex(
+            on: ["title", "berths", "length", "launched", "home", "mark"], of: "Boat")
         try await container.close()
         return maker.files
     }
@@ -122,6 +128,7 @@ extension SampleMaker {
         try await container.addIndex(on: "text", of: "Note", .searchable)
         try await container.mark("built")
         try await container.addIndex(on: "text", of: "Note", .sortable)
+        try await container.addIndex(on: ["text", "number"], of: "Note")
         try await maker.replaceAll(database, text: "second ")
         try await database.deleteRecord(withID: id("note-3"))
         try await database.deleteRecord(withID: id("note-4"))

@@ -8,7 +8,7 @@ import Testing
 /// Lists and feeds of a store with damaged records, behind which all others are whole.
 @Suite struct SkippedDamageTests {
     /// Eight records, of which the frames of two cannot be read; an opening does not look at them.
-    private static func store() async throws -> (
+    private static func store(isIndexed: Bool = false) async throws -> (
         container: Container, database: Database, places: [Int], before: ChangeToken
     ) {
         let maker = SampleMaker(seed: 80)
@@ -18,6 +18,7 @@ import Testing
         let before = try await database.recordZoneChanges(inZoneWith: SampleMaker.zone).changeToken
         try await maker.fill(database, saves: 5, from: 3)
         try await database.deleteRecord(withID: id(7))
+        if isIndexed { try await container.addIndex(on: "number", of: "Note", .queryable) }
         try await container.checkpoint()
         try await container.close()
         // A group for the zone, and one for each record.
@@ -67,6 +68,27 @@ import Testing
             #expect(skipped.allSatisfy { $0.place?.file == "journal-0000000000000000" })
             #expect(skipped.allSatisfy { $0.place?.kind == "frame.payload checksum" })
         }
+        try await container.close()
+    }
+
+    @Test func `what an index tells is counted and added up without reading a record`()
+        async throws
+    {
+        let (container, database, _, _) = try await Self.store(isIndexed: true)
+        for (text, field, count, sum) in [
+            ("number >= 0", "number", 7, 21), ("number < 5 AND number > 1", "number", 3, 9),
+            ("TRUEPREDICATE", nil, 7, nil), ("TRUEPREDICATE", "number", 7, 21),
+        ] as [(String, String?, Int, Int64?)] {
+            let query = Query(recordType: "Note", predicate: try .init(text))
+            let totals = try await database.totals(
+                of: field, matching: query, inZoneWith: SampleMaker.zone)
+            #expect(totals.count == count && totals.sum == sum.map { .int64($0) }, "\(text)")
+        }
+        let other = Query(recordType: "Note", predicate: try .init("number != 99"))
+        let error = try await failure {
+            try await database.totals(matching: other, inZoneWith: SampleMaker.zone)
+        }
+        #expect(error.cause == .damaged)
         try await container.close()
     }
 

@@ -83,6 +83,7 @@ import Testing
             "an index's number that leaves one out": "index number",
             "an index of a type without a name": "type number",
             "an index of a field without a name": "type number",
+            "an index on another field without a name": "type number",
             "built rows in an unknown zone": "zone number",
             "a share whose number leaves one out": "share number",
             "a new share with the number of a zone": "share number",

@@ -14,7 +14,7 @@ import Testing
         #expect(changed.body["changes"][0].text == "add record type 'Note'")
         let text = try await gateway.call("schema/export").body["schema"].text
         #expect(text?.contains("title STRING QUERYABLE") == true)
-        #expect(try await gateway.container.indexes().map(\.field) == ["title"])
+        #expect(try await gateway.container.indexes().map(\.fields) == [["title"]])
         let again = try await gateway.call("schema/deploy", #"{"schema":"\#(Self.schema)"}"#)
         #expect(again.status == 200 && again.body["changes"][0].text == nil)
     }
@@ -44,5 +44,26 @@ import Testing
         #expect(refused.body["ckErrorCode"].number == 12)
         let taken = try await gateway.call("schema/deploy", #"{"schema":"\#(Self.schema)"}"#)
         #expect(taken.status == 200)
+    }
+
+    @Test func `what a unique field has already is refused with the record that has it`()
+        async throws
+    {
+        let gateway = try await TestGateway(grants: [.maintenance])
+        let text = #"DEFINE SCHEMA RECORD TYPE User (mail STRING // stratus: UNIQUE\n);"#
+        let imported = try await gateway.call("schema/import", #"{"schema":"\#(text)"}"#)
+        #expect(imported.status == 200)
+        func save(_ name: String, _ mail: String) async throws -> Answer {
+            let fields = #"{"mail":{"value":"\#(mail)"}}"#
+            let record = #"{"recordName":"\#(name)","recordType":"User","fields":\#(fields)}"#
+            return try await gateway.call(
+                "records/modify",
+                #"{"operations":[{"operationType":"create","record":\#(record)}]}"#)
+        }
+        #expect(try await save("a", "a@x.org").body["records"][0]["recordName"].text == "a")
+        let refused = try await save("b", "A@x.org").body["records"][0]
+        #expect(refused["serverErrorCode"].text == "UNIQUE_FIELD_ERROR")
+        #expect(refused["ckErrorCode"].number == 19)
+        #expect(refused["reason"].text == "record 'a' has the same value in 'mail'")
     }
 }

@@ -67,5 +67,15 @@ import Testing
         #expect(try await place.run("schema import @/store @/less.ckdb").code != .ok)
         #expect(try await place.run("schema deploy @/store @/wanted.ckdb").results.isEmpty)
         #expect(try await place.run("schema import @/store").code == .usage)
+        let pair = "\n// stratus: INDEX byName ON File (name, mode)\n"
+        try place.write(wanted + pair, "pair.ckdb")
+        #expect(try await place.run("schema import @/store @/pair.ckdb").code == .ok)
+        let both = "query @/store File name='c.txt'&&mode>0 --explain"
+        #expect(try await place.run(both).results.contains("index File (name, mode)"))
+        try place.write(wanted + "\n// stratus: UNIQUE oneName ON File (name)\n", "one.ckdb")
+        let unique = try await place.run("schema import @/store @/one.ckdb")
+        #expect(unique.results.contains("remove index 'byName'"))
+        #expect(unique.results.contains("add unique index 'oneName'"))
+        #expect(try await place.run(query).results.contains("index File (name) UNIQUE"))
     }
 }

@@ -90,7 +90,7 @@ def state(journal):
         need(sum(marks) < 1 << 52 and all(marks[1:]))
         window(c)
         count = c.varint()
-        need(count <= min(65536, c.left() // 6))
+        need(count <= min(65536, c.left() // 7))
         indexes = [(declared_index(c), c.varint()) for _ in range(count)]
         need([index[0] for index, _ in indexes] == list(range(count)))
         names = DECODERS[36](Cursor(c.take(c.varint())))

@@ -527,5 +527,5 @@ class Journal:
                 good = number == len(here)
                 here.append([state, *rest])
             self.given[3] = tuple(here)
-            return good and max(rest[:2]) < names
+            return good and max(rest[0], *rest[1]) < names
         return True

@@ -1,15 +1,16 @@
 """Declared indexes and their rows, read as Record.md and Index.md say; see store.py."""
+import hashlib
 import math
 import struct
 
 from base import Cursor, Damage
 from xxhash import xxh3_64_intdigest, xxh3_128_intdigest
 
-FORMS = [None, "hash", "number", "prefix", "word", "cell"]
+FORMS = [None, "hash", "number", "prefix", "word", "cell", "digest"]
 STATES = [None, "building", "complete", "dropped"]
 # By form: the kinds of fields that it fits, and how long its values are.
 FITS = [(), (1, 5, 7, 33, 34, 35, 36, 39), (2, 3, 4), (1,), (1, 33), (6,)]
-LENGTHS = [0, 8, 9, 22, 8, 8]
+LENGTHS = [0, 8, 9, 22, 8, 8, 16]
 STOP_WORDS = set("""a an and are as at be but by for if in into is it no not of on or such that the
     their then there these they this to was will with""".split())
 
@@ -20,17 +21,20 @@ def need(condition):
 
 
 def declared_index(c):
-    """Number, state, type, field and form."""
+    """Number, state, type, columns and form."""
     number, state = c.varint(32), c.number(1)
     need(number < 65536)
     if not 1 <= state <= 3:
         raise Damage("format.newer state")
-    kind, field = c.varint(32), c.varint(32)
-    need(max(kind, field) < 65536)
+    kind, count = c.varint(32), c.varint(32)
+    need(count < 8)
+    columns = tuple(c.varint(32) for _ in range(count + 1))
     form = c.number(1)
-    if not 1 <= form <= 5:
+    if not 1 <= form <= 6:
         raise Damage("format.newer form")
-    return number, state, kind, field, form
+    need(max(kind, *columns) < 65536)
+    need(len(set(columns)) == len(columns) and (count == 0 or form not in (4, 5)))
+    return number, state, kind, columns, form
 
 
 def row_value(c):
@@ -108,6 +112,37 @@ def cell(data):
     return {bits_.to_bytes(8, "big")}
 
 
+def column(field):
+    """What stands for a field among others, which is None or a kind and its bytes."""
+    if not field or field[0] not in (1, 2, 3, 4, 5, 7):
+        return b"\0"
+    kind, data = field
+    if kind in (2, 3, 4):
+        data = bits(kind, data)
+        if data is None:
+            return b"\0"
+    elif kind == 1:
+        data = data.decode().casefold().encode()
+    elif kind == 7:
+        data = data[1:]
+    length = len(data)
+    count = b""
+    while length > 127:
+        count, length = count + bytes([length & 127 | 128]), length >> 7
+    return b"\1" + count + bytes([length]) + data
+
+
+def combined(form, fields):
+    """What an index has of its columns, in their order."""
+    if form == 6:
+        parts = [column(field) for field in fields]
+        return set() if b"\0" in parts else {hashlib.sha256(b"".join(parts)).digest()[:16]}
+    if len(fields) == 1:
+        return values(form, fields[0])
+    group = xxh3_64_intdigest(b"".join(map(column, fields[:-1]))).to_bytes(8, "big")
+    return {(group + value)[:22] for value in values(form, fields[-1])}
+
+
 def values(form, field):
     """What an index has of a field, which is None or a kind and its bytes."""
     if not field or field[0] not in FITS[form]:
@@ -159,9 +194,9 @@ class Rows:
         d = f["decoded"]
         fields = {number: (kind, data) for number, kind, data in d["fields"]}
         try:
-            return {(number, value) for (number, state, kind, field, form), _ in self.indexes
+            return {(number, value) for (number, state, kind, columns, form), _ in self.indexes
                     if kind == d["type"] and state != 3
-                    for value in values(form, fields.get(field))}
+                    for value in combined(form, [fields.get(field) for field in columns])}
         except (Damage, UnicodeDecodeError, struct.error):
             return set()
 
@@ -207,8 +242,9 @@ class Rows:
         due = {zone: {(i, v, self.hash(name)) for name, f in here.items()
                       for i, v in self.of_fields(f)} for zone, here in entries.items()}
         lines = []
-        for (number, state, kind, field, form), _ in self.indexes:
-            lines.append(f"index {number} {names[kind]} {names[field]} {FORMS[form]} {STATES[state]}")
+        for (number, state, kind, columns, form), _ in self.indexes:
+            fields = ",".join(names[field] for field in columns)
+            lines.append(f"index {number} {names[kind]} {fields} {FORMS[form]} {STATES[state]}")
             if state != 2:
                 continue
             for zone in sorted(set(self.rows) | set(due)):

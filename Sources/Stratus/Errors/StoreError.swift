@@ -73,6 +73,9 @@ public struct StoreError: Error, Sendable, Equatable {
         /// Triggers call each other too deep, most often in a circle: the last one that wrote, and
         /// the record that it wrote.
         case triggerDepth(name: String, Record.ID)
+        /// A record would have the same values in these fields as another one, which a unique index
+        /// forbids; the other one, where the caller may read it.
+        case duplicate(fields: [String], of: Record.ID?)
     }
 
     /// In a box, since results are moved about far more often than anything fails.
@@ -164,7 +167,8 @@ public struct StoreError: Error, Sendable, Equatable {
         get { content.ancestorRecord }
         set { content.ancestorRecord = newValue }
     }
-    /// Of a ``Code/partialFailure``: an error for each item that failed.
+    /// Of a ``Code/partialFailure``: an error for each item that failed. Of an index that cannot be
+    /// unique: one for each record in the way, the first 100.
     public var partialErrors: [Item: StoreError] {
         get { content.partialErrors }
         set { content.partialErrors = newValue }

@@ -78,7 +78,10 @@ extension QueryPlan {
             else { return nil }
             for option in options {
                 guard let form = option.form(kind) else { continue }
-                let isThere = complete.contains { $0.field == field && $0.form == form }
+                let isThere = complete.contains {
+                    $0.columns == [field]
+                        && ($0.form == form || $0.isUnique && option == .queryable)
+                }
                 return isThere ? nil : QueryExplanation.MissingIndex(field: name, option: option)
             }
             return nil

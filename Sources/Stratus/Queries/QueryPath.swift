@@ -29,15 +29,18 @@ struct QueryPath: Sendable {
     /// In which direction the rows are in the order of the query; nil: in none, but perhaps in the
     /// store's own.
     private(set) var order: IndexDirection?
+    /// Of an index on several fields: what its rows have of all but the last, where that is one value.
+    private var group: UInt64?
 
     /// All records of the type.
     static let scan = QueryPath(index: nil)
 
     /// Whether records come in the store's own order.
     var isInStoreOrder: Bool {
-        order == nil
-            && (index == nil
-                || others.isEmpty && values.count == 1 && values[0].low == values[0].high)
+        guard order == nil else { return false }
+        guard let index else { return true }
+        guard others.isEmpty, values.count == 1, let low = values[0].low else { return false }
+        return low == values[0].high && low.count == index.length
     }
 
     /// Of the keys that are walked through in a zone.
@@ -54,9 +57,17 @@ struct QueryPath: Sendable {
         }
     }
 
-    /// The same from a value on.
+    /// What its rows have of the field by which records with that key are sorted first.
+    func value(of key: SortKey, _ index: FieldIndex) -> IndexedValue {
+        let value = IndexedValue(key, index.form, ascending: order == .forward)
+        return group.map { value.grouped(by: $0) } ?? value
+    }
+
+    /// Leaves out what is ahead of a value, where rows are in the order of the query.
     mutating func begin(at value: IndexedValue) {
-        values = [order == .backward ? Values(high: value) : Values(low: value)]
+        var rest = values.first ?? Values()
+        if order == .backward { rest.high = value } else { rest.low = value }
+        values = [rest]
     }
 }
 
@@ -69,7 +80,7 @@ extension QueryPath {
     /// Of so many parts of a predicate.
     private static let partLimit = 32
     /// So many values of one comparison are looked up one by one.
-    fileprivate static let valueLimit = 1000
+    static let valueLimit = 1000
 
     /// - Parameters:
     ///   - sorting: the field by which records are sorted first, where its values have an order.
@@ -79,11 +90,16 @@ extension QueryPath {
         sorting: (field: UInt32, ascending: Bool)?, isDistinct: Bool, _ reading: StoreReading
     ) throws(EngineError) {
         self = .scan
-        let indexes = reading.completeIndexes(of: type)
-        if indexes.isEmpty { return }
+        let complete = reading.completeIndexes(of: type)
+        if complete.isEmpty { return }
+        let indexes = complete.filter(\.isPlain)
         var least = Self.countLimit
         var paths: [QueryPath] = []
-        for part in predicate.conjuncts.prefix(Self.partLimit) {
+        let parts = predicate.conjuncts.prefix(Self.partLimit)
+        for index in complete where !index.isPlain {
+            paths += ColumnValues(parts, index, reading.schema)?.paths(sorting) ?? []
+        }
+        for part in parts {
             paths += part.paths(indexes, reading.schema)
             guard case .search(let search) = part.form else { continue }
             paths += try Self.paths(search, of: type, indexes, in: zones, reading)
@@ -96,13 +112,14 @@ extension QueryPath {
             }
         }
         // What is found in order need not be read to its end.
-        if let sorting, least >= Self.countLimit,
-            let sorted = indexes.first(where: {
-                $0.field == sorting.field && $0.form.hasOrder
-                    && reading.schema.kind(of: Schema.Column(type: type, field: $0.field))
-                        .map($0.form.fits) == true
-            })
-        {
+        guard let sorting, least >= Self.countLimit else { return }
+        if let sorted = paths.first(where: { $0.order != nil }) {
+            self = sorted
+        } else if let sorted = indexes.first(where: {
+            $0.field == sorting.field && $0.form.hasOrder
+                && reading.schema.kind(of: Schema.Column(type: type, field: $0.field))
+                    .map($0.form.fits) == true
+        }) {
             self = QueryPath(
                 index: sorted, order: sorting.ascending ? .forward : .backward)
         }
@@ -111,6 +128,23 @@ extension QueryPath {
     fileprivate init(_ index: FieldIndex, _ values: [Values], isList: Bool) {
         let values = values.count > 1 ? Array(Set(values)) : values
         self.init(index: index, values: values, mayRepeat: isList && values.count > 1)
+    }
+
+    /// Rows of an index of numbers; nil: all.
+    init(_ index: FieldIndex, numbers: (low: UInt64, high: UInt64)?) {
+        let values = numbers.map {
+            Values(low: IndexedValue(number: $0.low), high: IndexedValue(number: $0.high))
+        }
+        self.init(index, values.map { [$0] } ?? [], isList: false)
+    }
+
+    /// Rows of an index on several fields, or of a unique one.
+    ///
+    /// - Parameter group: as the path has it; only then may the rows be in an order.
+    init(_ index: FieldIndex, _ values: [Values], group: UInt64?, order: IndexDirection?) {
+        self.init(index, values, isList: false)
+        self.group = group
+        if group != nil { self.order = order }
     }
 
     /// The rows of the words of a search, where all fields that it looks into have an index: a path for
@@ -247,7 +281,9 @@ extension RecordPredicate {
         }
     }
 
-    private func values(_ form: FieldIndex.Form, _ kind: FieldKind) -> [QueryPath.Values]? {
+    /// The values in an index of fields of that kind that the predicate, which is of one field, can be
+    /// satisfied by; nil where the index does not tell.
+    func values(_ form: FieldIndex.Form, _ kind: FieldKind) -> [QueryPath.Values]? {
         switch self.form {
         case .isNil:
             return form.hasOrder && !kind.isList
@@ -339,15 +375,21 @@ extension FieldComparison {
     private static func indexed(
         _ value: PredicateValue, _ form: FieldIndex.Form, _ kind: FieldKind
     ) -> IndexedValue? {
-        switch (kind.element, value) {
+        value.equal(in: kind).flatMap { form.value(of: $0) }
+    }
+}
+
+extension PredicateValue {
+    /// The value of a field of that kind that equals this one; nil where none does, or where it cannot
+    /// stand in an index.
+    func equal(in kind: FieldKind) -> PredicateValue? {
+        switch (kind.element, self) {
         case (.string, .string), (.reference, .reference), (.bytes, .bytes), (.int64, .int64),
             (.double, .double), (.date, .date):
-            return form.value(of: value)
-        case (.int64, .double(let number)):
-            return Int64(exactly: number).flatMap { form.value(of: .int64($0)) }
-        case (.double, .int64(let number)):
-            return Double(exactly: number).flatMap { form.value(of: .double($0)) }
-        default: return nil
+            self
+        case (.int64, .double(let number)): Int64(exactly: number).map { .int64($0) }
+        case (.double, .int64(let number)): Double(exactly: number).map { .double($0) }
+        default: nil
         }
     }
 }

@@ -137,6 +137,35 @@ struct QueryPlan: Sendable {
             predicate, of: type, in: zones, sorting: sorted, isDistinct: isDistinct, reading)
     }
 
+    /// Rows of which there is one for each record that the query finds, and none for any other, and the
+    /// kind of the numbers in them; nil where there are none, or they do not tell what `field` has.
+    func coveringPath(
+        of field: String?, _ reading: StoreReading
+    ) -> (path: QueryPath, kind: ValueKind?)? {
+        if predicate.form == .constant(true), field == nil { return (.scan, nil) }
+        var name = field
+        var range: (low: UInt64, high: UInt64)?
+        for part in predicate.conjuncts where part.form != .constant(true) {
+            guard case .comparison(let comparison) = part.form, let type,
+                name ?? comparison.field == comparison.field,
+                let number = reading.schema.number(comparison.field),
+                let kind = reading.schema.kind(of: Schema.Column(type: type, field: number)),
+                let numbers = comparison.numbers(kind)
+            else { return nil }
+            name = comparison.field
+            range = (max(range?.low ?? 0, numbers.low), min(range?.high ?? .max, numbers.high))
+        }
+        guard let type, let name, let number = reading.schema.number(name),
+            let kind = reading.schema.kind(of: Schema.Column(type: type, field: number)),
+            let index = reading.completeIndexes(of: type).first(where: {
+                $0.isPlain && $0.field == number && $0.form == .number
+            }), index.form.fits(kind),
+            // A row without a number is one of no value, or of NaN, which dates can be, too.
+            range != nil || kind.element == .int64
+        else { return nil }
+        return (QueryPath(index, numbers: range), kind.element)
+    }
+
     /// The fields that indexes would serve, each with the options of which one would do.
     var wantedFields: [(name: String, options: [RecordIndex.Option])] {
         let parts = predicate.conjuncts.flatMap {

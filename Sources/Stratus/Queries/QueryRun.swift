@@ -46,10 +46,8 @@ struct QueryRun: QueryWork {
         rows = QueryRows(page, behind: cursor?.position)
         let zones = try view.queriedZones(zone)
         var path = try plan.path(in: zones, isDistinct: false, reading)
-        if let order = path.order, let index = path.index, let cursor {
-            path.begin(
-                at: IndexedValue(
-                    cursor.position.key, index.form, ascending: order == .forward))
+        if path.order != nil, let index = path.index, let cursor {
+            path.begin(at: path.value(of: cursor.position.key, index))
         }
         scan = QueryScan(
             path, of: plan.type, in: zones, behind: plan.isSorted ? nil : cursor?.position,
@@ -78,9 +76,8 @@ struct QueryRun: QueryWork {
     private mutating func endZone(_ index: FieldIndex, _ order: IndexDirection) {
         rows.cut()
         guard let bound = rows.window.bound, let last = scan.lastValue else { return }
-        let isForward = order == .forward
-        let end = IndexedValue(bound.key, index.form, ascending: isForward)
-        if isForward ? end < last : last < end { scan.endZone() }
+        let end = scan.path.value(of: bound.key, index)
+        if order == .forward ? end < last : last < end { scan.endZone() }
     }
 
     /// What was found, once all is done.

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import StratusEngine
 internal import StratusLanguage
 
@@ -16,11 +17,57 @@ public struct QueryTotals: Sendable, Equatable {
     public internal(set) var maximum: RecordValue?
 }
 
-/// Adds up what a query finds.
+/// Adds up what a query finds: from the rows of an index, where these tell all of it, or else from the
+/// records.
 struct QuerySum: QueryWork {
-    private let plan: QueryPlan
+    private enum Source {
+        case rows(CoveringRows)
+        case records(QueryScan, QueryPlan)
+    }
+
     private let field: String?
-    private var scan: QueryScan
+    private var source: Source
+    private var sum = RunningTotals()
+
+    init(
+        _ query: Query, of field: String?, in zone: RecordZone.ID?, of view: DatabaseView,
+        _ profile: Profile?
+    ) throws(EngineError) {
+        let plan = try QueryPlan(query, in: zone, of: view, profile)
+        self.field = field
+        if let field { try plan.checkSummable(field, view.reading) }
+        let zones = try view.queriedZones(zone)
+        if let rows = try CoveringRows(plan, of: field, in: zones, view) {
+            source = .rows(rows)
+        } else {
+            let path = try plan.path(in: zones, isDistinct: true, view.reading)
+            source = .records(QueryScan(path, of: plan.type, in: zones), plan)
+        }
+    }
+
+    mutating func step(_ count: Int, of view: DatabaseView) throws(EngineError) -> Bool {
+        switch source {
+        case .rows(var rows):
+            let isMore = try rows.step(count, of: view, &sum)
+            source = .rows(rows)
+            return isMore
+        case .records(var scan, let plan):
+            let all = try scan.next(count, of: view) { _, _ in true }
+            source = .records(scan, plan)
+            guard let candidates = all else { return false }
+            for candidate in candidates where plan.key(of: candidate.record) != nil {
+                sum.add(field.flatMap { candidate.record[$0] })
+            }
+            return true
+        }
+    }
+
+    /// What was found so far.
+    var totals: QueryTotals { sum.totals }
+}
+
+/// Totals of the records that were met so far.
+struct RunningTotals {
     private var found = QueryTotals()
     /// Of the integers, which are too few to overflow it, and of the other numbers.
     private var integers: Int128?
@@ -28,29 +75,10 @@ struct QuerySum: QueryWork {
     private var least: SortKey?
     private var greatest: SortKey?
 
-    init(
-        _ query: Query, of field: String?, in zone: RecordZone.ID?, of view: DatabaseView,
-        _ profile: Profile?
-    ) throws(EngineError) {
-        plan = try QueryPlan(query, in: zone, of: view, profile)
-        self.field = field
-        if let field { try plan.checkSummable(field, view.reading) }
-        let zones = try view.queriedZones(zone)
-        let path = try plan.path(in: zones, isDistinct: true, view.reading)
-        scan = QueryScan(path, of: plan.type, in: zones)
-    }
-
-    mutating func step(_ count: Int, of view: DatabaseView) throws(EngineError) -> Bool {
-        let all = try scan.next(count, of: view) { _, _ in true }
-        guard let candidates = all else { return false }
-        for candidate in candidates where plan.key(of: candidate.record) != nil {
-            found.count += 1
-            if let field, let value = candidate.record[field] { add(value) }
-        }
-        return true
-    }
-
-    private mutating func add(_ value: RecordValue) {
+    /// Adds a record, by its value in the field.
+    mutating func add(_ value: RecordValue?) {
+        found.count += 1
+        guard let value else { return }
         if case .list = value { return }
         found.valueCount += 1
         switch value {
@@ -65,7 +93,6 @@ struct QuerySum: QueryWork {
         if greatest.map({ $0 < key }) ?? true { (greatest, found.maximum) = (key, value) }
     }
 
-    /// What was found so far.
     var totals: QueryTotals {
         var totals = found
         if let reals {

@@ -137,6 +137,8 @@ private struct Move: ~Copyable {
     /// Finds the subscriptions that the changes are of; nil where the store has none.
     private var matcher: SubscriptionMatcher?
     private var reliedTypes = ReliedTypes()
+    /// The values that no two records of the new zone may have.
+    private var unique = UniqueRows()
     /// The items whose records are in the buffer begin here.
     private var firstStaged = 0
 
@@ -248,13 +250,14 @@ private struct Move: ~Copyable {
             reading, context, in: new.database, by: author, batch.caller, reading.schema)
         for index in moved.indices {
             guard try flushIfFull(upTo: index, &draft, sink) else { return false }
-            let place = try encode(moved[index], &draft)
+            let place = try encode(index, &draft)
             if index < batch.ids.count { draft.results[index] = .staged(place: place) }
             guard try addMatches(upTo: index + 1, &draft, sink) else { return false }
         }
         matcher?.close()
         guard try addMatches(upTo: moved.count, &draft, sink) else { return false }
         draft.readSet += matcher?.readSet ?? []
+        try checkUnique(&draft)
         if let quota, quota.isExceeded { throw .refused(quota.error) }
         draft.charge = quota?.charge
         return true
@@ -286,9 +289,23 @@ private struct Move: ~Copyable {
         return matcher?.isTooLong != true
     }
 
+    /// No record of the new zone may have the values of one that comes, under a unique index.
+    private func checkUnique(_ draft: inout Draft) throws(EngineError) {
+        var ranges: [Range<IndexKey>] = []
+        let conflicts = try unique.conflicts(reading, relyingOn: &ranges) { _ in true }
+        for range in ranges { rely(on: range, &draft) }
+        guard let first = conflicts.values.min(by: { $0.item < $1.item }) else { return }
+        let error = StoreError.duplicate(
+            reading.columns(of: first.index),
+            of: try reading.recordID(first.other, in: new, as: batch.destination))
+        let own = try reading.recordID(moved[first.item].name, in: old, as: batch.source)
+        throw .refused(own.map { error.with($0) } ?? error)
+    }
+
     private mutating func encode(
-        _ moved: Moved, _ draft: inout Draft
+        _ index: Int, _ draft: inout Draft
     ) throws(EngineError) -> Int {
+        let moved = moved[index]
         let entry = try reading.entry(moved.place)
         let (old, fields) = try entry.recordHead()
         // They are written again as they are.
@@ -326,6 +343,7 @@ private struct Move: ~Copyable {
             length = writer.count - start
         }
         quota?.count(length, replacing: tombstone.replacedLength)
+        unique.add(rows, of: moved.name, in: new, item: index, reading.indexes)
         if !context.isSerial {
             reliedTypes.add(old.type, in: new.database, reading, to: &draft)
         }

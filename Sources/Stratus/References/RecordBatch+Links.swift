@@ -18,10 +18,12 @@ extension RecordBatch {
             if !isAtomic, encoder.sharing?.isEmpty == false, !encoder.failures.isEmpty {
                 return encoder.failures
             }
-            try encoder.encodeSharing(&draft, sink: sink) { _ in true }
-            try encoder.endMatches(&draft, sink: sink)
-            encoder.finish(&draft)
-            return [:]
+            let late = try duplicates(encoder, &draft)
+            if late.isEmpty {
+                try encoder.encodeSharing(&draft, sink: sink) { _ in true }
+                try encoder.endMatches(&draft, sink: sink)
+            }
+            return finish(&encoder, late, &draft)
         }
         var late = encoder.failures
         if !isAtomic { late.merge(try parents.failures(after: draft)) { first, _ in first } }
@@ -30,6 +32,12 @@ extension RecordBatch {
         }
         if encoder.needsSerial { return [:] }
         if late.isEmpty { try encoder.endMatches(&draft, sink: sink) }
+        return finish(&encoder, late, &draft)
+    }
+
+    private func finish(
+        _ encoder: inout RecordEncoder, _ late: [Int: StoreError], _ draft: inout Draft
+    ) -> [Int: StoreError] {
         for (index, error) in late {
             draft.results[index] = .failed(error.with(items[index].recordID))
         }
@@ -63,13 +71,12 @@ extension RecordBatch {
         draft.readSet += check.readSet
         draft.readRanges += check.readRanges
         guard check.isLong else {
-            if check.failures.isEmpty {
-                try encoder.encode(cascade: check.cascade, &draft, sink: sink)
-                if encoder.needsSerial { return [:] }
-                let gone = encoder.gone
-                try encoder.encodeSharing(&draft, sink: sink) { !gone.contains($0) }
-            }
-            return check.failures
+            guard check.failures.isEmpty else { return check.failures }
+            try encoder.encode(cascade: check.cascade, &draft, sink: sink)
+            if encoder.needsSerial { return [:] }
+            let gone = encoder.gone
+            try encoder.encodeSharing(&draft, sink: sink) { !gone.contains($0) }
+            return try duplicates(encoder, &draft)
         }
         guard context.isSerial else {
             encoder.giveUp()
@@ -92,10 +99,10 @@ extension RecordBatch {
             wasEverShared: encoder.wasEverShared, encoder.matcher.take(), encoder.anchorZone)
         draft.buffer = try cascade.run(links.deletes, sink)
         encoder.matcher = cascade.takeMatcher()
-        var failures: [Int: StoreError] = [:]
         try encoder.encodeSharing(&draft, sink: sink) { name throws(EngineError) in
             try cascade.isThere(name)
         }
+        var failures: [Int: StoreError] = [:]
         for change in encoder.sharing?.changes ?? [] where change.kind == .creation {
             if !change.entry.isZoneWide, try !cascade.isThere(change.root(reading)) {
                 failures[change.item] = .rootNotSaved
@@ -108,6 +115,9 @@ extension RecordBatch {
                 if try !cascade.isThere(target) { failures[save.item] = .targetMissing }
             }
         }
-        return failures
+        guard failures.isEmpty else { return failures }
+        return try duplicates(encoder, &draft) { name throws(EngineError) in
+            try cascade.isThere(name)
+        }
     }
 }

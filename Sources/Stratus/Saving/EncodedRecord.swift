@@ -127,25 +127,31 @@ struct EncodedRecord {
     ) throws(EngineError) -> IndexStatement {
         var rows = IndexStatement()
         if indexes.isEmpty { return rows }
-        let (sent, kept) = (values.bytes, stored?.bytes ?? [])
         do throws(FormatError) {
             for index in indexes {
-                var new: (FieldKind, Range<Int>)?
-                if let field = fields.first(where: { $0.number == index.field }) {
-                    guard case .sent(let range) = field.source else { continue }
-                    new = (field.kind, range)
+                var old: [IndexedValue] = []
+                if let stored {
+                    guard
+                        changes(index.field, of: stored)
+                            || index.leading.contains(where: { changes($0, of: stored) })
+                    else { continue }
+                    old = try index.values(of: { stored.encodedValue(of: $0) })
                 }
-                let old = stored?.field(index.field).map { ($0.kind, $0.range) }
-                if stored != nil, old == nil, new == nil { continue }
-                rows.add(
-                    index,
-                    old: stored == nil ? [] : try index.form.values(of: old, in: kept.span),
-                    new: try index.form.values(of: new, in: sent.span))
+                rows.add(index, old: old, new: try index.values(of: { encodedValue(of: $0) }))
             }
         } catch {
             throw .refused(.internalError, "a value of an index cannot be read")
         }
         return rows
+    }
+
+    /// Whether a field was sent, or is taken away.
+    private func changes(_ number: UInt32, of stored: StoredFields) -> Bool {
+        guard let field = fields.first(where: { $0.number == number }) else {
+            return stored.field(number) != nil
+        }
+        if case .sent = field.source { return true }
+        return false
     }
 
     /// How many bytes the assets of the record have together; nil where there are none.

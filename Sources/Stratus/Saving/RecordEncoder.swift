@@ -32,6 +32,8 @@ struct RecordEncoder: ~Copyable {
     private var saved: RecordChange?
     private var deleted: [JournalEntry] = []
     private var reliedTypes = ReliedTypes()
+    /// The values that no two records may have.
+    var unique = UniqueRows()
     /// Whether something needs a part of its own, which this context does not write.
     private var isTooLong = false
 
@@ -283,6 +285,11 @@ struct RecordEncoder: ~Copyable {
             fields.record.write(to: &writer)
         }
         quota?.count(length + assets, replacing: replaced)
+        if !rows.isEmpty {
+            unique.add(
+                rows, of: reading.hash(record.recordID.recordName), in: zone, item: index,
+                reading.indexes)
+        }
         guard
             parent != nil || formerParent != nil || !cascadeLinks.isEmpty
                 || !formerCascadeLinks.isEmpty

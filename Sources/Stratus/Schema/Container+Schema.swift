@@ -28,10 +28,15 @@ extension Container {
     /// Makes the schema of a store of the development environment what a text says: types and fields are
     /// made, indexes declared and built, or removed. Roles and grants are kept.
     ///
+    /// What CloudKit cannot say stands in comments: `// stratus: INDEX name ON Type (field, field)` is an
+    /// index on several fields, and `// stratus: UNIQUE name ON Type (field)`, or `// stratus: UNIQUE` at
+    /// the end of a field's line, a unique one.
+    ///
     /// - Returns: what was changed, a line each; empty where the schema was that already.
     /// - Throws: ``StoreError`` with `invalidArguments`, and nothing is changed, where the text is no
     ///   schema, with line and column; where a type or a field would go, or have another kind; and in
-    ///   the production environment.
+    ///   the production environment. With `constraintViolation` where records have the same values
+    ///   under an index that is to be unique: all else is changed then.
     @discardableResult
     public nonisolated(nonsending) func importSchema(
         _ text: String
@@ -88,6 +93,10 @@ extension Container {
         }
         if let finding = document.validate().first(where: { $0.severity == .error }) {
             throw Self.invalidSchema("\(finding)", at: finding.place)
+        }
+        if let rule = document.collations.first(where: { $0.collation == .binary }) {
+            throw Self.invalidSchema(
+                "no store compares strings by their bytes: COLLATION BINARY", at: rule.type.place)
         }
         return document
     }

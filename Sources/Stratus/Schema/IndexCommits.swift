@@ -5,44 +5,90 @@ internal import StratusJournal
 
 /// Declares an index: from this commit on saves keep it.
 struct IndexDeclaration: Transaction {
+    /// What the rows of an index are to have.
+    enum Content: Sendable {
+        /// Values of a field that such an option serves.
+        case plain(RecordIndex.Option)
+        /// Those of all columns but the last, then that of the last in order.
+        case combined
+        /// Those of all columns, which no two records have.
+        case unique
+    }
+
     let recordType: String
-    let field: String
-    let option: RecordIndex.Option
+    let fields: [String]
+    let content: Content
 
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
     ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         draft.readSet.append(KeySpace.indexes.key())
-        let schema = reading.schema
-        guard let type = schema.number(recordType), let field = schema.number(field),
-            let kind = schema.kind(of: Schema.Column(type: type, field: field))
-        else {
-            throw .refused(
-                .invalidArguments,
-                "records of the type '\(recordType)' have no field '\(self.field)' yet")
-        }
-        guard let form = option.form(kind) else {
-            throw .refused(
-                .invalidArguments,
-                "Field '\(self.field)' has a value type of \(kind.name), which cannot be "
-                    + "\(option.rawValue)")
-        }
+        var index = try index(reading.schema)
         let all = reading.indexes.all
-        if let known = reading.indexes.of(type: type).first(where: {
-            $0.field == field && $0.form == form
-        }) {
+        if let known = reading.indexes.of(type: index.type).first(where: { $0.isLike(index) }) {
             draft.results = [.done(known)]
             return draft
         }
         guard all.count < IndexTable.limit else {
             throw .refused(.limitExceeded, "a store declares at most 65,536 indexes")
         }
-        let index = FieldIndex(
-            number: UInt32(all.count), type: type, field: field, form: form)
-        try draft.buffer.add(.index) { index.write(to: &$0) }
+        index.number = UInt32(all.count)
+        let entry = index
+        try draft.buffer.add(.index) { entry.write(to: &$0) }
         draft.results = [.done(index)]
         return draft
+    }
+
+    private func index(_ schema: Schema) throws(EngineError) -> FieldIndex {
+        guard 1...FieldIndex.columnLimit ~= fields.count, Set(fields).count == fields.count else {
+            throw .refused(
+                .invalidArguments,
+                "an index is on 1 to \(FieldIndex.columnLimit) fields, each of them once")
+        }
+        var columns: [UInt32] = []
+        var form: FieldIndex.Form?
+        for name in fields {
+            guard let type = schema.number(recordType), let field = schema.number(name),
+                let kind = schema.kind(of: Schema.Column(type: type, field: field))
+            else {
+                throw .refused(
+                    .invalidArguments,
+                    "records of the type '\(recordType)' have no field '\(name)' yet")
+            }
+            form = content.form(kind)
+            guard form != nil else {
+                throw .refused(
+                    .invalidArguments,
+                    "Field '\(name)' has a value type of \(kind.name), which cannot be "
+                        + content.description)
+            }
+            columns.append(field)
+        }
+        guard let type = schema.number(recordType), let form, let last = columns.popLast() else {
+            throw .refused(.internalError, "an index has no fields")
+        }
+        return FieldIndex(number: 0, type: type, leading: columns, field: last, form: form)
+    }
+}
+
+extension IndexDeclaration.Content {
+    /// The form of an index of which the last field, or any other, is of that kind; nil where there is
+    /// none.
+    fileprivate func form(_ kind: FieldKind) -> FieldIndex.Form? {
+        switch self {
+        case .plain(let option): option.form(kind)
+        case .unique: FieldIndex.Form.digest.fits(kind) ? .digest : nil
+        case .combined: FieldIndex.Form.ofLast(kind)
+        }
+    }
+
+    /// What a field cannot be of which it has no form.
+    fileprivate var description: String {
+        switch self {
+        case .plain(let option): option.rawValue
+        case .combined, .unique: "a column of an index"
+        }
     }
 }
 
@@ -85,9 +131,12 @@ struct IndexBuild: Transaction {
     let index: FieldIndex
     let start: RecordPage.Cursor
 
-    /// Where the next step begins; nil: the zone is done.
     struct End: Sendable {
+        /// Where the next step begins; nil: the zone is done.
         var next: RecordPage.Cursor?
+        /// What is wrong with records of the step: each has values that another one has, under a
+        /// unique index.
+        var duplicates: [StoreError] = []
     }
 
     /// Records in one step.
@@ -110,17 +159,26 @@ struct IndexBuild: Transaction {
         // In the order of the names, as the walk goes on.
         let (places, next) = try reading.places(prefix, zone.number, from: start, Self.count)
         var rows = BuiltRowsEntry(index: index.number, records: [])
-        var end = next
+        var end = End(next: next)
+        var found: [IndexedValue: Hash128] = [:]
         var length = 0
         for entry in try reading.entries(places) {
-            guard let record = try built(entry, reading) else { continue }
-            length += record.lengthInBytes
+            let record = try record(of: entry, reading)
+            let isBuilt = try isBuilt(record, in: zone, reading)
+            if !isBuilt { length += record.lengthInBytes }
             // The others go into the next step; one record always fits, as its own entry did.
             if length > context.payloadLimit / 2, !rows.records.isEmpty {
-                end = RecordPage.Cursor(
+                end.next = RecordPage.Cursor(
                     zone: zone.number, high: record.name.high, low: record.name.low)
                 break
             }
+            if index.isUnique,
+                let other = try holder(
+                    record.values, of: record.name, in: zone, &found, reading, &draft)
+            {
+                end.duplicates.append(try duplicate(record.name, other, in: zone, reading))
+            }
+            if isBuilt { continue }
             draft.readSet.append(.record(zone.number, record.name))
             rows.records.append(record)
         }
@@ -130,31 +188,67 @@ struct IndexBuild: Transaction {
                 entry.write(to: &$0)
             }
         }
-        draft.results = [.done(End(next: end))]
+        draft.results = [.done(end)]
         return draft
     }
 
-    /// Nil of a record that is in the index already.
-    private func built(
-        _ entry: JournalEntry, _ reading: StoreReading
-    ) throws(EngineError) -> BuiltRowsEntry.Record? {
+    private func record(
+        of entry: JournalEntry, _ reading: StoreReading
+    ) throws(EngineError) -> BuiltRowsEntry.Record {
         let (head, cursor) = try entry.recordHead()
         let fields = try reading.fields(of: entry, head, at: cursor)
         let name = Hash128(
             entry.bytes.span.extracting(head.name), seed: reading.identity.secret)
-        let values: [IndexedValue]
         do throws(FormatError) {
-            values = try index.form.values(
-                of: fields.field(index.field).map { ($0.kind, $0.range) }, in: entry.bytes.span)
+            return BuiltRowsEntry.Record(
+                name: name, version: entry.version,
+                values: try index.values(of: { fields.encodedValue(of: $0) }))
         } catch {
             throw .damaged(entry)
         }
+    }
+
+    /// Whether all rows of a record are there already.
+    private func isBuilt(
+        _ record: BuiltRowsEntry.Record, in zone: ZonePlace, _ reading: StoreReading
+    ) throws(EngineError) -> Bool {
+        for value in record.values {
+            let key = IndexKey.declared(zone.number, index.number, value)
+            if try reading.value(key.appending(record.name)) == nil { return false }
+        }
+        return true
+    }
+
+    /// A record that has one of the values, too, and comes first in the walk; `found` are those of the
+    /// step so far. So of two records one is found, though the walk was begun anew in between.
+    private func holder(
+        _ values: [IndexedValue], of name: Hash128, in zone: ZonePlace,
+        _ found: inout [IndexedValue: Hash128], _ reading: StoreReading, _ draft: inout Draft
+    ) throws(EngineError) -> Hash128? {
         for value in values {
-            let key = IndexKey.declared(entry.zone, index.number, value).appending(name)
-            if try reading.value(key) == nil {
-                return BuiltRowsEntry.Record(name: name, version: entry.version, values: values)
+            if let other = found[value] { return other }
+            found[value] = name
+            let range = IndexKey.declared(zone.number, index.number, value).asPrefix
+            draft.readRanges.append(range)
+            var other: Hash128?
+            try reading.scan(range) { key, _ in
+                other = key.namedRecord.flatMap { $0 < name ? $0 : nil }
+                return other == nil
             }
+            if let other { return other }
         }
         return nil
+    }
+
+    private func duplicate(
+        _ name: Hash128, _ other: Hash128, in zone: ZonePlace, _ reading: StoreReading
+    ) throws(EngineError) -> StoreError {
+        let owner = try reading.user(zone.database)?.recordName
+        let id = RecordZone.ID(
+            zoneName: try reading.zoneEntry(zone).name,
+            ownerName: owner ?? RecordZone.ID.currentUser)
+        let error = StoreError.duplicate(
+            reading.columns(of: index.number), of: try reading.recordID(other, in: zone, as: id))
+        return try reading.recordID(name, in: zone, as: id).map { error.with($0) } ?? error
     }
 }

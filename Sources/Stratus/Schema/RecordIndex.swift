@@ -1,6 +1,6 @@
 internal import StratusEngine
 
-/// An index on a field of a record type: with it a query finds its records without looking at all of
+/// An index on fields of a record type: with it a query finds its records without looking at all of
 /// the type.
 public struct RecordIndex: Hashable, Sendable {
     /// What an index serves, by the names of CloudKit's schema language.
@@ -23,10 +23,13 @@ public struct RecordIndex: Hashable, Sendable {
 
     /// The type of the records.
     public var recordType: String
-    /// The field.
-    public var field: String
-    /// What it serves. One of numbers or dates serves both.
+    /// The fields. An index on several finds the records that have given values in all but the last, in
+    /// the order of the last or by a part of it.
+    public var fields: [String]
+    /// What it serves, of the last field. One of numbers or dates serves both.
     public var options: Set<Option>
+    /// Whether no two records of a zone may have the same values in all of the fields.
+    public var isUnique: Bool
     /// Whether queries use it.
     public var state: State
     let number: UInt32
@@ -34,15 +37,17 @@ public struct RecordIndex: Hashable, Sendable {
 
 extension RecordIndex {
     init?(_ index: FieldIndex, _ schema: Schema) {
-        guard let type = schema.name(index.type), let field = schema.name(index.field),
+        let fields = index.columns.compactMap { schema.name($0) }
+        guard let type = schema.name(index.type), fields.count == index.columns.count,
             index.state != .dropped
         else { return nil }
         recordType = type
-        self.field = field
+        self.fields = fields
+        isUnique = index.isUnique
         state = index.state == .complete ? .complete : .building
         number = index.number
         switch index.form {
-        case .hash, .cell: options = [.queryable]
+        case .hash, .cell, .digest: options = [.queryable]
         case .word: options = [.searchable]
         case .prefix: options = [.sortable]
         case .number: options = [.queryable, .sortable]
@@ -68,9 +73,57 @@ extension Container {
     public nonisolated(nonsending) func addIndex(
         on field: String, of recordType: String, _ option: RecordIndex.Option
     ) async throws(StoreError) -> RecordIndex {
+        try await add(
+            IndexDeclaration(recordType: recordType, fields: [field], content: .plain(option)))
+    }
+
+    /// Declares an index on several fields that records of the type were saved with, and builds it: a
+    /// query that says what all but the last are equal to finds its records in it, by a part of the
+    /// last field or in the order of it.
+    ///
+    /// - Parameters:
+    ///   - fields: 2 to 8, none of them a list, a place or an asset.
+    /// - Returns: the index, complete.
+    /// - Throws: as ``addIndex(on:of:_:)``.
+    @discardableResult
+    public nonisolated(nonsending) func addIndex(
+        on fields: [String], of recordType: String
+    ) async throws(StoreError) -> RecordIndex {
+        guard fields.count > 1 else {
+            throw StoreError(
+                .invalidArguments, "an index on one field says which option it is to serve")
+        }
+        return try await add(
+            IndexDeclaration(recordType: recordType, fields: fields, content: .combined))
+    }
+
+    /// Declares that within a zone no two records of the type have the same values in all of some
+    /// fields, and builds the index that keeps it so. Strings that differ by case alone are the same. A
+    /// record without a value in one of the fields may be there as often as one likes.
+    ///
+    /// A save that would break this fails with `constraintViolation`
+    /// (``StoreError/Cause/duplicate(fields:of:)``), judged on what the whole batch leaves behind. While
+    /// the index is built that is so of values of records that are in it already; a save that takes one
+    /// of another record is found by the build, which fails.
+    ///
+    /// - Parameters:
+    ///   - fields: 1 to 8, none of them a list, a place or an asset.
+    /// - Returns: the index, complete.
+    /// - Throws: as ``addIndex(on:of:_:)``; and `constraintViolation` where records have the same values
+    ///   already: ``StoreError/partialErrors`` says which, the first 100, and there is no such index.
+    @discardableResult
+    public nonisolated(nonsending) func addUniqueIndex(
+        on fields: [String], of recordType: String
+    ) async throws(StoreError) -> RecordIndex {
+        try await add(
+            IndexDeclaration(recordType: recordType, fields: fields, content: .unique))
+    }
+
+    private nonisolated(nonsending) func add(
+        _ declaration: IndexDeclaration
+    ) async throws(StoreError) -> RecordIndex {
         try await answering { () async throws(EngineError) -> RecordIndex in
-            let declared = try await engine().commit(
-                IndexDeclaration(recordType: recordType, field: field, option: option))
+            let declared = try await engine().commit(declaration)
             guard case .done(let index as FieldIndex)? = declared.draft.results.first else {
                 throw .refused(.internalError, "the index was not declared")
             }
@@ -90,7 +143,8 @@ extension Container {
 
     /// Builds what is missing of the indexes that are declared, as after a crash.
     ///
-    /// - Throws: ``StoreError`` of the first index that cannot be built, after all others are.
+    /// - Throws: ``StoreError`` of the first index that cannot be built, after all others are:
+    ///   `constraintViolation` of one that cannot be unique, which is removed.
     public nonisolated(nonsending) func buildIndexes() async throws(StoreError) {
         try await answering { () async throws(EngineError) in
             var failure: EngineError?
@@ -99,7 +153,8 @@ extension Container {
                     try await build(index)
                 } catch {
                     // One that was removed meanwhile need not be built.
-                    if reading.indexes.isKept(index.number) { failure = failure ?? error }
+                    if StoreError(error).code == .unknownItem { continue }
+                    failure = failure ?? error
                 }
             }
             if let failure { throw failure }
@@ -110,6 +165,26 @@ extension Container {
     func resumeIndexes() {
         guard reading.indexes.all.contains(where: { $0.state == .building }) else { return }
         Task.detached(priority: .background) { [self] in try? await buildIndexes() }
+    }
+
+    /// So many duplicates are listed.
+    private static let duplicateLimit = 100
+
+    private static func notUnique(
+        _ fields: [String], _ duplicates: [StoreError], _ count: Int
+    ) -> StoreError {
+        let names = fields.map { "'\($0)'" }.joined(separator: ", ")
+        let listed = duplicates.prefix(10).map { duplicate in
+            "\(duplicate.recordID?.recordName ?? ""): \(duplicate.reason)"
+        }
+        var error = StoreError(
+            .constraintViolation,
+            "\(names) cannot be unique, \(count) records have what another one has: "
+                + listed.joined(separator: "; ") + (count > listed.count ? "; …" : ""))
+        error.partialErrors = Dictionary(
+            duplicates.compactMap { duplicate in duplicate.item.map { ($0, duplicate) } },
+            uniquingKeysWith: { first, _ in first })
+        return error
     }
 
     private func described(_ number: UInt32) throws(EngineError) -> RecordIndex {
@@ -123,6 +198,8 @@ extension Container {
     private nonisolated(nonsending) func build(_ index: FieldIndex) async throws(EngineError) {
         if index.state == .complete { return }
         let zoneCount = reading.zoneCount
+        var duplicates: [StoreError] = []
+        var duplicateCount = 0
         for zone in 0..<zoneCount {
             var next: RecordPage.Cursor? = RecordPage.Cursor(zone: zone + 1, high: 0, low: 0)
             while let cursor = next {
@@ -132,7 +209,14 @@ extension Container {
                     throw .refused(.internalError, "the index was not built")
                 }
                 next = end.next
+                duplicateCount += end.duplicates.count
+                duplicates += end.duplicates.prefix(Self.duplicateLimit - duplicates.count)
             }
+        }
+        guard duplicates.isEmpty else {
+            _ = try await engine().commit(IndexState(number: index.number, state: .dropped))
+            throw .refused(
+                Self.notUnique(reading.columns(of: index.number), duplicates, duplicateCount))
         }
         _ = try await engine().commit(IndexState(number: index.number, state: .complete))
     }

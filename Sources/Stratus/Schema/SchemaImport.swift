@@ -44,6 +44,20 @@ struct SchemaImport: Transaction {
                 }
             }
         }
+        for index in document.indexes {
+            let type = index.type.text
+            guard let number = try numbers.type(type) else { return nil }
+            var columns: [UInt32] = []
+            for column in index.columns {
+                guard let place = try numbers.field(column.field.text, ofType: type) else {
+                    return nil
+                }
+                columns.append(place)
+            }
+            if let declared = document.fieldIndex(of: index, number, columns) {
+                wanted.append(declared)
+            }
+        }
         try numbers.write(to: &draft)
         try Self.setIndexes(wanted, reading, &draft)
         let entry = SchemaTextEntry(text: text)
@@ -60,19 +74,21 @@ struct SchemaImport: Transaction {
     private static func setIndexes(
         _ wanted: [FieldIndex], _ reading: StoreReading, _ draft: inout Draft
     ) throws(EngineError) {
-        func isSame(_ left: FieldIndex, _ right: FieldIndex) -> Bool {
-            left.type == right.type && left.field == right.field && left.form == right.form
-        }
         let all = reading.indexes.all
         for var index in all where index.state != .dropped {
-            if wanted.contains(where: { isSame($0, index) }) { continue }
+            if wanted.contains(where: { $0.isLike(index) }) { continue }
             index.state = .dropped
             let entry = index
             try draft.buffer.add(.index) { entry.write(to: &$0) }
         }
         var count = all.count
-        for var index in wanted {
-            if all.contains(where: { $0.state != .dropped && isSame($0, index) }) { continue }
+        for (place, index) in wanted.enumerated() {
+            if all.contains(where: { $0.state != .dropped && $0.isLike(index) })
+                || wanted[..<place].contains(where: { $0.isLike(index) })
+            {
+                continue
+            }
+            var index = index
             guard count < IndexTable.limit else {
                 throw .refused(.limitExceeded, "a store declares at most 65,536 indexes")
             }
@@ -89,6 +105,25 @@ struct SchemaImport: Transaction {
         guard let first = refused.first else { return }
         let others = refused.count > 1 ? ", and \(refused.count - 1) more such changes" : ""
         throw .refused(.invalidArguments, "\(first)\(others)")
+    }
+}
+
+extension SchemaDocument {
+    /// The index that one on several fields, or a unique one, is in a store where type and columns have
+    /// these numbers; nil where a column is none of its type.
+    fileprivate func fieldIndex(
+        of index: Index, _ type: UInt32, _ columns: [UInt32]
+    ) -> FieldIndex? {
+        guard let last = index.columns.last?.field, let field = columns.last,
+            let form = index.isUnique
+                ? .digest
+                : types.first(where: { $0.name == index.type })?.fields
+                    .first(where: { $0.name == last })
+                    // Of numbers of which a save says the kind, all have one form.
+                    .flatMap({ FieldKind($0.type).map(FieldIndex.Form.ofLast) ?? .number })
+        else { return nil }
+        return FieldIndex(
+            number: 0, type: type, leading: columns.dropLast(), field: field, form: form)
     }
 }
 
@@ -178,7 +213,38 @@ extension StoreReading {
         for place in document.types.indices {
             setOptions(&document.types[place])
         }
+        setIndexes(&document)
         return document
+    }
+
+    /// The indexes on several fields, and the unique ones, that there are, each under the name that it
+    /// was given.
+    private func setIndexes(_ document: inout SchemaDocument) {
+        let kept = indexes.all.filter { !$0.isPlain && $0.state != .dropped }
+        let declared = document
+        document.indexes = declared.indexes.filter { index in
+            guard let type = schema.number(index.type.text) else { return false }
+            let columns = index.columns.compactMap { schema.number($0.field.text) }
+            guard columns.count == index.columns.count,
+                let field = declared.fieldIndex(of: index, type, columns)
+            else { return false }
+            return kept.contains { $0.isLike(field) }
+        }
+        for index in kept {
+            guard let type = schema.name(index.type) else { continue }
+            let fields = index.columns.compactMap { schema.name($0) }
+            let isNamed = document.indexes.contains {
+                $0.isUnique == index.isUnique && $0.type.text == type
+                    && $0.columns.map(\.field.text) == fields
+            }
+            if isNamed { continue }
+            var name = "index_\(index.number)"
+            while document.indexes.contains(where: { $0.name.text == name }) { name += "_" }
+            document.indexes.append(
+                SchemaDocument.Index(
+                    SchemaName(name), isUnique: index.isUnique, on: SchemaName(type),
+                    columns: fields.map { SchemaDocument.Index.Column(SchemaName($0)) }))
+        }
     }
 
     /// What indexes say of the options that they serve.
@@ -190,7 +256,7 @@ extension StoreReading {
             // What is declared of system fields is kept, and no index serves it.
             guard NameRules.isTypeName(field.name.text) else { continue }
             let fieldNumber = schema.number(field.name.text)
-            let forms = Set(kept.filter { $0.field == fieldNumber }.map(\.form))
+            let forms = Set(kept.filter { $0.isPlain && $0.field == fieldNumber }.map(\.form))
             // Others are kept as they were declared.
             let served = field.served
             if served.contains(where: { $0.form == .number }) {

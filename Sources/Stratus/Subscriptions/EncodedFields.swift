@@ -25,30 +25,6 @@ extension EncodedFields {
     var searchableFields: [String] { [] }
 }
 
-/// The value of a field as it lies among other bytes.
-struct EncodedValue {
-    var kind: FieldKind
-    var bytes: [UInt8]
-    var range: Range<Int>
-    /// Whether it is that of the version before.
-    var isKept = false
-}
-
-extension StoredFields {
-    func encodedValue(of field: UInt32) -> EncodedValue? {
-        self.field(field).map { EncodedValue(kind: $0.kind, bytes: bytes, range: $0.range) }
-    }
-
-    var encodedValues: [EncodedValue] {
-        var values: [EncodedValue] = []
-        forEach { field in
-            values.append(EncodedValue(kind: field.kind, bytes: bytes, range: field.range))
-            return true
-        }
-        return values
-    }
-}
-
 /// A version that is in the store.
 struct EncodedVersion: EncodedFields {
     let fields: StoredFields

@@ -1,7 +1,7 @@
 package import StratusBytes
 package import StratusJournal
 
-/// An index on a field of a record type, which the schema declares: `Formats/Record.md`, "Index".
+/// An index on fields of a record type, which the schema declares: `Formats/Record.md`, "Index".
 package struct FieldIndex: Hashable, Sendable {
     /// What the keys say of the values.
     package enum Form: UInt8, Hashable, Sendable {
@@ -15,6 +15,8 @@ package struct FieldIndex: Hashable, Sendable {
         case word = 4
         /// The cell of a place on the earth.
         case cell = 5
+        /// The values of all columns, which no two records of a zone have in common.
+        case digest = 6
     }
 
     package enum State: UInt8, Hashable, Sendable {
@@ -28,25 +30,46 @@ package struct FieldIndex: Hashable, Sendable {
     /// From 0 on, in the order in which indexes were declared.
     package var number: UInt32
     package var type: UInt32
+    /// The columns before `field`: records that agree in them have their rows together.
+    package var leading: [UInt32]
     package var field: UInt32
     package var form: Form
     package var state: State
 
+    /// So many columns at most.
+    package static let columnLimit = 8
+
     package init(
-        number: UInt32, type: UInt32, field: UInt32, form: Form, state: State = .building
+        number: UInt32, type: UInt32, leading: [UInt32] = [], field: UInt32, form: Form,
+        state: State = .building
     ) {
         self.number = number
         self.type = type
+        self.leading = leading
         self.field = field
         self.form = form
         self.state = state
+    }
+
+    package var columns: [UInt32] { leading + [field] }
+
+    package var isUnique: Bool { form == .digest }
+
+    /// Whether its rows are of one field, and have the values of its form.
+    package var isPlain: Bool { leading.isEmpty && !isUnique }
+
+    /// Whether both are the same but for number and state.
+    package func isLike(_ other: FieldIndex) -> Bool {
+        type == other.type && field == other.field && form == other.form
+            && leading == other.leading
     }
 
     package func write(to writer: inout ByteWriter) {
         writer.varint(number)
         writer.uint8(state.rawValue)
         writer.varint(type)
-        writer.varint(field)
+        writer.varint(leading.count)
+        for field in columns { writer.varint(field) }
         writer.uint8(form.rawValue)
     }
 
@@ -62,10 +85,20 @@ package struct FieldIndex: Hashable, Sendable {
         guard let state = State(rawValue: try cursor.uint8(bytes)) else { throw .newer("state") }
         self.state = state
         type = try cursor.varint32(bytes)
+        let count = try cursor.varint32(bytes)
+        guard count < Self.columnLimit else { throw .value("index columns") }
+        var leading: [UInt32] = []
+        for _ in 0..<count { leading.append(try cursor.varint32(bytes)) }
+        self.leading = leading
         field = try cursor.varint32(bytes)
-        guard max(type, field) < Schema.nameLimit else { throw .value("index field") }
         guard let form = Form(rawValue: try cursor.uint8(bytes)) else { throw .newer("form") }
         self.form = form
+        guard type < Schema.nameLimit, columns.allSatisfy({ $0 < Schema.nameLimit }) else {
+            throw .value("index field")
+        }
+        guard Set(columns).count == leading.count + 1, leading.isEmpty || form.endsColumns else {
+            throw .value("index columns")
+        }
     }
 }
 
@@ -145,7 +178,7 @@ package final class IndexTable: Sendable {
     package convenience init(
         _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
     ) throws(FormatError) {
-        let count = try cursor.count(bytes, upTo: min(Self.limit, cursor.remaining(bytes) / 6))
+        let count = try cursor.count(bytes, upTo: min(Self.limit, cursor.remaining(bytes) / 7))
         var all: [FieldIndex] = []
         var completeFrom: [JournalOffset?] = []
         for number in 0..<count {

@@ -44,10 +44,8 @@ package struct IndexStatement: Equatable, Sendable {
     package init(
         allOf fields: StoredFields, _ indexes: [FieldIndex], isRemoved: Bool = false
     ) throws(FormatError) {
-        let bytes = fields.bytes.span
         for index in indexes {
-            let field = fields.field(index.field).map { ($0.kind, $0.range) }
-            for value in try index.form.values(of: field, in: bytes) {
+            for value in try index.values(of: { fields.encodedValue(of: $0) }) {
                 rows.append(Row(index: index.number, value: value, isRemoved: isRemoved))
             }
         }

@@ -3,7 +3,7 @@ package import StratusBytes
 internal import StratusIndex
 package import StratusLanguage
 
-/// What an index has of a value: 8, 9 or 22 bytes, as its form says, in the order of the values.
+/// What an index has of a record: 8 to 22 bytes, as its form says, in the order of the values.
 /// `Formats/Index.md`, "Declared indexes".
 package struct IndexedValue: Hashable, Sendable {
     /// The bytes, the first in the highest place; zeros behind them.
@@ -60,6 +60,15 @@ package struct IndexedValue: Hashable, Sendable {
         for place in bytes.indices { append(bytes[place]) }
     }
 
+    /// The same behind a hash of other columns, as much of it as there is room for.
+    package func grouped(by group: UInt64) -> IndexedValue {
+        var value = IndexedValue(hash: group)
+        for place in 0..<min(count, Self.lengthLimit - value.count) {
+            value.append(byte(at: place))
+        }
+        return value
+    }
+
     package func write(to writer: inout ByteWriter) {
         for place in 0..<count { writer.uint8(byte(at: place)) }
     }
@@ -74,6 +83,7 @@ package struct IndexedValue: Hashable, Sendable {
         switch count {
         case 8: return key.appending(first)
         case 9: return key.appending(first).appending(byte(at: 8))
+        case 16: return key.appending(first).appending(second)
         default:
             var key = key
             for place in 0..<count { key = key.appending(byte(at: place)) }
@@ -94,8 +104,22 @@ extension FieldIndex.Form {
         switch self {
         case .hash, .word, .cell: 8
         case .number: 9
+        case .digest: 16
         case .prefix: 22
         }
+    }
+
+    /// Whether it can be that of the last of several columns.
+    package var endsColumns: Bool {
+        switch self {
+        case .hash, .number, .prefix, .digest: true
+        case .word, .cell: false
+        }
+    }
+
+    /// That of an index of which a field of that kind is the last of several; nil where it cannot be.
+    package static func ofLast(_ kind: FieldKind) -> FieldIndex.Form? {
+        kind.isList ? nil : [.number, .prefix, .hash].first { $0.fits(kind) }
     }
 
     /// Whether it has a row for a record without a value too, so that all can be sorted by it.
@@ -111,21 +135,22 @@ extension FieldIndex.Form {
             return !kind.isList
         case (.hash, .int64), (.hash, .double), (.hash, .date): return kind.isList
         case (.word, .string): return true
+        case (.digest, _): return !kind.isList && kind.element?.isColumn == true
         case (.cell, .location): return !kind.isList
         default: return false
         }
     }
 
-    /// What the rows have of a field's value, of whatever kind, each once and in order; nil: there is
-    /// none.
-    package func values(
-        of field: (kind: FieldKind, range: Range<Int>)?, in bytes: Span<UInt8>
+    /// What the rows have of a record that has no value.
+    var valuesOfNone: [IndexedValue] { hasOrder ? [.missing(self)] : [] }
+
+    /// What the rows have of a field's value, of whatever kind, each once and in order.
+    func values(
+        of kind: FieldKind, at range: Range<Int>, in bytes: Span<UInt8>
     ) throws(FormatError) -> [IndexedValue] {
-        guard let field, fits(field.kind), let element = field.kind.element else {
-            return hasOrder ? [.missing(self)] : []
-        }
+        guard fits(kind), let element = kind.element else { return valuesOfNone }
         var values: [IndexedValue] = []
-        try ValueFormat.forEachElement(bytes, in: field.range, field.kind) {
+        try ValueFormat.forEachElement(bytes, in: range, kind) {
             place throws(FormatError) in
             try add(element, bytes, place, to: &values)
         }
@@ -176,7 +201,7 @@ extension FieldIndex.Form {
     /// What a row has of a value that the index fits; nil of one that is not a number, and of forms
     /// that have no values but parts of them. Numbers stand in order or, those of a list, as a hash.
     package func value(of value: PredicateValue) -> IndexedValue? {
-        if self == .word || self == .cell { return nil }
+        if self == .word || self == .cell || self == .digest { return nil }
         return switch value {
         case .string(let text):
             self == .prefix

@@ -39,6 +39,8 @@ extension IndexKey {
         let bytes = writer.bytes
         return IndexedValue(bytes.span)
     }
+    /// The number that a row of an index of numbers has, in the order of numbers; nil: none.
+    package var indexedNumber: UInt64? { count >= 18 && byte(at: 9) == 1 ? uint64(at: 10) : nil }
     /// The record that a row of a declared index, or of a type, is of; nil where the key is too short.
     package var namedRecord: Hash128? {
         guard count >= 25 else { return nil }
@@ -62,7 +64,7 @@ struct IndexProjection: Projection {
         switch entry.header.kind {
         case .index:
             let index = try FieldIndex(payload)
-            guard Int(max(index.type, index.field)) < state.schema.nameCount else {
+            guard index.numbers.allSatisfy({ $0 < state.schema.nameCount }) else {
                 throw .value("index field")
             }
             state.indexes = try state.indexes.setting(index, at: entry.offset)
@@ -154,8 +156,7 @@ struct IndexProjection: Projection {
             return
         }
         let index = try FieldIndex(payload)
-        numbers.useType(index.type)
-        numbers.useType(index.field)
+        for number in index.numbers { numbers.useType(number) }
         numbers.define(index, at: entry.offset)
     }
 
@@ -167,9 +168,15 @@ struct IndexProjection: Projection {
             return EntryDescription(detail: "index \(rows.index), records \(rows.records.count)")
         }
         let index = try FieldIndex(payload)
-        let field = schema.name(index.field) ?? "\(index.field)"
+        let columns = index.columns.map { schema.name($0) ?? "\($0)" }
         return EntryDescription(
             recordType: schema.name(index.type),
-            detail: "index \(index.number), \(index.state), \(index.form) of \(field)")
+            detail: "index \(index.number), \(index.state), \(index.form) of "
+                + columns.joined(separator: ", "))
     }
+}
+
+extension FieldIndex {
+    /// All numbers of names that it uses.
+    fileprivate var numbers: [UInt32] { [type] + columns }
 }

@@ -60,7 +60,8 @@ extension SchemaDocument {
     }
 
     /// A composite or unique index: `// stratus: INDEX name ON Type (field, field DESC)`, with
-    /// `UNIQUE` in place of `INDEX` where no two records may agree in all columns.
+    /// `UNIQUE` in place of `INDEX` where no two records may agree in all columns. At the end of the
+    /// line of a field, `// stratus: UNIQUE` is one on that field alone, named `Type_field`.
     package struct Index: Hashable, Sendable {
         package struct Column: Hashable, Sendable {
             package var field: SchemaName

@@ -18,9 +18,11 @@ struct SchemaParser {
         var document = SchemaDocument()
         var parser = try SchemaParser(SchemaLexer(bytes))
         try parser.statements(into: &document)
+        if parser.lexer.directives.isEmpty { return document }
+        let fields = document.fieldsByLine
         for directive in parser.lexer.directives {
             var inner = try SchemaParser(SchemaLexer(directive, in: parser.lexer))
-            try inner.directive(into: &document)
+            try inner.directive(into: &document, fields)
         }
         return document
     }
@@ -106,20 +108,32 @@ extension SchemaParser {
 }
 
 // ( INDEX | UNIQUE ) name ON type "(" field [ ASC | DESC ] { "," … } ")" [ ";" ]
+// UNIQUE [ ";" ], where a field stands in the line
 // COLLATION ( BINARY | FOLDED ) ON type "(" field { "," field } ")" [ ";" ]
 extension SchemaParser {
-    private mutating func directive(into document: inout SchemaDocument) throws(SchemaSyntaxError) {
+    /// `fields` are the last ones of the lines.
+    private mutating func directive(
+        into document: inout SchemaDocument, _ fields: [Int: (type: SchemaName, name: SchemaName)]
+    ) throws(SchemaSyntaxError) {
+        let line = token.place.line
         if try skip(keyword: "COLLATION") {
             let rule = try collationRule()
             try append(rule, to: &document.collations, "collations")
-        } else {
-            let isUnique = try skip(keyword: "UNIQUE")
-            if !isUnique {
-                guard try skip(keyword: "INDEX") else {
-                    throw unexpected("INDEX, UNIQUE or COLLATION")
-                }
+        } else if try skip(keyword: "UNIQUE") {
+            let isAlone = token.kind == .end || token.isSymbol(";")
+            if isAlone, let field = fields[line] {
+                let name = "\(field.type.text)_\(field.name.text)".prefix(SchemaRules.nameLimit)
+                let index = SchemaDocument.Index(
+                    SchemaName(String(name), at: field.name.place), isUnique: true,
+                    on: field.type, columns: [.init(field.name)])
+                try append(index, to: &document.indexes, "indexes")
+            } else {
+                try append(try index(isUnique: true), to: &document.indexes, "indexes")
             }
-            try append(try index(isUnique: isUnique), to: &document.indexes, "indexes")
+        } else if try skip(keyword: "INDEX") {
+            try append(try index(isUnique: false), to: &document.indexes, "indexes")
+        } else {
+            throw unexpected("INDEX, UNIQUE or COLLATION")
         }
         _ = try skip(symbol: ";")
         if token.kind != .end { throw unexpected("the end of the line") }
@@ -159,6 +173,19 @@ extension SchemaParser {
         column.isDescending = try skip(keyword: "DESC")
         if !column.isDescending { _ = try skip(keyword: "ASC") }
         return column
+    }
+}
+
+extension SchemaDocument {
+    /// The last field whose name stands in a line, by lines.
+    fileprivate var fieldsByLine: [Int: (type: SchemaName, name: SchemaName)] {
+        var fields: [Int: (type: SchemaName, name: SchemaName)] = [:]
+        for type in types {
+            for field in type.fields {
+                if let place = field.name.place { fields[place.line] = (type.name, field.name) }
+            }
+        }
+        return fields
     }
 }
 

@@ -142,15 +142,18 @@ extension SchemaValidator {
         checkName(index.name, "index")
         checkUnique(index.columns.map(\.field), "column")
         let limit = SchemaDocument.Index.columnLimit
-        if !(1...limit).contains(index.columns.count) {
+        // One on a single field is declared by an option of that.
+        let least = index.isUnique ? 1 : 2
+        if !(least...limit).contains(index.columns.count) {
             add(
                 at: index.name,
                 "index '\(index.name)' has \(index.columns.count) columns, "
-                    + "1 to \(limit) are allowed"
+                    + "\(least) to \(limit) are allowed"
             )
         }
-        checkFields(index.columns.map(\.field), of: index.type) { type in
-            type.isIndexable ? nil : "cannot be a column of an index"
+        checkFields(index.columns.map(\.field), of: index.type) { name, type in
+            let isSystem = SchemaRules.systemFieldTypes[name.text] != nil
+            return type.isIndexable && !isSystem ? nil : "cannot be a column of an index"
         }
     }
 
@@ -158,7 +161,7 @@ extension SchemaValidator {
         var seen: [String: Set<String>] = [:]
         for rule in document.collations {
             if rule.fields.isEmpty { add(at: rule.type, "a collation names no field") }
-            checkFields(rule.fields, of: rule.type) { type in
+            checkFields(rule.fields, of: rule.type) { _, type in
                 type.isCollatable ? nil : "has no collation"
             }
             for field in rule.fields
@@ -171,14 +174,14 @@ extension SchemaValidator {
     /// Each must be a field of that type, for which `refusal` knows no reason.
     private mutating func checkFields(
         _ fields: [SchemaName], of type: SchemaName,
-        refusal: (SchemaDocument.FieldType) -> String?
+        refusal: (SchemaName, SchemaDocument.FieldType) -> String?
     ) {
         guard let known = fieldTypes[type.text] else {
             return add(at: type, "there is no record type '\(type)'")
         }
         for field in fields {
             if let found = known[field.text] {
-                if let reason = refusal(found) {
+                if let reason = refusal(field, found) {
                     add(at: field, "field '\(field)' of type \(found) \(reason)")
                 }
             } else {

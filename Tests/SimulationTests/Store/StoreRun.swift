@@ -302,9 +302,13 @@ extension StoreRun {
             default: [.queryable, .sortable, .searchable]
             }
         let option = options[generator.below(options.count)]
+        let type = StoreAnswers.types[generator.below(3)]
+        let pair = [["number", "text"], ["text", "number"], ["target", "number"]]
         do throws(StoreError) {
-            let index = try await container.addIndex(
-                on: field, of: StoreAnswers.types[generator.below(3)], option)
+            let index =
+                generator.oneIn(3)
+                ? try await container.addIndex(on: pair[generator.below(3)], of: type)
+                : try await container.addIndex(on: field, of: type, option)
             if index.state != .complete { problems.append("an index is \(index.state)") }
             tally.indexesAdded += 1
         } catch {

@@ -25,6 +25,25 @@ struct SchemaDirectiveTests {
             ])
     }
 
+    @Test(arguments: ["", ";", " ; "])
+    func `a field is unique where its line ends so`(end: String) throws {
+        let document = try parse(
+            """
+            RECORD TYPE T (
+                a STRING, // stratus: UNIQUE\(end)
+                b STRING, c INT64, // stratus: unique
+                d STRING // stratus: UNIQUE twice ON T (a, d)
+            );
+            """)
+        #expect(
+            document.indexes == [
+                .init("T_a", isUnique: true, on: "T", columns: [.init("a")]),
+                .init("T_c", isUnique: true, on: "T", columns: [.init("c")]),
+                .init("twice", isUnique: true, on: "T", columns: [.init("a"), .init("d")]),
+            ])
+        #expect(try Schema(parsing: document.text) == document)
+    }
+
     @Test func `collations are read`() throws {
         let document = try parse(
             "// stratus: COLLATION BINARY ON T (a, b)\n// stratus: collation folded on T (c)")
@@ -51,6 +70,7 @@ struct SchemaDirectiveTests {
         (" INDEX i ON T ()", "expected the name of a field, found ')'", 27),
         (" INDEX i ON T (a, b DOWN)", "expected ASC, DESC, ',' or ')', found 'DOWN'", 32),
         (" UNIQUE i ON T (a", "expected ASC, DESC, ',' or ')', found the end of the line", 29),
+        (" UNIQUE", "expected the name of an index, found the end of the line", 19),
         (" COLLATION NOCASE ON T (a)", "expected BINARY or FOLDED, found 'NOCASE'", 23),
         (" COLLATION BINARY ON T (a b)", "expected ',' or ')', found 'b'", 38),
         (" INDEX i ON T (a) // why", "expected the end of the line, found '/'", 30),

@@ -20,7 +20,7 @@ struct SchemaIndexValidationTests {
     @Test(arguments: [
         "INDEX i ON T (b, c DESC)", "UNIQUE i ON T (b)",
         "INDEX i ON T (astring, aint64, adouble, anumber, anumberAsInt64, atimestamp, abytes)",
-        "UNIQUE i ON T (areference, b)", "INDEX i ON T (___recordID, ___createTime, ___etag)",
+        "UNIQUE i ON T (areference, b)", "UNIQUE i ON T (c, abytes)",
         "COLLATION BINARY ON T (b, sstring)", "COLLATION FOLDED ON T (___etag)",
     ])
     func `an index or collation on fields of the right types is valid`(directive: String) throws {
@@ -28,15 +28,15 @@ struct SchemaIndexValidationTests {
     }
 
     @Test(arguments: [
-        ("INDEX i ON U (b)", 24, "there is no record type 'U'"),
+        ("INDEX i ON U (b, c)", 24, "there is no record type 'U'"),
         ("UNIQUE i ON T (b, x)", 31, "record type 'T' has no field 'x'"),
         ("INDEX i ON T (b, c, b)", 33, "column 'b' is there twice"),
         (
-            "INDEX i ON T (alocation)", 27,
+            "INDEX i ON T (alocation, b)", 27,
             "field 'alocation' of type LOCATION cannot be a column of an index"
         ),
         (
-            "INDEX i ON T (aasset)", 27,
+            "INDEX i ON T (aasset, b)", 27,
             "field 'aasset' of type ASSET cannot be a column of an index"
         ),
         (
@@ -48,10 +48,15 @@ struct SchemaIndexValidationTests {
             "field 'secret' of type ENCRYPTED STRING cannot be a column of an index"
         ),
         (
-            "INDEX \"a b\" ON T (b)", 19,
+            "INDEX \"a b\" ON T (b, c)", 19,
             "the name of index 'a b' must be of letters, digits and '_', first a letter"
         ),
-        ("INDEX _i ON T (b)", 19, "index '_i' has a name that is reserved for the system"),
+        ("INDEX _i ON T (b, c)", 19, "index '_i' has a name that is reserved for the system"),
+        ("INDEX i ON T (b)", 19, "index 'i' has 1 columns, 2 to 8 are allowed"),
+        (
+            "UNIQUE i ON T (b, ___createTime)", 31,
+            "field '___createTime' of type TIMESTAMP cannot be a column of an index"
+        ),
         ("COLLATION BINARY ON U (b)", 33, "there is no record type 'U'"),
         ("COLLATION BINARY ON T (x)", 36, "record type 'T' has no field 'x'"),
         ("COLLATION BINARY ON T (c)", 36, "field 'c' of type INT64 has no collation"),
@@ -69,7 +74,7 @@ struct SchemaIndexValidationTests {
 
     @Test func `indexes have names of their own`() throws {
         #expect(
-            try findings("INDEX i ON T (b)\n// stratus: UNIQUE i ON T (c)") == [
+            try findings("INDEX i ON T (b, c)\n// stratus: UNIQUE i ON T (c)") == [
                 "line 4, column 20: error: index 'i' is there twice"
             ])
     }
@@ -81,20 +86,25 @@ struct SchemaIndexValidationTests {
             ])
     }
 
-    @Test func `an index has 1 to 8 columns, a collation a field`() throws {
-        let fields = ["___recordID", "___etag", "b", "c", "astring", "aint64", "adouble", "abytes"]
+    @Test func `an index has 2 to 8 columns, a unique one 1 to 8, a collation a field`() throws {
+        let fields = [
+            "areference", "atimestamp", "b", "c", "astring", "aint64", "adouble", "abytes",
+        ]
         #expect(try findings("INDEX i ON T (\(fields.joined(separator: ", ")))") == [])
         #expect(
             try findings("INDEX i ON T (\(fields.joined(separator: ", ")), anumber)") == [
-                "line 3, column 19: error: index 'i' has 9 columns, 1 to 8 are allowed"
+                "line 3, column 19: error: index 'i' has 9 columns, 2 to 8 are allowed"
             ])
         let document = Schema(
             types: [.init("T", grants: [.init([.read], to: "_world")])],
-            indexes: [.init("i", on: "T", columns: [])],
+            indexes: [
+                .init("i", on: "T", columns: []), .init("u", isUnique: true, on: "T", columns: []),
+            ],
             collations: [.init(.binary, on: "T", fields: [])])
         #expect(
             document.validate().map(\.message) == [
-                "index 'i' has 0 columns, 1 to 8 are allowed", "a collation names no field",
+                "index 'i' has 0 columns, 2 to 8 are allowed",
+                "index 'u' has 0 columns, 1 to 8 are allowed", "a collation names no field",
             ])
     }
 }

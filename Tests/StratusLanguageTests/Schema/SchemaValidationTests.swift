@@ -79,7 +79,7 @@ struct SchemaValidationTests {
         let name = String(repeating: "n", count: 255)
         let valid = """
             CREATE ROLE \(name); RECORD TYPE \(name) (\(name) STRING, GRANT READ TO \(name));
-            // stratus: INDEX \(name) ON \(name) (\(name))
+            // stratus: UNIQUE \(name) ON \(name) (\(name))
             """
         #expect(try findings(valid) == [])
         let messages = try findings(valid.replacing(name, with: name + "n"))
@@ -169,14 +169,14 @@ struct SchemaValidationTests {
 
     @Test func `all findings are given, in the order of their places`() throws {
         let text = """
-            DEFINE SCHEMA // stratus: INDEX i ON T (x)
+            DEFINE SCHEMA // stratus: UNIQUE u ON T (x)
             RECORD TYPE T (a ASSET SORTABLE, a STRING, GRANT READ TO r);
             CREATE ROLE _r;
             """
         let findings = try Schema(parsing: text).validate()
         #expect(
             findings.map { $0.place?.description } == [
-                "line 1, column 41", "line 2, column 16", "line 2, column 34", "line 2, column 58",
+                "line 1, column 42", "line 2, column 16", "line 2, column 34", "line 2, column 58",
                 "line 3, column 13",
             ])
     }

@@ -242,6 +242,8 @@ struct QueryGenerator {
         "z\u{0}": "z", "z": "z", "\u{1F600}": "\u{1F600}",
     ]
     static let fields = ["text", "count", "size", "day", "place", "tags", "friend"]
+    /// Those that can be columns of an index.
+    static let columns = ["text", "count", "size", "day", "friend"]
 
     mutating func text() -> String { Self.texts[random.below(Self.texts.count)] }
 
@@ -312,6 +314,23 @@ struct QueryGenerator {
             let all = Condition.Comparison.allCases
             return .compare(field, all[random.below(all.count)], value(of: field, in: zone))
         }
+    }
+
+    /// One or two fields are equal to something, and something else holds.
+    mutating func columnCondition(in zone: RecordZone.ID) -> Condition {
+        var found = condition(depth: 0, in: zone)
+        for _ in 0...random.below(2) {
+            let field = Self.columns[random.below(Self.columns.count)]
+            let equal: Condition
+            switch random.below(4) {
+            case 0: equal = .isMissing(field)
+            case 1 where field != "friend":
+                equal = .isIn(field, (0..<2).map { _ in value(of: field, in: zone) })
+            default: equal = .compare(field, .equal, value(of: field, in: zone))
+            }
+            found = random.oneIn(2) ? .and(found, equal) : .and(equal, found)
+        }
+        return found
     }
 
     /// No order in half of all cases.

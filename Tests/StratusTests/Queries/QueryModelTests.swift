@@ -8,6 +8,8 @@ import Testing
         case never
         case early
         case late
+        /// Those on several fields alone.
+        case combined
     }
 
     private static func addIndexes(_ container: Container) async throws {
@@ -50,6 +52,14 @@ import Testing
             }
         }
         if indexes == .late { try await addIndexes(container) }
+        if indexes == .combined {
+            for first in QueryGenerator.columns {
+                for second in QueryGenerator.columns where second != first {
+                    try await container.addIndex(on: [first, second], of: "Note")
+                }
+            }
+            try await container.addIndex(on: ["count", "text", "size"], of: "Note")
+        }
         return (database, zones)
     }
 
@@ -63,7 +73,10 @@ import Testing
         for zone in zones { all += try await database.allRecords(in: zone, type: "Note") }
         for number in 0..<150 {
             let zone = generator.random.oneIn(4) ? nil : zones[generator.random.below(3)]
-            let condition = generator.condition(depth: 3, in: zone ?? notes)
+            let condition =
+                generator.random.oneIn(3)
+                ? generator.columnCondition(in: zone ?? notes)
+                : generator.condition(depth: 3, in: zone ?? notes)
             let order = generator.sortDescriptors()
             var arguments: [RecordValue?] = []
             let text = condition.text(&arguments)

@@ -67,7 +67,7 @@ import Testing
                 #expect(before.index == nil)
             }
             let index = try await container.addIndex(on: field, of: "Note", option)
-            #expect(index.state == .complete && index.field == field)
+            #expect(index.state == .complete && index.fields == [field])
             #expect(index.options.contains(option))
             for text in used + not {
                 let query = try Self.query(text)
@@ -85,8 +85,8 @@ import Testing
         let data = Query(
             recordType: "Note", predicate: try .init("data = %@", Data([3])))
         let link = Query(recordType: "Note", predicate: try .init("link = %@", target))
-        #expect(try await database.explanation(of: data).index?.field == "data")
-        #expect(try await database.explanation(of: link).index?.field == "link")
+        #expect(try await database.explanation(of: data).index?.fields == ["data"])
+        #expect(try await database.explanation(of: link).index?.fields == ["link"])
         #expect(try await Self.names(data, in: database) == ["r3"])
         #expect(try await Self.names(link, in: database).count == 10)
     }
@@ -382,7 +382,7 @@ import Testing
         #expect(try await reopened.allRecords(matching: query).count == 19)
         try await second.buildIndexes()
         let built = try #require(try await second.indexes().first)
-        #expect(built.state == .complete && built.field == index.field)
+        #expect(built.state == .complete && built.fields == index.fields)
         #expect(try await reopened.explanation(of: query).index == built)
         #expect(try await reopened.allRecords(matching: query).count == 19)
         try await second.close()

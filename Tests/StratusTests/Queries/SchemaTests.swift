@@ -60,7 +60,7 @@ import Testing
             #expect(wrong.code == .invalidArguments)
             let query = Query(recordType: "Boat", predicate: try .init("name = 'a'"))
             #expect(try await database.allRecords(matching: query).count == 1)
-            #expect(try await database.explanation(of: query).index?.field == "name")
+            #expect(try await database.explanation(of: query).index?.fields == ["name"])
             guard environment == .production else { continue }
             let unknown = await failure {
                 try await database.save(Self.boat("c", ["colour": "red"]))
@@ -85,20 +85,83 @@ import Testing
         try await container.importSchema(Self.text)
         let indexes = try await container.indexes()
         #expect(
-            Set(indexes.map { "\($0.field) \($0.options.map(\.rawValue).sorted())" }) == [
+            Set(indexes.map { "\($0.fields[0]) \($0.options.map(\.rawValue).sorted())" }) == [
                 #"name ["QUERYABLE"]"#, #"name ["SORTABLE"]"#,
                 #"berths ["QUERYABLE", "SORTABLE"]"#, #"draught ["QUERYABLE", "SORTABLE"]"#,
                 #"tags ["QUERYABLE"]"#, #"name ["SEARCHABLE"]"#, #"mooring ["QUERYABLE"]"#,
             ])
         #expect(indexes.allSatisfy { $0.state == .complete })
         let query = Query(recordType: "Boat", predicate: try .init("berths = 7"))
-        #expect(try await database.explanation(of: query).index?.field == "berths")
+        #expect(try await database.explanation(of: query).index?.fields == ["berths"])
         #expect(try await database.allRecords(matching: query).count == 1)
         let less = Self.text.replacing("berths INT64 QUERYABLE", with: "berths INT64")
         let changes = try await container.importSchema(less)
         #expect(changes == ["make field 'Boat.berths' no longer QUERYABLE"])
         #expect(try await database.explanation(of: query).index == nil)
         #expect(try await database.allRecords(matching: query).count == 1)
+    }
+
+    private static let people = """
+        DEFINE SCHEMA
+            RECORD TYPE Person (
+                mail STRING, // stratus: UNIQUE
+                name STRING,
+                born TIMESTAMP,
+                GRANT WRITE TO "_creator"
+            );
+            // stratus: INDEX byName ON Person (name, born DESC)
+        """
+
+    @Test func `indexes on several fields and unique ones come with the text, and go with it`()
+        async throws
+    {
+        let (container, database) = try await makeDatabase()
+        let changes = try await container.importSchema(Self.people)
+        #expect(changes.contains { $0.contains("unique index 'Person_mail'") })
+        let indexes = try await container.indexes()
+        #expect(indexes.map(\.fields) == [["mail"], ["name", "born"]])
+        #expect(indexes.map(\.isUnique) == [true, false])
+        let exported = try await container.schema()
+        for line in [
+            "// stratus: UNIQUE Person_mail ON Person (mail)",
+            "// stratus: INDEX byName ON Person (name, born DESC)",
+        ] {
+            #expect(exported.contains(line))
+        }
+        #expect(try await container.importSchema(exported) == [])
+        #expect(try await container.indexes() == indexes)
+        try await database.save(note("a", ["mail": "a@x.org"], type: "Person"))
+        let error = await failure {
+            try await database.save(note("b", ["mail": "A@x.org"], type: "Person"))
+        }
+        #expect(error.cause == .duplicate(fields: ["mail"], of: noteID("a")))
+        // One that no text has named gets a name of its own.
+        try await container.addIndex(on: ["mail", "born"], of: "Person")
+        let named = try await container.schema()
+        #expect(named.contains("// stratus: INDEX index_2 ON Person (mail, born)"))
+        #expect(try await container.importSchema(named) == [])
+        let less = Self.people.replacing(" // stratus: UNIQUE", with: "")
+        #expect(
+            try await container.importSchema(less).sorted() == [
+                "remove index 'index_2' on record type 'Person' (mail, born)",
+                "remove unique index 'Person_mail' on record type 'Person' (mail)",
+            ])
+        try await database.save(note("b", ["mail": "A@x.org"], type: "Person"))
+        let again = await failure { try await container.importSchema(Self.people) }
+        #expect(again.code == .constraintViolation)
+        #expect(again.reason.contains(/[ab]: record '[ab]' has the same value in 'mail'/))
+        #expect(try await !container.schema().contains("UNIQUE"))
+        #expect(try await container.indexes().map(\.fields) == [["name", "born"]])
+    }
+
+    @Test func `what a store does not do is not imported`() async throws {
+        let (container, _) = try await makeDatabase()
+        let text = Self.people + "\n// stratus: COLLATION BINARY ON Person (name)\n"
+        let error = await failure { try await container.importSchema(text) }
+        #expect(error.code == .invalidArguments && error.textPlace?.line == 9)
+        #expect(await failure { try Container.validateSchema(text) } == error)
+        #expect(try await container.indexes().isEmpty)
+        try await container.importSchema(text.replacing("BINARY", with: "FOLDED"))
     }
 
     @Test func `an import that would lose data changes nothing and says what`() async throws {

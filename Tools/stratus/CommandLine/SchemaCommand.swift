@@ -11,8 +11,10 @@ extension Command {
             cktool exports; each finding with line and column. format FILE: the same schema in one \
             form, so that equal schemas are equal texts. diff FILE NEW: what an import of NEW over \
             FILE would change, and what of it would lose data or be refused. What CloudKit cannot \
-            say stands in comments that its tools pass over, such as // stratus: UNIQUE byTitle ON \
-            Note (title).
+            say stands in comments that its tools pass over: // stratus: INDEX byState ON Note \
+            (state, due) is an index on several fields; // stratus: UNIQUE at the end of the line of \
+            a field, or // stratus: UNIQUE oneName ON Note (first, last), lets no two records of a \
+            zone have the same values there, and is refused where some have already.
             """,
         arguments: [
             Argument(

@@ -61,8 +61,11 @@ enum Find {
 
     private static func write(_ explanation: QueryExplanation, to output: Output) throws {
         let index = explanation.index.map { index in
+            let fields = index.fields.joined(separator: ", ")
+            if index.isUnique { return "\(index.recordType) (\(fields)) UNIQUE" }
             let options = index.options.map(\.rawValue).sorted().joined(separator: " ")
-            return "\(index.recordType).\(index.field) \(options)"
+            return index.fields.count == 1
+                ? "\(index.recordType).\(fields) \(options)" : "\(index.recordType) (\(fields))"
         }
         let missing = explanation.missing.map { "\($0.field) \($0.option.rawValue)" }
         var object: JSONObject = ["isInOrder": .boolean(explanation.isInOrder)]

@@ -18,6 +18,7 @@ struct EntryPoint {
             case "visible": try await Visibility.run(options.words)
             case "subscriptions": try await SubscriptionCost.run(options.words)
             case "listeners": try await ListenerCost.run(options.words)
+            case "indexes": try await IndexCost.run(options.words)
             case "sharing": try await SharingCost.run(options.words)
             case "one": try await one(try options.setting())
             case "killed":

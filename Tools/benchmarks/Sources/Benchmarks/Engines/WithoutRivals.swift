@@ -15,3 +15,10 @@ enum Engines {
 
     static func versions() -> [String: String] { [:] }
 }
+
+/// No store to compare the cost of indexes with.
+enum IndexRival {
+    static func side(
+        at path: String, _ declaration: IndexCost.Declaration
+    ) throws -> (any IndexCost.Side)? { nil }
+}

@@ -2,7 +2,8 @@ import FoundationEssentials
 import Stratus
 
 /// What subscriptions add to the CPU time of saves: the same saves of W3's records into stores with
-/// none, with few and with many, in turns.
+/// none, with few and with many, in turns. A store with as many records of another zone in place of
+/// subscriptions says what of that is the size of its index.
 enum SubscriptionCost {
     /// One store and its subscriptions.
     private struct Side {
@@ -30,6 +31,7 @@ enum SubscriptionCost {
         let directory = arguments[0]
         var sides = [
             try await side("none", in: directory),
+            try await side("none, but \(many) other records", in: directory),
             try await side("10 of equality, none matching", in: directory) { number in
                 number < 10 ? equality(number) : nil
             },
@@ -47,6 +49,7 @@ enum SubscriptionCost {
                     id: "s\(number)")
             },
         ]
+        try await fill(sides[1], many)
         var stream = RecordStream(seed: 1)
         for round in 0...rounds {
             // In another order each time: a store may still be busy with what the one before was given.
@@ -109,6 +112,19 @@ enum SubscriptionCost {
         }
         return Side(
             name: name, container: container, database: database, zone: zone, value: value)
+    }
+
+    private static func fill(_ side: Side, _ count: Int) async throws {
+        let zone = RecordZone.ID(zoneName: "others")
+        try await side.database.save(RecordZone(zoneID: zone))
+        for first in stride(from: 0, to: count, by: 1000) {
+            _ = try await side.database.modifyRecords(
+                saving: (first..<min(first + 1000, count)).map { number in
+                    Record(
+                        recordType: "Other",
+                        recordID: Record.ID(recordName: "r\(number)", zoneID: zone))
+                })
+        }
     }
 
     /// The CPU time of a record, in microseconds.
