@@ -13,19 +13,48 @@ package struct IndexColumns {
     /// Of the next column; nil: there is no value.
     package mutating func add(_ value: PredicateValue?) {
         switch value {
-        case .string(let text): add(text.folded(.case).utf8)
+        case .string(let text): add(FoldedBytes(text).bytes)
         case .reference(let target): add(target.recordName.utf8)
         case .bytes(let bytes): add(bytes)
         case .int64, .double, .date, .location, .asset, .list, nil:
-            guard let bits = value.flatMap({ SortKey.bits(of: $0) }) else {
-                writer.uint8(0)
-                isWhole = false
-                return
-            }
-            writer.uint8(1)
-            writer.uint8(8)
-            IndexedValue(hash: bits).write(to: &writer)
+            add(number: value.flatMap { SortKey.bits(of: $0) })
         }
+    }
+
+    /// The same of a value of a record; kinds that are in no column have none.
+    mutating func add(_ value: EncodedValue?) throws(FormatError) {
+        guard let value, !value.kind.isList, !value.kind.isEncrypted else {
+            return add(number: nil)
+        }
+        let (bytes, range) = (value.bytes.span, value.range)
+        switch value.kind.element {
+        case .string:
+            var text = FoldedBytes()
+            guard text.fold(bytes, in: range) else { throw .text }
+            add(text.bytes)
+        case .int64:
+            var cursor = ByteCursor(at: range.lowerBound)
+            let number = try cursor.signedVarint(bytes.extracting(0..<range.upperBound))
+            add(number: SortKey.bits(of: .int64(number)))
+        case .double, .date:
+            guard range.count == 8 else { throw .value("length") }
+            let number = Double(bitPattern: bytes.uint64(at: range.lowerBound))
+            add(number: SortKey.bits(of: .double(number)))
+        case .reference: add(value.bytes[try ReferenceFields.read(bytes, in: range).target])
+        case .bytes: add(value.bytes[range])
+        case .location, .asset, nil: add(number: nil)
+        }
+    }
+
+    private mutating func add(number bits: UInt64?) {
+        guard let bits else {
+            writer.uint8(0)
+            isWhole = false
+            return
+        }
+        writer.uint8(1)
+        writer.uint8(8)
+        IndexedValue(hash: bits).write(to: &writer)
     }
 
     private mutating func add(_ bytes: some Collection<UInt8>) {
@@ -56,10 +85,10 @@ extension FieldIndex {
         of value: (UInt32) -> EncodedValue?
     ) throws(FormatError) -> [IndexedValue] {
         var columns = IndexColumns()
-        for column in leading { columns.add(try value(column)?.asColumn()) }
+        for column in leading { try columns.add(value(column)) }
         let last = value(field)
         if isUnique {
-            columns.add(try last?.asColumn())
+            try columns.add(last)
             return columns.isWhole ? [columns.digest] : []
         }
         let own =
@@ -71,30 +100,6 @@ extension FieldIndex {
         if leading.isEmpty { return own }
         let group = columns.group
         return own.map { $0.grouped(by: group) }
-    }
-}
-
-extension EncodedValue {
-    /// The value in a column of an index; nil of kinds that are in none.
-    fileprivate func asColumn() throws(FormatError) -> PredicateValue? {
-        if kind.isList || kind.isEncrypted { return nil }
-        switch kind.element {
-        case .string:
-            guard let text = bytes.span.text(in: range) else { throw .text }
-            return .string(text)
-        case .int64:
-            var cursor = ByteCursor(at: range.lowerBound)
-            return .int64(try cursor.signedVarint(bytes.span.extracting(0..<range.upperBound)))
-        case .double, .date:
-            guard range.count == 8 else { throw .value("length") }
-            return .double(Double(bitPattern: bytes.span.uint64(at: range.lowerBound)))
-        case .reference:
-            let (_, name) = try ReferenceFields.read(bytes.span, in: range)
-            guard let text = bytes.span.text(in: name) else { throw .text }
-            return .reference(ReferenceTarget(recordName: text))
-        case .bytes: return .bytes(Array(bytes[range]))
-        case .location, .asset, nil: return nil
-        }
     }
 }
 

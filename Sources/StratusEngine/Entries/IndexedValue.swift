@@ -46,12 +46,9 @@ package struct IndexedValue: Hashable, Sendable {
     }
 
     /// Of the beginning of a folded text.
-    package init(folded text: some Sequence<UInt8>) {
+    package init(folded text: [UInt8]) {
         append(1)
-        for unit in text {
-            guard count < Self.lengthLimit else { break }
-            append(unit)
-        }
+        for unit in text.prefix(Self.lengthLimit - 1) { append(unit) }
         count = Self.lengthLimit
     }
 
@@ -168,13 +165,13 @@ extension FieldIndex.Form {
         to values: inout [IndexedValue]
     ) throws(FormatError) {
         switch kind {
-        case .string:
+        case .string where self == .word:
             guard let text = bytes.text(in: range) else { throw .text }
-            if self == .word {
-                for word in SearchWords(text) { values.append(.word(word)) }
-                return
-            }
-            values.append(value(of: .string(text)) ?? .missing(self))
+            for word in SearchWords(text) { values.append(.word(word)) }
+        case .string:
+            var text = FoldedBytes()
+            guard text.fold(bytes, in: range) else { throw .text }
+            values.append(value(of: text))
         case .int64:
             let part = bytes.extracting(0..<range.upperBound)
             var cursor = ByteCursor(at: range.lowerBound)
@@ -198,14 +195,17 @@ extension FieldIndex.Form {
         }
     }
 
+    private func value(of text: FoldedBytes) -> IndexedValue {
+        self == .prefix
+            ? IndexedValue(folded: text.bytes) : IndexedValue(hash: Checksum.xxh3(text.bytes.span))
+    }
+
     /// What a row has of a value that the index fits; nil of one that is not a number, and of forms
     /// that have no values but parts of them. Numbers stand in order or, those of a list, as a hash.
     package func value(of value: PredicateValue) -> IndexedValue? {
         if self == .word || self == .cell || self == .digest { return nil }
         return switch value {
-        case .string(let text):
-            self == .prefix
-                ? .prefix(of: text) : IndexedValue(hash: Checksum.xxh3(text.folded(.case)))
+        case .string(let text): self.value(of: FoldedBytes(text))
         case .int64, .double, .date:
             SortKey.bits(of: value).map {
                 self == .number ? IndexedValue(number: $0) : IndexedValue(hash: $0)
@@ -231,7 +231,7 @@ extension IndexedValue {
     package static func lastPrefix(of text: String) -> IndexedValue {
         var value = IndexedValue()
         value.append(1)
-        for unit in text.folded(.case).utf8 where value.count < lengthLimit { value.append(unit) }
+        for unit in FoldedBytes(text).bytes where value.count < lengthLimit { value.append(unit) }
         while value.count < lengthLimit { value.append(0xff) }
         return value
     }
@@ -266,6 +266,6 @@ extension IndexedValue {
     }
 
     package static func prefix(of text: String) -> IndexedValue {
-        IndexedValue(folded: FoldedScalars(text, .case).lazy.flatMap { UTF8.encode($0) ?? .init() })
+        IndexedValue(folded: FoldedBytes(text).bytes)
     }
 }
