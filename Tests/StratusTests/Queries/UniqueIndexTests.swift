@@ -62,6 +62,8 @@ import Testing
         // "a" and "bc" are not "ab" and "c".
         try await database.save(Self.user("g", nil, name: ["a", "bc"]))
         try await database.save(Self.user("h", nil, name: ["ab", "c"]))
+        try await database.save(Self.user("i", nil, name: ["a\u{1}b", "c"]))
+        try await database.save(Self.user("j", nil, name: ["a", "b\u{1}c"]))
         // The record itself may be saved again, also as it is spelt otherwise.
         var ann = try await database.record(for: noteID("ann"))
         ann["mail"] = "ANN@x.org"
