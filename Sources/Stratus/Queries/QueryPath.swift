@@ -57,14 +57,17 @@ struct QueryPath: Sendable {
         }
     }
 
-    /// What its rows have of the field by which records with that key are sorted first.
-    func value(of key: SortKey, _ index: FieldIndex) -> IndexedValue {
+    /// What its rows have of the field by which records with that key are sorted first; nil where they
+    /// are not in that order.
+    func value(of key: SortKey) -> IndexedValue? {
+        guard let order, let index else { return nil }
         let value = IndexedValue(key, index.form, ascending: order == .forward)
         return group.map { value.grouped(by: $0) } ?? value
     }
 
-    /// Leaves out what is ahead of a value, where rows are in the order of the query.
-    mutating func begin(at value: IndexedValue) {
+    /// Leaves out what is ahead of records with that key, where rows are in the order of the query.
+    mutating func begin(at key: SortKey) {
+        guard let value = value(of: key) else { return }
         var rest = values.first ?? Values()
         if order == .backward { rest.high = value } else { rest.low = value }
         values = [rest]
@@ -132,10 +135,11 @@ extension QueryPath {
 
     /// Rows of an index of numbers; nil: all.
     init(_ index: FieldIndex, numbers: (low: UInt64, high: UInt64)?) {
-        let values = numbers.map {
-            Values(low: IndexedValue(number: $0.low), high: IndexedValue(number: $0.high))
+        var values: [Values] = []
+        if let (low, high) = numbers {
+            values = [Values(low: IndexedValue(number: low), high: IndexedValue(number: high))]
         }
-        self.init(index, values.map { [$0] } ?? [], isList: false)
+        self.init(index, values, isList: false)
     }
 
     /// Rows of an index on several fields, or of a unique one.

@@ -143,26 +143,27 @@ struct QueryPlan: Sendable {
         of field: String?, _ reading: StoreReading
     ) -> (path: QueryPath, kind: ValueKind?)? {
         if predicate.form == .constant(true), field == nil { return (.scan, nil) }
-        var name = field
-        var range: (low: UInt64, high: UInt64)?
+        var comparisons: [FieldComparison] = []
         for part in predicate.conjuncts where part.form != .constant(true) {
-            guard case .comparison(let comparison) = part.form, let type,
-                name ?? comparison.field == comparison.field,
-                let number = reading.schema.number(comparison.field),
-                let kind = reading.schema.kind(of: Schema.Column(type: type, field: number)),
-                let numbers = comparison.numbers(kind)
-            else { return nil }
-            name = comparison.field
-            range = (max(range?.low ?? 0, numbers.low), min(range?.high ?? .max, numbers.high))
+            guard case .comparison(let comparison) = part.form else { return nil }
+            comparisons.append(comparison)
         }
-        guard let type, let name, let number = reading.schema.number(name),
+        guard let type, let name = field ?? comparisons.first?.field,
+            let number = reading.schema.number(name),
             let kind = reading.schema.kind(of: Schema.Column(type: type, field: number)),
             let index = reading.completeIndexes(of: type).first(where: {
                 $0.isPlain && $0.field == number && $0.form == .number
             }), index.form.fits(kind),
             // A row without a number is one of no value, or of NaN, which dates can be, too.
-            range != nil || kind.element == .int64
+            !comparisons.isEmpty || kind.element == .int64
         else { return nil }
+        var range: (low: UInt64, high: UInt64)?
+        for comparison in comparisons {
+            guard comparison.field == name, let numbers = comparison.numbers(kind) else {
+                return nil
+            }
+            range = (max(range?.low ?? 0, numbers.low), min(range?.high ?? .max, numbers.high))
+        }
         return (QueryPath(index, numbers: range), kind.element)
     }
 

@@ -46,9 +46,7 @@ struct QueryRun: QueryWork {
         rows = QueryRows(page, behind: cursor?.position)
         let zones = try view.queriedZones(zone)
         var path = try plan.path(in: zones, isDistinct: false, reading)
-        if path.order != nil, let index = path.index, let cursor {
-            path.begin(at: path.value(of: cursor.position.key, index))
-        }
+        if let cursor { path.begin(at: cursor.position.key) }
         scan = QueryScan(
             path, of: plan.type, in: zones, behind: plan.isSorted ? nil : cursor?.position,
             skippingDamaged: skippingDamaged)
@@ -68,15 +66,16 @@ struct QueryRun: QueryWork {
             let position = QueryPosition(key: key, zone: candidate.zone, name: candidate.name)
             rows.add(candidate.record, at: position, length: candidate.length)
         }
-        if let order = path.order, let index = path.index { endZone(index, order) }
+        if let order = path.order { endZone(order) }
         return !path.isInStoreOrder || isSorted || !rows.isFull
     }
 
     /// Ends the walk through a zone once all that follows is behind the page.
-    private mutating func endZone(_ index: FieldIndex, _ order: IndexDirection) {
+    private mutating func endZone(_ order: IndexDirection) {
         rows.cut()
-        guard let bound = rows.window.bound, let last = scan.lastValue else { return }
-        let end = scan.path.value(of: bound.key, index)
+        guard let bound = rows.window.bound, let last = scan.lastValue,
+            let end = scan.path.value(of: bound.key)
+        else { return }
         if order == .forward ? end < last : last < end { scan.endZone() }
     }
 

@@ -343,7 +343,7 @@ private struct Move: ~Copyable {
             length = writer.count - start
         }
         quota?.count(length, replacing: tombstone.replacedLength)
-        unique.add(rows, of: moved.name, in: new, item: index, reading.indexes)
+        unique.add(rows, of: tombstone.name, in: new, item: index, reading)
         if !context.isSerial {
             reliedTypes.add(old.type, in: new.database, reading, to: &draft)
         }

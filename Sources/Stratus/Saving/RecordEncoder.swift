@@ -285,11 +285,7 @@ struct RecordEncoder: ~Copyable {
             fields.record.write(to: &writer)
         }
         quota?.count(length + assets, replacing: replaced)
-        if !rows.isEmpty {
-            unique.add(
-                rows, of: reading.hash(record.recordID.recordName), in: zone, item: index,
-                reading.indexes)
-        }
+        unique.add(rows, of: record.recordID.recordName, in: zone, item: index, reading)
         guard
             parent != nil || formerParent != nil || !cascadeLinks.isEmpty
                 || !formerCascadeLinks.isEmpty

@@ -28,10 +28,11 @@ struct UniqueRows {
 
     /// Notes what an entry says of a record; a tombstone belongs to no item.
     mutating func add(
-        _ rows: IndexStatement, of name: Hash128, in zone: ZonePlace, item: Int? = nil,
-        _ indexes: IndexTable
+        _ rows: IndexStatement, of recordName: String, in zone: ZonePlace, item: Int? = nil,
+        _ reading: StoreReading
     ) {
-        for row in rows.rows where indexes.all[Int(row.index)].isUnique {
+        for row in rows.rows where reading.indexes.all[Int(row.index)].isUnique {
+            let name = reading.hash(recordName)
             let key = IndexKey.declared(zone.number, row.index, row.value)
             switch (item, row.isRemoved) {
             case (nil, _): deleted.insert(key.appending(name))
@@ -131,7 +132,7 @@ extension RecordBatch {
         var ranges: [Range<IndexKey>] = []
         let conflicts = try encoder.unique.conflicts(
             reading, relyingOn: &ranges, where: isThere)
-        // In a serial context nobody comes in between.
+        // A serial preparation excludes other commits.
         if !encoder.context.isSerial { draft.readRanges += ranges }
         if conflicts.isEmpty { return [:] }
         var saved: [Hash128: Record.ID] = [:]
@@ -187,11 +188,33 @@ extension StoreReading {
 extension StoreError {
     /// That a record would have the same values in these fields as another one, if that may be named.
     static func duplicate(_ fields: [String], of other: Record.ID?) -> StoreError {
-        let names = fields.map { "'\($0)'" }.joined(separator: ", ")
         let record = other.map { "record '\($0.recordName)'" } ?? "another record"
         let values = fields.count == 1 ? "the same value" : "the same values"
-        var error = StoreError(.constraintViolation, "\(record) has \(values) in \(names)")
+        var error = StoreError(
+            .constraintViolation, "\(record) has \(values) in \(quoted(fields))")
         error.cause = .duplicate(fields: fields, of: other)
         return error
+    }
+
+    /// That an index of these fields cannot be unique: some of the records in the way, and how many there
+    /// are.
+    static func notUnique(
+        _ fields: [String], _ duplicates: [StoreError], _ count: Int
+    ) -> StoreError {
+        let listed = duplicates.prefix(10).map { duplicate in
+            "\(duplicate.recordID?.recordName ?? ""): \(duplicate.reason)"
+        }
+        var error = StoreError(
+            .constraintViolation,
+            "\(quoted(fields)) cannot be unique, \(count) records have what another one has: "
+                + listed.joined(separator: "; ") + (count > listed.count ? "; …" : ""))
+        error.partialErrors = Dictionary(
+            duplicates.compactMap { duplicate in duplicate.item.map { ($0, duplicate) } },
+            uniquingKeysWith: { first, _ in first })
+        return error
+    }
+
+    private static func quoted(_ names: [String]) -> String {
+        names.map { "'\($0)'" }.joined(separator: ", ")
     }
 }

@@ -46,10 +46,11 @@ struct IndexDeclaration: Transaction {
                 .invalidArguments,
                 "an index is on 1 to \(FieldIndex.columnLimit) fields, each of them once")
         }
+        let type = schema.number(recordType)
         var columns: [UInt32] = []
         var form: FieldIndex.Form?
         for name in fields {
-            guard let type = schema.number(recordType), let field = schema.number(name),
+            guard let type, let field = schema.number(name),
                 let kind = schema.kind(of: Schema.Column(type: type, field: field))
             else {
                 throw .refused(
@@ -65,7 +66,7 @@ struct IndexDeclaration: Transaction {
             }
             columns.append(field)
         }
-        guard let type = schema.number(recordType), let form, let last = columns.popLast() else {
+        guard let type, let form, let last = columns.popLast() else {
             throw .refused(.internalError, "an index has no fields")
         }
         return FieldIndex(number: 0, type: type, leading: columns, field: last, form: form)

@@ -170,23 +170,6 @@ extension Container {
     /// So many duplicates are listed.
     private static let duplicateLimit = 100
 
-    private static func notUnique(
-        _ fields: [String], _ duplicates: [StoreError], _ count: Int
-    ) -> StoreError {
-        let names = fields.map { "'\($0)'" }.joined(separator: ", ")
-        let listed = duplicates.prefix(10).map { duplicate in
-            "\(duplicate.recordID?.recordName ?? ""): \(duplicate.reason)"
-        }
-        var error = StoreError(
-            .constraintViolation,
-            "\(names) cannot be unique, \(count) records have what another one has: "
-                + listed.joined(separator: "; ") + (count > listed.count ? "; …" : ""))
-        error.partialErrors = Dictionary(
-            duplicates.compactMap { duplicate in duplicate.item.map { ($0, duplicate) } },
-            uniquingKeysWith: { first, _ in first })
-        return error
-    }
-
     private func described(_ number: UInt32) throws(EngineError) -> RecordIndex {
         let reading = reading
         guard let index = RecordIndex(reading.indexes.all[Int(number)], reading.schema) else {
@@ -216,7 +199,7 @@ extension Container {
         guard duplicates.isEmpty else {
             _ = try await engine().commit(IndexState(number: index.number, state: .dropped))
             throw .refused(
-                Self.notUnique(reading.columns(of: index.number), duplicates, duplicateCount))
+                .notUnique(reading.columns(of: index.number), duplicates, duplicateCount))
         }
         _ = try await engine().commit(IndexState(number: index.number, state: .complete))
     }

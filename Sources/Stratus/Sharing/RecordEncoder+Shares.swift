@@ -65,10 +65,7 @@ extension RecordEncoder {
             tombstone.membership = try reading.membership(of: tombstone.name, in: zone)
         }
         try append(.tombstone, to: &draft) { tombstone.write(to: &$0) }
-        if !tombstone.indexRows.isEmpty {
-            unique.add(
-                tombstone.indexRows, of: reading.hash(tombstone.name), in: zone, reading.indexes)
-        }
+        unique.add(tombstone.indexRows, of: tombstone.name, in: zone, reading)
         count(0, replacing: tombstone.takenBytes)
         noteDeletion(of: entry, ofType: tombstone.type, &draft)
         guard wasEverShared else { return }

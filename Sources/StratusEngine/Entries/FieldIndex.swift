@@ -1,5 +1,6 @@
 package import StratusBytes
 package import StratusJournal
+internal import StratusLanguage
 
 /// An index on fields of a record type, which the schema declares: `Formats/Record.md`, "Index".
 package struct FieldIndex: Hashable, Sendable {
@@ -37,7 +38,7 @@ package struct FieldIndex: Hashable, Sendable {
     package var state: State
 
     /// So many columns at most.
-    package static let columnLimit = 8
+    package static let columnLimit = SchemaDocument.Index.columnLimit
 
     package init(
         number: UInt32, type: UInt32, leading: [UInt32] = [], field: UInt32, form: Form,

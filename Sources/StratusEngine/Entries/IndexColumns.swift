@@ -23,26 +23,15 @@ package struct IndexColumns {
 
     /// The same of a value of a record; kinds that are in no column have none.
     mutating func add(_ value: EncodedValue?) throws(FormatError) {
-        guard let value, !value.kind.isList, !value.kind.isEncrypted else {
+        guard let value, FieldIndex.Form.digest.fits(value.kind), let kind = value.kind.element
+        else {
             return add(number: nil)
         }
-        let (bytes, range) = (value.bytes.span, value.range)
-        switch value.kind.element {
-        case .string:
-            var text = FoldedBytes()
-            guard text.fold(bytes, in: range) else { throw .text }
-            add(text.bytes)
-        case .int64:
-            var cursor = ByteCursor(at: range.lowerBound)
-            let number = try cursor.signedVarint(bytes.extracting(0..<range.upperBound))
-            add(number: SortKey.bits(of: .int64(number)))
-        case .double, .date:
-            guard range.count == 8 else { throw .value("length") }
-            let number = Double(bitPattern: bytes.uint64(at: range.lowerBound))
-            add(number: SortKey.bits(of: .double(number)))
-        case .reference: add(value.bytes[try ReferenceFields.read(bytes, in: range).target])
-        case .bytes: add(value.bytes[range])
-        case .location, .asset, nil: add(number: nil)
+        switch try IndexedPart(kind, value.bytes.span, value.range) {
+        case .number(let bits): add(number: bits)
+        case .text(let text): add(text.bytes)
+        case .bytes(let range): add(value.bytes[range])
+        case nil: add(number: nil)
         }
     }
 
@@ -103,12 +92,32 @@ extension FieldIndex {
     }
 }
 
-extension ValueKind {
-    /// Whether such values can stand in a column of an index.
-    package var isColumn: Bool {
-        switch self {
-        case .string, .int64, .double, .date, .reference, .bytes: true
-        case .location, .asset: false
+/// What of a value counts in an index.
+enum IndexedPart {
+    /// A number or a date in order; nil: NaN.
+    case number(UInt64?)
+    case text(FoldedBytes)
+    /// Those in this range: the name of a reference's target, or bytes.
+    case bytes(Range<Int>)
+
+    /// Of a value that is no list and lies in `range`; nil of kinds of which nothing counts as a whole.
+    init?(_ kind: ValueKind, _ bytes: Span<UInt8>, _ range: Range<Int>) throws(FormatError) {
+        switch kind {
+        case .string:
+            var text = FoldedBytes()
+            guard text.fold(bytes, in: range) else { throw .text }
+            self = .text(text)
+        case .int64:
+            var cursor = ByteCursor(at: range.lowerBound)
+            let number = try cursor.signedVarint(bytes.extracting(0..<range.upperBound))
+            self = .number(SortKey.bits(of: .int64(number)))
+        case .double, .date:
+            guard range.count == 8 else { throw .value("length") }
+            let number = Double(bitPattern: bytes.uint64(at: range.lowerBound))
+            self = .number(SortKey.bits(of: .double(number)))
+        case .reference: self = .bytes(try ReferenceFields.read(bytes, in: range).target)
+        case .bytes: self = .bytes(range)
+        case .location, .asset: return nil
         }
     }
 }

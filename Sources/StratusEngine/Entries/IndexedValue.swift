@@ -132,7 +132,9 @@ extension FieldIndex.Form {
             return !kind.isList
         case (.hash, .int64), (.hash, .double), (.hash, .date): return kind.isList
         case (.word, .string): return true
-        case (.digest, _): return !kind.isList && kind.element?.isColumn == true
+        case (.digest, .string), (.digest, .int64), (.digest, .double), (.digest, .date),
+            (.digest, .reference), (.digest, .bytes):
+            return !kind.isList
         case (.cell, .location): return !kind.isList
         default: return false
         }
@@ -164,35 +166,30 @@ extension FieldIndex.Form {
         _ kind: ValueKind, _ bytes: Span<UInt8>, _ range: Range<Int>,
         to values: inout [IndexedValue]
     ) throws(FormatError) {
-        switch kind {
-        case .string where self == .word:
+        switch self {
+        case .word:
             guard let text = bytes.text(in: range) else { throw .text }
             for word in SearchWords(text) { values.append(.word(word)) }
-        case .string:
-            var text = FoldedBytes()
-            guard text.fold(bytes, in: range) else { throw .text }
-            values.append(value(of: text))
-        case .int64:
-            let part = bytes.extracting(0..<range.upperBound)
-            var cursor = ByteCursor(at: range.lowerBound)
-            values.append(value(of: .int64(try cursor.signedVarint(part))) ?? .missing(self))
-        case .double, .date:
-            guard range.count == 8 else { throw .value("length") }
-            let bits = bytes.uint64(at: range.lowerBound)
-            values.append(value(of: .double(Double(bitPattern: bits))) ?? .missing(self))
-        case .reference:
-            let (_, name) = try ReferenceFields.read(bytes, in: range)
-            values.append(IndexedValue(hash: Checksum.xxh3(bytes, in: name)))
-        case .bytes: values.append(IndexedValue(hash: Checksum.xxh3(bytes, in: range)))
-        case .location:
+        case .cell:
             guard range.count >= 16 else { throw .value("length") }
             let latitude = Double(bitPattern: bytes.uint64(at: range.lowerBound))
             let longitude = Double(bitPattern: bytes.uint64(at: range.lowerBound + 8))
             if let cell = EarthCell.number(latitude: latitude, longitude: longitude) {
                 values.append(IndexedValue(hash: cell))
             }
-        case .asset: return
+        case .hash, .number, .prefix, .digest:
+            switch try IndexedPart(kind, bytes, range) {
+            case .number(let bits): values.append(value(of: bits) ?? .missing(self))
+            case .text(let text): values.append(value(of: text))
+            case .bytes(let range):
+                values.append(IndexedValue(hash: Checksum.xxh3(bytes, in: range)))
+            case nil: return
+            }
         }
+    }
+
+    private func value(of bits: UInt64?) -> IndexedValue? {
+        bits.map { self == .number ? IndexedValue(number: $0) : IndexedValue(hash: $0) }
     }
 
     private func value(of text: FoldedBytes) -> IndexedValue {
@@ -206,10 +203,7 @@ extension FieldIndex.Form {
         if self == .word || self == .cell || self == .digest { return nil }
         return switch value {
         case .string(let text): self.value(of: FoldedBytes(text))
-        case .int64, .double, .date:
-            SortKey.bits(of: value).map {
-                self == .number ? IndexedValue(number: $0) : IndexedValue(hash: $0)
-            }
+        case .int64, .double, .date: self.value(of: SortKey.bits(of: value))
         case .reference(let target): IndexedValue(hash: Checksum.xxh3(target.recordName))
         case .bytes(let bytes): IndexedValue(hash: Checksum.xxh3(bytes.span))
         case .location, .asset, .list: nil

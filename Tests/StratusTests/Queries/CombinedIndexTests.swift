@@ -5,18 +5,6 @@ import Testing
 
 /// Indexes on several fields.
 @Suite struct CombinedIndexTests {
-    private static func query(
-        _ text: String, sort: (key: String, ascending: Bool)? = nil
-    ) throws -> Query {
-        Query(
-            recordType: "Note", predicate: try Query.Predicate(text),
-            sortDescriptors: sort.map { [.init(key: $0.key, ascending: $0.ascending)] } ?? [])
-    }
-
-    private static func names(_ query: Query, in database: Database) async throws -> [String] {
-        try await database.allRecords(matching: query).map(\.recordID.recordName).sorted()
-    }
-
     /// Of `count` records one in ten has the state "open", in the order of none of the fields.
     private static func makeTasks(_ count: Int) async throws -> (Container, Database) {
         let (container, database) = try await makeDatabase()
@@ -83,7 +71,7 @@ import Testing
                     text, arguments: text.contains("%@") ? [owner] : [])
                 let query = Query(recordType: "Note", predicate: predicate)
                 let found = try await database.explanation(of: query)
-                return (found.index, try await Self.names(query, in: database))
+                return (found.index, try await recordNames(query, in: database))
             }
             for text in used + not { expected[text] = try await ask(text).1 }
             let index = try await container.addIndex(on: fields, of: "Note")
@@ -105,7 +93,7 @@ import Testing
         let index = try await container.addIndex(on: ["state", "due"], of: "Note")
         try await container.addIndex(on: "due", of: "Note", .sortable)
         for text in ["state = 'done'", "state = 'open'", "state = 'done' AND due > 3000"] {
-            let query = try Self.query(text, sort: ("due", ascending))
+            let query = try noteQuery(text, sort: ("due", ascending))
             let explanation = try await database.explanation(of: query)
             #expect(explanation.index == index && explanation.isInOrder, "\(text)")
             let all = try await database.allRecords(matching: query, resultsLimit: 700)
@@ -123,10 +111,10 @@ import Testing
     @Test func `it follows what is saved and deleted, of each of its columns`() async throws {
         let (container, database) = try await Self.makeTasks(50)
         let index = try await container.addIndex(on: ["state", "due"], of: "Note")
-        let query = try Self.query("state = 'open' AND due < 1000")
+        let query = try noteQuery("state = 'open' AND due < 1000")
         func names() async throws -> [String] {
             #expect(try await database.explanation(of: query).index == index)
-            return try await Self.names(query, in: database)
+            return try await recordNames(query, in: database)
         }
         #expect(try await names() == ["r13", "r23", "r3", "r33", "r43"])
         var record = try await database.record(for: noteID("r4"))
@@ -146,7 +134,7 @@ import Testing
         try await database.deleteRecord(withID: noteID("r13"))
         #expect(try await names() == ["r23", "r3", "r33", "r43"])
         #expect(
-            try await Self.names(try Self.query("state = NULL AND due = 7"), in: database) == ["r4"]
+            try await recordNames(try noteQuery("state = NULL AND due = 7"), in: database) == ["r4"]
         )
     }
 

@@ -7,18 +7,6 @@ import Testing
 @Suite struct RecordIndexTests {
     private static let other = RecordZone.ID(zoneName: "other")
 
-    private static func query(
-        _ text: String, sort: (key: String, ascending: Bool)? = nil
-    ) throws -> Query {
-        Query(
-            recordType: "Note", predicate: try Query.Predicate(text),
-            sortDescriptors: sort.map { [.init(key: $0.key, ascending: $0.ascending)] } ?? [])
-    }
-
-    private static func names(_ query: Query, in database: Database) async throws -> [String] {
-        try await database.allRecords(matching: query).map(\.recordID.recordName).sorted()
-    }
-
     @Test func `an index is used by what it can answer, and by nothing else`() async throws {
         let (container, database) = try await makeDatabase()
         try await database.saveAll(
@@ -61,8 +49,8 @@ import Testing
         for (field, option, used, not) in cases {
             var expected: [String: [String]] = [:]
             for text in used + not {
-                let query = try Self.query(text)
-                expected[text] = try await Self.names(query, in: database)
+                let query = try noteQuery(text)
+                expected[text] = try await recordNames(query, in: database)
                 let before = try await database.explanation(of: query, inZoneWith: notes)
                 #expect(before.index == nil)
             }
@@ -70,15 +58,15 @@ import Testing
             #expect(index.state == .complete && index.fields == [field])
             #expect(index.options.contains(option))
             for text in used + not {
-                let query = try Self.query(text)
+                let query = try noteQuery(text)
                 let found = try await database.explanation(of: query, inZoneWith: notes)
                 #expect(found.index == (used.contains(text) ? index : nil), "\(text)")
-                #expect(try await Self.names(query, in: database) == expected[text], "\(text)")
+                #expect(try await recordNames(query, in: database) == expected[text], "\(text)")
             }
             try await container.removeIndex(index)
-            let query = try Self.query(used[0])
+            let query = try noteQuery(used[0])
             #expect(try await database.explanation(of: query).index == nil)
-            #expect(try await Self.names(query, in: database) == expected[used[0]])
+            #expect(try await recordNames(query, in: database) == expected[used[0]])
         }
         try await container.addIndex(on: "data", of: "Note", .queryable)
         try await container.addIndex(on: "link", of: "Note", .queryable)
@@ -87,8 +75,8 @@ import Testing
         let link = Query(recordType: "Note", predicate: try .init("link = %@", target))
         #expect(try await database.explanation(of: data).index?.fields == ["data"])
         #expect(try await database.explanation(of: link).index?.fields == ["link"])
-        #expect(try await Self.names(data, in: database) == ["r3"])
-        #expect(try await Self.names(link, in: database).count == 10)
+        #expect(try await recordNames(data, in: database) == ["r3"])
+        #expect(try await recordNames(link, in: database).count == 10)
     }
 
     @Test func `a search reads the rows of its words, where all that it looks into has an index`()
@@ -114,31 +102,31 @@ import Testing
         let not = ["NOT self CONTAINS '17'", "self CONTAINS '17' OR text = 'x'"]
         var expected: [String: [String]] = [:]
         for text in used + ofText + not {
-            expected[text] = try await Self.names(Self.query(text), in: database)
+            expected[text] = try await recordNames(noteQuery(text), in: database)
         }
         #expect(expected["self CONTAINS 'even'"]?.count == 150)
         #expect(expected["self CONTAINS '17 18'"] == ["r17", "r18"])
         #expect(expected["self CONTAINS 'the'"] == [])
-        let missing = try await database.explanation(of: Self.query(used[0])).missing
+        let missing = try await database.explanation(of: noteQuery(used[0])).missing
         #expect(Set(missing.map(\.field)) == ["text", "tags"])
         #expect(missing.allSatisfy { $0.option == .searchable })
         let first = try await container.addIndex(on: "text", of: "Note", .searchable)
         #expect(first.options == [.searchable])
         for text in used {
-            let found = try await database.explanation(of: Self.query(text), inZoneWith: notes)
+            let found = try await database.explanation(of: noteQuery(text), inZoneWith: notes)
             #expect(found.index == nil, "\(text)")
         }
         for text in ofText {
-            let found = try await database.explanation(of: Self.query(text), inZoneWith: notes)
+            let found = try await database.explanation(of: noteQuery(text), inZoneWith: notes)
             #expect(found.index == first, "\(text)")
         }
         try await container.addIndex(on: "tags", of: "Note", .searchable)
         for text in used + ofText + not {
-            let query = try Self.query(text)
+            let query = try noteQuery(text)
             let found = try await database.explanation(of: query, inZoneWith: notes)
             #expect((found.index == nil) == not.contains(text), "\(text)")
             #expect(found.missing.isEmpty || not.contains(text))
-            #expect(try await Self.names(query, in: database) == expected[text], "\(text)")
+            #expect(try await recordNames(query, in: database) == expected[text], "\(text)")
         }
     }
 
@@ -150,15 +138,15 @@ import Testing
         var record = try await database.save(
             note("many", ["text": .string(words.joined(separator: " "))]))
         for word in ["word0", "word4999", "two"] {
-            let query = try Self.query("self CONTAINS '\(word)'")
+            let query = try noteQuery("self CONTAINS '\(word)'")
             #expect(try await database.explanation(of: query).index != nil)
             let expected = word == "two" ? "few" : "many"
-            #expect(try await Self.names(query, in: database) == [expected])
+            #expect(try await recordNames(query, in: database) == [expected])
         }
         record["text"] = "word7"
         try await database.save(record)
-        #expect(try await Self.names(Self.query("self CONTAINS 'word7'"), in: database) == ["many"])
-        #expect(try await Self.names(Self.query("self CONTAINS 'word8'"), in: database) == [])
+        #expect(try await recordNames(noteQuery("self CONTAINS 'word7'"), in: database) == ["many"])
+        #expect(try await recordNames(noteQuery("self CONTAINS 'word8'"), in: database) == [])
     }
 
     @Test func `places near a point are found among the cells around it`() async throws {
@@ -189,14 +177,14 @@ import Testing
             try query(0, 10, 1),
         ]
         var expected: [[String]] = []
-        for query in queries { expected.append(try await Self.names(query, in: database)) }
+        for query in queries { expected.append(try await recordNames(query, in: database)) }
         #expect(expected[1].contains("0.0 180.0") && expected[1].contains("0.0 -180.0"))
         #expect(expected[6].contains("turned"))
         #expect(
             try await database.explanation(of: queries[0]).missing.map(\.option) == [.queryable])
         let index = try await container.addIndex(on: "place", of: "Note", .queryable)
         for (query, names) in zip(queries, expected) {
-            #expect(try await Self.names(query, in: database) == names)
+            #expect(try await recordNames(query, in: database) == names)
         }
         for query in queries.prefix(2) {
             #expect(
@@ -216,7 +204,7 @@ import Testing
                 note("r\(number)", ["tags": ["a", "b", .string("\(number)")], "number": 2])
             })
         let index = try await container.addIndex(on: "tags", of: "Note", .queryable)
-        let query = try Self.query("ANY tags IN {'A', 'b', '3'}")
+        let query = try noteQuery("ANY tags IN {'A', 'b', '3'}")
         #expect(try await database.explanation(of: query, inZoneWith: notes).index == index)
         for limit in limits {
             let found = try await database.allRecords(matching: query, resultsLimit: limit)
@@ -230,7 +218,7 @@ import Testing
     @Test func `an explanation names the indexes that would help`() async throws {
         let (container, database) = try await makeDatabase()
         try await database.save(note("a", ["text": "A", "number": 1]))
-        let query = try Self.query(
+        let query = try noteQuery(
             "text BEGINSWITH 'a' AND number = 1 AND text ENDSWITH 'x'", sort: ("text", true))
         let missing = try await database.explanation(of: query).missing
         #expect(missing.map(\.field) == ["text", "number"])
@@ -347,7 +335,7 @@ import Testing
         for zone in [notes, Self.other] {
             let all = try await database.allRecords(in: zone, type: "Note")
             for value in 0..<50 {
-                let query = try Self.query("number = \(value)")
+                let query = try noteQuery("number = \(value)")
                 #expect(try await database.explanation(of: query).index == index)
                 let found = try await database.allRecords(matching: query, in: zone)
                 let expected = all.filter { $0["number"] == .int64(Int64(value)) }
@@ -367,15 +355,13 @@ import Testing
             try await database.saveAll(
                 (start..<start + 200).map { note("r\($0)", ["number": .int64(Int64($0 % 50))]) })
         }
-        let task = Task { try await container.addIndex(on: "number", of: "Note", .queryable) }
-        while try await container.indexes().isEmpty { await Task.yield() }
-        task.cancel()
-        store.disk.killProcesses()
-        _ = await task.result
+        _ = try await interruptedIndex(of: container, stop: store.disk.killProcesses) {
+            try await container.addIndex(on: "number", of: "Note", .queryable)
+        }
         let second = try store.open()
         let reopened = second.privateDatabase(for: "alice")
         let index = try #require(try await second.indexes().first)
-        let query = try Self.query("number = 7")
+        let query = try noteQuery("number = 7")
         var record = try await reopened.record(for: noteID("r7"))
         record["number"] = 8
         try await reopened.save(record)
@@ -399,10 +385,9 @@ import Testing
         try await database.save(RecordZone(zoneID: notes))
         try await database.saveAll(
             (0..<2000).map { note("r\($0)", ["number": .int64(Int64($0 % 50))]) })
-        let task = Task { try await container.addIndex(on: "number", of: "Note", .queryable) }
-        while try await container.indexes().isEmpty { await Task.yield() }
-        task.cancel()
-        _ = await task.result
+        _ = try await interruptedIndex(of: container) {
+            try await container.addIndex(on: "number", of: "Note", .queryable)
+        }
         try await container.close()
         let second = try await Container.open(at: path)
         var index = try #require(try await second.indexes().first)
@@ -410,7 +395,7 @@ import Testing
             try await Task.sleep(for: .milliseconds(5))
             index = try #require(try await second.indexes().first)
         }
-        let query = try Self.query("number = 7")
+        let query = try noteQuery("number = 7")
         let reopened = second.privateDatabase(for: "alice")
         #expect(try await reopened.explanation(of: query).index == index)
         #expect(try await reopened.allRecords(matching: query).count == 40)
@@ -423,7 +408,7 @@ import Testing
         let snapshot = container.snapshot()
         try await container.addIndex(on: "number", of: "Note", .queryable)
         try await database.deleteRecord(withID: noteID("r3"))
-        let query = try Self.query("number = 3")
+        let query = try noteQuery("number = 3")
         #expect(try await database.allRecords(matching: query).isEmpty)
         let past = try snapshot.privateDatabase(for: "alice").records(
             matching: query, inZoneWith: notes)
@@ -441,7 +426,7 @@ import Testing
             "DEFINE SCHEMA RECORD TYPE Note (size NUMBER QUERYABLE SORTABLE);")
         try await database.saveAll((0..<20).map { note("r\($0)", ["size": .string("s\($0)")]) })
         for text in ["size = 's3'", "size > 's3'", "size BEGINSWITH 's1'"] {
-            let query = try Self.query(text, sort: ("size", false))
+            let query = try noteQuery(text, sort: ("size", false))
             #expect(try await database.explanation(of: query).index == nil)
             #expect(try await !database.allRecords(matching: query).isEmpty)
         }
@@ -458,7 +443,7 @@ import Testing
         record["numbers"] = list(1..<40_001)
         try await database.save(record)
         for (number, count) in [(0, 0), (1, 1), (40_000, 1)] {
-            let query = try Self.query("numbers CONTAINS \(number)")
+            let query = try noteQuery("numbers CONTAINS \(number)")
             #expect(try await database.allRecords(matching: query).count == count)
         }
     }

@@ -75,11 +75,7 @@ enum IndexCost {
         }
         var stream = RecordStream(seed: 2)
         for round in 0...rounds {
-            var places = Array(pairs.indices)
-            for last in places.indices.reversed() {
-                places.swapAt(last, stream.next(below: last + 1))
-            }
-            for place in places {
+            for place in stream.shuffled(pairs.indices) {
                 let figure = try await saves(pairs[place].ours, round)
                 let other: Double? =
                     if let rival = pairs[place].rival { try await saves(rival, round) } else { nil }

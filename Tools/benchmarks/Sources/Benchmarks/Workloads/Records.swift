@@ -51,6 +51,13 @@ struct RecordStream {
     /// A number from 0 up to 1.
     mutating func share() -> Double { Double(next() >> 11) * 0x1p-53 }
 
+    /// The places in another order.
+    mutating func shuffled(_ places: Range<Int>) -> [Int] {
+        var places = Array(places)
+        for last in places.indices.reversed() { places.swapAt(last, next(below: last + 1)) }
+        return places
+    }
+
     private static let digits = Array("0123456789ABCDEF".utf8)
 
     mutating func uuid() -> String {

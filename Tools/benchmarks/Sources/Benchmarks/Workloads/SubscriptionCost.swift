@@ -53,11 +53,7 @@ enum SubscriptionCost {
         var stream = RecordStream(seed: 1)
         for round in 0...rounds {
             // In another order each time: a store may still be busy with what the one before was given.
-            var places = Array(sides.indices)
-            for last in places.indices.reversed() {
-                places.swapAt(last, stream.next(below: last + 1))
-            }
-            for place in places {
+            for place in stream.shuffled(sides.indices) {
                 let figure = try await saves(sides[place], round)
                 // The first round fills caches.
                 if round > 0 { sides[place].figures.append(figure) }
