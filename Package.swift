@@ -16,7 +16,7 @@ let settings: [SwiftSetting] = [
 ]
 
 // Tests whose time goes by in the library: compiling them with optimisation takes three times as
-// long, and they would run a few percent faster.
+// long, and they would run a few percent faster. Those with models of their own are optimised.
 let testSettings = settings + [.unsafeFlags(["-Onone"])]
 
 let package = Package(
@@ -81,25 +81,25 @@ let package = Package(
             path: "Tests/Support", swiftSettings: settings),
         .testTarget(
             name: "StratusBytesTests", dependencies: ["StratusBytes", "Support"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "StratusFilesTests", dependencies: ["StratusFiles", "Support"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "StratusJournalTests",
             dependencies: ["StratusJournal", "StratusFiles", "StratusBytes", "Support"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "StratusIndexTests",
             dependencies: ["StratusIndex", "StratusFiles", "StratusBytes", "Support"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "StratusAssetsTests",
             dependencies: ["StratusAssets", "StratusFiles", "StratusBytes", "Support"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "StratusLanguageTests", dependencies: ["StratusLanguage", "Support"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "StratusTests", dependencies: ["Stratus", "StratusEngine", "Support"],
             exclude: ["CASES.md"],
@@ -110,7 +110,7 @@ let package = Package(
                 "Stratus", "StratusArchive", "StratusEngine", "StratusLanguage", "StratusIndex",
                 "StratusJournal", "StratusFiles", "StratusBytes", "Support",
             ],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
@@ -131,9 +131,9 @@ let package = Package(
             path: "Tests/AllocationProbe", swiftSettings: settings),
         .testTarget(
             name: "AllocationTests", dependencies: ["AllocationProbe", "Support"],
-            swiftSettings: settings),
-        .testTarget(name: "LayoutTests", dependencies: ["Support"], swiftSettings: settings),
-        .testTarget(name: "ReadmeTests", dependencies: ["Stratus"], swiftSettings: settings),
+            swiftSettings: testSettings),
+        .testTarget(name: "LayoutTests", dependencies: ["Support"], swiftSettings: testSettings),
+        .testTarget(name: "ReadmeTests", dependencies: ["Stratus"], swiftSettings: testSettings),
         .testTarget(
             name: "StratusGatewayTests",
             dependencies: ["StratusGateway", "Stratus", "StratusFiles", "Support"],

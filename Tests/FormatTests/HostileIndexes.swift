@@ -62,7 +62,7 @@ extension HostilePayloadTests {
         index("an index's number that is too great", number: 1 << 16),
         index("an index of a type without a name", type: 9),
         index("an index of a field without a name", field: 9),
-        index("an index of a field with a number that is too great", field: 1 << 16),
+        index("an index of a field with a number that is too great", field: 1 << 16 + 4),
         index("an index on nine fields", after: [0, 2, 3, 4, 5, 6, 7, 8]),
         index("an index on a field twice", after: [1]),
         index("an index on another field without a name", after: [9]),

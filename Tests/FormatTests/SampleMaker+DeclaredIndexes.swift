@@ -43,12 +43,17 @@ extension SampleMaker {
             ("length", .sortable), ("launched", .sortable), ("tags", .queryable),
             ("sizes", .queryable), ("counts", .queryable), ("home", .queryable),
             ("mark", .queryable), ("story", .searchable), ("tags", .searchable),
-            ("berth", .queryable),
+            ("berth", .queryable), ("creationDate", .sortable),
+            ("creatorUserRecordID", .queryable), ("lastModifiedUserRecordID", .queryable),
         ]
         for (field, option) in options {
             try await container.addIndex(on: field, of: "Boat", option)
         }
-        for fields in [["title", "berths"], ["berths", "length", "title"], ["launched", "home"]] {
+        let columns = [
+            ["title", "berths"], ["berths", "length", "title"], ["launched", "home"],
+            ["creatorUserRecordID", "modificationDate"],
+        ]
+        for fields in columns {
             try await container.addIndex(on: fields, of: "Boat")
         }
         try await container.addUniqueIndex(on: ["note"], of: "Boat")
@@ -129,6 +134,7 @@ extension SampleMaker {
         try await container.mark("built")
         try await container.addIndex(on: "text", of: "Note", .sortable)
         try await container.addIndex(on: ["text", "number"], of: "Note")
+        try await container.addIndex(on: "modificationDate", of: "Note", .sortable)
         try await maker.replaceAll(database, text: "second ")
         try await database.deleteRecord(withID: id("note-3"))
         try await database.deleteRecord(withID: id("note-4"))

@@ -527,5 +527,5 @@ class Journal:
                 good = number == len(here)
                 here.append([state, *rest])
             self.given[3] = tuple(here)
-            return good and max(rest[0], *rest[1]) < names
+            return good and all(x < names or x >= 65536 for x in (rest[0], *rest[1]))
         return True

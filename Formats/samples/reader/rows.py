@@ -11,6 +11,8 @@ STATES = [None, "building", "complete", "dropped"]
 # By form: the kinds of fields that it fits, and how long its values are.
 FITS = [(), (1, 5, 7, 33, 34, 35, 36, 39), (2, 3, 4), (1,), (1, 33), (6,)]
 LENGTHS = [0, 8, 9, 22, 8, 8, 16]
+# System fields that can be columns.
+SYSTEM = {65536: "___createTime", 65537: "___createdBy", 65538: "___modTime", 65539: "___modifiedBy"}
 STOP_WORDS = set("""a an and are as at be but by for if in into is it no not of on or such that the
     their then there these they this to was will with""".split())
 
@@ -32,7 +34,7 @@ def declared_index(c):
     form = c.number(1)
     if not 1 <= form <= 6:
         raise Damage("format.newer form")
-    need(max(kind, *columns) < 65536)
+    need(kind < 65536 and max(columns) < 65540)
     need(len(set(columns)) == len(columns) and (count == 0 or form not in (4, 5)))
     return number, state, kind, columns, form
 
@@ -110,6 +112,21 @@ def cell(data):
                    for x in ((latitude + 90) / 180, part - math.floor(part)))
     bits_ = sum((row >> i & 1) << 2 * i + 1 | (column >> i & 1) << 2 * i for i in range(32))
     return {bits_.to_bytes(8, "big")}
+
+
+def system_fields(d):
+    """The system fields of a record, likewise, by their columns."""
+    def date(time):
+        return 4, struct.pack("<d", time / 1000 - 978307200)
+
+    def number(value):
+        value, data = value << 1, b""
+        while value > 127:
+            data, value = data + bytes([value & 127 | 128]), value >> 7
+        return 2, data + bytes([value])
+
+    return {65536: date(d["created"]), 65537: number(d["creator"]),
+            65538: date(d["modified"]), 65539: number(d["modifier"])}
 
 
 def column(field):
@@ -192,7 +209,7 @@ class Rows:
         if f is None or f["kind"] == 33:
             return set()
         d = f["decoded"]
-        fields = {number: (kind, data) for number, kind, data in d["fields"]}
+        fields = {number: (kind, data) for number, kind, data in d["fields"]} | system_fields(d)
         try:
             return {(number, value) for (number, state, kind, columns, form), _ in self.indexes
                     if kind == d["type"] and state != 3
@@ -243,7 +260,7 @@ class Rows:
                       for i, v in self.of_fields(f)} for zone, here in entries.items()}
         lines = []
         for (number, state, kind, columns, form), _ in self.indexes:
-            fields = ",".join(names[field] for field in columns)
+            fields = ",".join(SYSTEM.get(field) or names[field] for field in columns)
             lines.append(f"index {number} {names[kind]} {fields} {FORMS[form]} {STATES[state]}")
             if state != 2:
                 continue

@@ -27,6 +27,15 @@ public struct Profile: Sendable, Hashable {
         case extended
     }
 
+    /// Which indexes there are, and what queries may ask without one.
+    public enum Indexing: String, Sendable, Hashable {
+        /// As CloudKit's service: a field that a save makes has all indexes that its values can have, and
+        /// a query that asks for more than fields are marked as fails with `invalidArguments`.
+        case service
+        /// Those that are declared. A query without one looks at all records of its type.
+        case declared
+    }
+
     /// Records that one call saves, deletes and fetches.
     public var itemsPerRequest: Int?
     /// Bytes of the fields that one call saves, assets left out.
@@ -47,6 +56,8 @@ public struct Profile: Sendable, Hashable {
     public var publicQuota: Int?
     /// The predicates of queries.
     public var predicates: Predicates
+    /// The indexes of fields.
+    public var indexing: Indexing
     /// Whether a save of a record in a shared hierarchy gives its parent a new tag, too.
     public var touchesParents: Bool
     /// Whether subscriptions are refused that CloudKit was seen to refuse: one with the content of
@@ -60,7 +71,8 @@ public struct Profile: Sendable, Hashable {
         referencesPerTarget: Int? = nil, participantsPerShare: Int? = nil,
         requestRate: RequestRate? = nil,
         commitsWaitingPerZone: Int? = nil, userQuota: Int? = nil, publicQuota: Int? = nil,
-        predicates: Predicates = .extended, touchesParents: Bool = false,
+        predicates: Predicates = .extended, indexing: Indexing = .declared,
+        touchesParents: Bool = false,
         refusesUnusualSubscriptions: Bool = false
     ) {
         self.itemsPerRequest = itemsPerRequest
@@ -73,6 +85,7 @@ public struct Profile: Sendable, Hashable {
         self.userQuota = userQuota
         self.publicQuota = publicQuota
         self.predicates = predicates
+        self.indexing = indexing
         self.touchesParents = touchesParents
         self.refusesUnusualSubscriptions = refusesUnusualSubscriptions
     }
@@ -87,8 +100,8 @@ public struct Profile: Sendable, Hashable {
         itemsPerRequest: 400, bytesPerRequest: 2_000_000, bytesPerRecord: 1_000_000,
         referencesPerTarget: 750, participantsPerShare: 100,
         requestRate: RequestRate(perSecond: 40, burst: 80),
-        commitsWaitingPerZone: 64, predicates: .service, touchesParents: true,
-        refusesUnusualSubscriptions: true)
+        commitsWaitingPerZone: 64, predicates: .service, indexing: .service,
+        touchesParents: true, refusesUnusualSubscriptions: true)
 }
 
 extension Profile {

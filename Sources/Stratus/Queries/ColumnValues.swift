@@ -14,11 +14,11 @@ struct ColumnValues {
     /// index the last, too.
     init?(_ parts: some Collection<RecordPredicate>, _ index: FieldIndex, _ schema: Schema) {
         func kind(_ field: UInt32) -> FieldKind? {
-            schema.kind(of: Schema.Column(type: index.type, field: field))
+            schema.columnKind(field, of: index.type)
         }
         var equal = [IndexColumns()]
         for column in index.isUnique ? index.columns : index.leading {
-            guard let name = schema.name(column), let kind = kind(column),
+            guard let name = schema.columnName(column), let kind = kind(column),
                 let values = parts.lazy.compactMap({ $0.values(equalIn: name, kind) }).first,
                 equal.count * values.count <= QueryPath.valueLimit
             else { return nil }
@@ -32,7 +32,8 @@ struct ColumnValues {
         }
         self.index = index
         self.equal = equal
-        guard !index.isUnique, let name = schema.name(index.field), let kind = kind(index.field)
+        guard !index.isUnique, let name = schema.columnName(index.field),
+            let kind = kind(index.field)
         else {
             last = []
             return

@@ -12,8 +12,10 @@ public struct QueryExplanation: Sendable, Hashable {
         public var option: RecordIndex.Option
     }
 
-    /// The index that is read; nil: all records of the type are looked at.
+    /// The index that is read; nil: all records of the type are looked at, or those that are named.
     public var index: RecordIndex?
+    /// Whether only the records are looked at that the query names.
+    public var isByName: Bool
     /// Whether the records come in the order that was asked for, so that a page ends the search.
     public var isInOrder: Bool
     /// Indexes that are not there, and that might serve the query better.
@@ -63,8 +65,8 @@ extension QueryPlan {
             missing.append(wanted)
         }
         return QueryExplanation(
-            index: index, isInOrder: isSorted ? path.order != nil : path.isInStoreOrder,
-            missing: missing)
+            index: index, isByName: path.names != nil,
+            isInOrder: isSorted ? path.order != nil : path.isInStoreOrder, missing: missing)
     }
 
     /// Those that serve a part of the predicate or the order, and are not complete.
@@ -73,11 +75,11 @@ extension QueryPlan {
         let schema = reading.schema
         let complete = reading.completeIndexes(of: type)
         return wantedFields.compactMap { name, options in
-            guard let field = schema.number(name),
-                let kind = schema.kind(of: Schema.Column(type: type, field: field))
+            guard let field = schema.columnNumber(name),
+                let kind = schema.columnKind(field, of: type)
             else { return nil }
             for option in options {
-                guard let form = option.form(kind) else { continue }
+                guard let form = option.form(kind, of: field) else { continue }
                 let isThere = complete.contains {
                     $0.columns == [field]
                         && ($0.form == form || $0.isUnique && option == .queryable)

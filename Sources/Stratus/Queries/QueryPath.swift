@@ -18,8 +18,10 @@ struct QueryPath: Sendable {
         }
     }
 
-    /// Nil: all records of the type.
+    /// Nil: all records of the type, or those of certain names.
     private(set) var index: FieldIndex?
+    /// The hashes of these names, each once and in order.
+    private(set) var names: [Hash128]?
     /// The rows of the index that are looked at; empty: all.
     private var values: [Values] = []
     /// Indexes on other fields, of which the same rows are looked at.
@@ -45,7 +47,10 @@ struct QueryPath: Sendable {
 
     /// Of the keys that are walked through in a zone.
     func ranges(_ zone: UInt32, type: UInt32) -> [Range<IndexKey>] {
-        guard let index else { return [KeySpace.types.key(zone: zone).appending(type).asPrefix] }
+        guard let index else {
+            let all = KeySpace.types.key(zone: zone).appending(type)
+            return names?.map { all.appending($0).asPrefix } ?? [all.asPrefix]
+        }
         return ([index] + others).flatMap { index in
             let prefix = IndexKey.declared(zone, index.number)
             if values.isEmpty { return [prefix.asPrefix] }
@@ -54,6 +59,20 @@ struct QueryPath: Sendable {
                 let high = values.high.map { IndexKey.declared(zone, index.number, $0) } ?? prefix
                 return low < high.afterPrefix ? low..<high.afterPrefix : low..<low
             }
+        }
+    }
+
+    /// The same without what is up to a record, on a path in the store's own order.
+    func ranges(_ zone: UInt32, type: UInt32, behind name: Hash128) -> [Range<IndexKey>] {
+        if let names {
+            var path = self
+            path.names = names.filter { $0 > name }
+            return path.ranges(zone, type: type)
+        }
+        // Of one value all keys have the same length, and the name stands at their end.
+        return ranges(zone, type: type).map { range in
+            let first = range.lowerBound.appending(name)
+            return first < range.upperBound ? first.afterPrefix..<range.upperBound : range
         }
     }
 
@@ -94,38 +113,46 @@ extension QueryPath {
     ) throws(EngineError) {
         self = .scan
         let complete = reading.completeIndexes(of: type)
-        if complete.isEmpty { return }
         let indexes = complete.filter(\.isPlain)
-        var least = Self.countLimit
         var paths: [QueryPath] = []
-        let parts = predicate.conjuncts.prefix(Self.partLimit)
+        var parts: [RecordPredicate] = []
+        for part in predicate.conjuncts.prefix(Self.partLimit) {
+            parts.append(try part.numberingUsers(reading))
+        }
         for index in complete where !index.isPlain {
             paths += ColumnValues(parts, index, reading.schema)?.paths(sorting) ?? []
         }
         for part in parts {
+            if let names = part.recordNames(reading) { paths.append(QueryPath(names: names)) }
             paths += part.paths(indexes, reading.schema)
             guard case .search(let search) = part.form else { continue }
             paths += try Self.paths(search, of: type, indexes, in: zones, reading)
         }
+        var least: Int?
         for path in Self.merged(paths) where !isDistinct || !path.mayRepeat {
-            let count = try path.count(upTo: least + 1, in: zones, type, reading)
-            if count < least || index == nil {
+            let count = try path.count(
+                upTo: (least ?? Self.countLimit) + 1, in: zones, type, reading)
+            if least.map({ count < $0 }) ?? true {
                 self = path
-                least = min(least, count)
+                least = min(Self.countLimit, count)
             }
         }
         // What is found in order need not be read to its end.
-        guard let sorting, least >= Self.countLimit else { return }
+        guard let sorting, least ?? Self.countLimit >= Self.countLimit else { return }
         if let sorted = paths.first(where: { $0.order != nil }) {
             self = sorted
         } else if let sorted = indexes.first(where: {
             $0.field == sorting.field && $0.form.hasOrder
-                && reading.schema.kind(of: Schema.Column(type: type, field: $0.field))
-                    .map($0.form.fits) == true
+                && reading.schema.columnKind($0.field, of: type).map($0.form.fits) == true
         }) {
             self = QueryPath(
                 index: sorted, order: sorting.ascending ? .forward : .backward)
         }
+    }
+
+    private init(names: [Hash128]) {
+        self.init(index: nil)
+        self.names = names
     }
 
     fileprivate init(_ index: FieldIndex, _ values: [Values], isList: Bool) {
@@ -274,15 +301,42 @@ extension RecordPredicate {
         case .distance(let distance): name = distance.field
         default: return []
         }
-        guard let field = schema.number(name) else { return [] }
+        guard let field = schema.columnNumber(name) else { return [] }
         return indexes.compactMap { index in
-            guard index.field == field,
-                let kind = schema.kind(of: Schema.Column(type: index.type, field: field)),
+            guard index.field == field, let kind = schema.columnKind(field, of: index.type),
                 index.form.fits(kind), let values = values(index.form, kind),
                 values.count <= QueryPath.valueLimit
             else { return nil }
             return QueryPath(index, values, isList: kind.isList)
         }
+    }
+
+    /// The same with the numbers of users, as indexes have them, in place of what names them; 0 is the
+    /// number of none.
+    fileprivate func numberingUsers(
+        _ reading: StoreReading
+    ) throws(EngineError) -> RecordPredicate {
+        guard case .comparison(var comparison) = form,
+            SystemField(rawValue: comparison.field)?.isUser == true
+        else { return self }
+        var numbers: [PredicateValue] = []
+        for target in comparison.equalReferences ?? [] {
+            let user = UserID(recordName: target.recordName)
+            let number = if let user { try reading.user(user) } else { nil as UInt32? }
+            numbers.append(.int64(Int64(number ?? 0)))
+        }
+        comparison.test = .isIn(numbers)
+        return numbers.isEmpty ? self : .comparison(comparison)
+    }
+
+    /// The hashes of the names of which a record must have one, each once and in order; nil where the
+    /// predicate says no such thing.
+    fileprivate func recordNames(_ reading: StoreReading) -> [Hash128]? {
+        guard case .comparison(let comparison) = form,
+            comparison.field == SystemField.recordID.rawValue,
+            let targets = comparison.equalReferences, targets.count <= QueryPath.valueLimit
+        else { return nil }
+        return Set(targets.map { reading.hash($0.recordName) }).sorted()
     }
 
     /// The values in an index of fields of that kind that the predicate, which is of one field, can be
@@ -319,6 +373,22 @@ extension DistanceComparison {
 }
 
 extension FieldComparison {
+    /// The references of which the field, which is no list, must be equal to one; nil where the test is
+    /// another one.
+    fileprivate var equalReferences: [ReferenceTarget]? {
+        let values: [PredicateValue]
+        switch test {
+        case .relation(.equal, let value): values = [value]
+        case .isIn(let list): values = list
+        default: return nil
+        }
+        if quantifier != nil { return nil }
+        let targets = values.compactMap { value in
+            if case .reference(let target) = value { target } else { nil }
+        }
+        return targets.count == values.count ? targets : nil
+    }
+
     /// The values in an index of fields of that kind that the test can be satisfied by; nil where the
     /// index does not tell.
     fileprivate func values(

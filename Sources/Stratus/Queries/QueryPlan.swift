@@ -41,7 +41,10 @@ struct QueryPlan: Sendable {
         }
         recordType = query.recordType
         type = schema.number(query.recordType)
-        if reading.identity.environment == .production, type.map(schema.mayBeType) != true {
+        let isMarked = profile?.indexing == .service
+        if isMarked || reading.identity.environment == .production,
+            type.map(schema.mayBeType) != true
+        {
             throw .refused(.unknownItem, "Did not find record type: \(query.recordType)")
         }
         let fields = QueryFields(schema, type)
@@ -70,7 +73,16 @@ struct QueryPlan: Sendable {
             sorting.append(try Self.sorting(descriptor, fields))
         }
         self.sorting = sorting
-        searchableFields = fields.searchable
+        if isMarked {
+            let marked = try MarkedFields(ofType: recordType, reading)
+            try marked.check(tree)
+            for sorting in sorting {
+                try marked.check(sortingBy: sorting.field, byDistance: sorting.circle != nil)
+            }
+            searchableFields = marked.searchable(fields.searchable)
+        } else {
+            searchableFields = fields.searchable
+        }
         identity = Self.identity(query, zone, view)
         try PublicReader(view, view.reading)?.check(type: query.recordType)
     }
@@ -129,7 +141,9 @@ struct QueryPlan: Sendable {
         guard let type else { return .scan }
         var sorted: (field: UInt32, ascending: Bool)?
         if let first = sorting.first, first.circle == nil,
-            let field = reading.schema.number(first.field)
+            // Users stand in indexes in no order of their names.
+            SystemField(rawValue: first.field)?.isUser != true,
+            let field = reading.schema.columnNumber(first.field)
         {
             sorted = (field, first.ascending)
         }
@@ -149,8 +163,8 @@ struct QueryPlan: Sendable {
             comparisons.append(comparison)
         }
         guard let type, let name = field ?? comparisons.first?.field,
-            let number = reading.schema.number(name),
-            let kind = reading.schema.kind(of: Schema.Column(type: type, field: number)),
+            let number = reading.schema.columnNumber(name),
+            let kind = reading.schema.columnKind(number, of: type),
             let index = reading.completeIndexes(of: type).first(where: {
                 $0.isPlain && $0.field == number && $0.form == .number
             }), index.form.fits(kind),

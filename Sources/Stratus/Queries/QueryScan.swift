@@ -49,11 +49,7 @@ struct QueryScan: Sendable {
         guard let start, let type, path.isInStoreOrder else { return }
         place = zones.firstIndex { $0.number >= start.zone } ?? zones.count
         guard place < zones.count, zones[place].number == start.zone else { return }
-        // Of one value all keys have the same length, and the name stands at their end.
-        ranges = path.ranges(start.zone, type: type).map { range in
-            let first = range.lowerBound.appending(start.name)
-            return first < range.upperBound ? first.afterPrefix..<range.upperBound : range
-        }
+        ranges = path.ranges(start.zone, type: type, behind: start.name)
     }
 
     /// The next records, at most `count`, of those that `mayHold` says of, by zone and hash of the name;

@@ -52,7 +52,8 @@ extension JournalEntry {
             if head.hasCascadeLinks { tombstone.cascadeLinks = try cascadeLinks(from: fields) }
             let indexes = reading.indexes.of(type: head.type)
             if !indexes.isEmpty, let stored = try? storedFields(at: fields) {
-                tombstone.indexRows = try IndexStatement(allOf: stored, indexes, isRemoved: true)
+                tombstone.indexRows = try IndexStatement(
+                    allOf: head, stored, indexes, isRemoved: true)
             }
             return tombstone
         } catch {

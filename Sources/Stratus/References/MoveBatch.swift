@@ -310,12 +310,6 @@ private struct Move: ~Copyable {
         let (old, fields) = try entry.recordHead()
         // They are written again as they are.
         let stored = try reading.fields(of: entry, old, at: fields)
-        let rows: IndexStatement
-        do throws(FormatError) {
-            rows = try IndexStatement(allOf: stored, reading.indexes.of(type: old.type))
-        } catch {
-            throw .damaged(entry)
-        }
         var tombstone = try entry.tombstone(by: author, now: context.now / 1000, reading)
         tombstone.destination = new.number
         if wasEverShared {
@@ -327,6 +321,12 @@ private struct Move: ~Copyable {
             creator: old.creator, previous: moved.previous, isUpdate: false,
             origin: MoveOrigin(zone: self.old.number, version: entry.version))
         head.assetBytes = old.assetBytes
+        let rows: IndexStatement
+        do throws(FormatError) {
+            rows = try IndexStatement(allOf: head, stored, reading.indexes.of(type: old.type))
+        } catch {
+            throw .damaged(entry)
+        }
         let links = LinkChange(hasCascadeLinks: old.hasCascadeLinks)
         let content = entry.bytes.span.extracting(fields.position..<entry.payloadRange.upperBound)
         try draft.buffer.add(.tombstone, in: self.old, limit: context.payloadLimit) {

@@ -97,6 +97,7 @@ extension Database {
         try batch.limits?.enter(scope, batch.zoneID)
         defer { batch.limits?.leave(scope, batch.zoneID) }
         let committed = try await container.engine().commit(batch)
+        if committed.draft.buildsIndexes { try? await container.buildIndexes() }
         // As Container.read, but on this hot path nothing is allocated for waiting.
         let reading = container.reading
         do throws(EngineError) {
@@ -115,6 +116,7 @@ extension Database {
         try batch.limits?.enter(scope, batch.zoneID)
         defer { batch.limits?.leave(scope, batch.zoneID) }
         let committed = try container.engine().commitBlocking(batch)
+        if committed.draft.buildsIndexes { container.resumeIndexes() }
         return try batch.outcomes(of: committed, container.reading.waiting)
     }
 }

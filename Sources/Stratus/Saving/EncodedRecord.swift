@@ -2,6 +2,7 @@ internal import StratusAssets
 internal import StratusBytes
 internal import StratusEngine
 internal import StratusJournal
+internal import StratusLanguage
 
 /// The fields of a record as its entry is to have them: what was sent, encoded, over what is kept of
 /// the version that is replaced. One is used for all records of a batch, one after the other.
@@ -120,24 +121,28 @@ struct EncodedRecord {
         return (cascadeLinks.count < 2 ? cascadeLinks : CascadeLink.list(cascadeLinks), validated)
     }
 
-    /// How the rows of these indexes, which are those of the record's type, change. `stored` are the
-    /// fields of the version that is replaced.
+    /// How the rows of these indexes, which are those of the record's type, change: the entry will have
+    /// that head, and the version that is replaced has the other one and the fields `stored`.
     func indexRows(
-        _ indexes: [FieldIndex], over stored: StoredFields?
+        _ indexes: [FieldIndex], _ head: RecordHead, over former: RecordHead?,
+        _ stored: StoredFields?
     ) throws(EngineError) -> IndexStatement {
         var rows = IndexStatement()
         if indexes.isEmpty { return rows }
         do throws(FormatError) {
             for index in indexes {
                 var old: [IndexedValue] = []
-                if let stored {
+                if let former, let stored {
                     guard
                         changes(index.field, of: stored)
                             || index.leading.contains(where: { changes($0, of: stored) })
                     else { continue }
-                    old = try index.values(of: { stored.encodedValue(of: $0) })
+                    old = try index.values(of: former, stored)
                 }
-                rows.add(index, old: old, new: try index.values(of: { encodedValue(of: $0) }))
+                let new = try index.values {
+                    head.encodedValue(ofColumn: $0) ?? encodedValue(of: $0)
+                }
+                rows.add(index, old: old, new: new)
             }
         } catch {
             throw .refused(.internalError, "a value of an index cannot be read")
@@ -145,8 +150,9 @@ struct EncodedRecord {
         return rows
     }
 
-    /// Whether a field was sent, or is taken away.
+    /// Whether a column may have another value: a field that was sent, or is taken away.
     private func changes(_ number: UInt32, of stored: StoredFields) -> Bool {
+        if let field = SystemField(column: number) { return field.changes }
         guard let field = fields.first(where: { $0.number == number }) else {
             return stored.field(number) != nil
         }

@@ -10,6 +10,7 @@ struct NumberAssignment {
     private let reading: StoreReading
     private let context: PreparationContext
     private let environment: Container.Environment
+    private let indexing: Profile.Indexing
     private var newUsers: [UserEntry] = []
     private var newZone: ZoneEntry?
     private var shareCount: UInt32 = 0
@@ -23,9 +24,11 @@ struct NumberAssignment {
 
     init(
         _ reading: StoreReading, _ context: PreparationContext,
-        _ environment: Container.Environment = .development
+        _ environment: Container.Environment = .development,
+        _ indexing: Profile.Indexing = .declared
     ) {
         self.environment = environment
+        self.indexing = indexing
         self.reading = reading
         self.context = context
         addition = SchemaAddition(firstNumber: UInt32(reading.schema.nameCount))
@@ -239,6 +242,33 @@ struct NumberAssignment {
             }
             // Where the entry will lie is not known yet, and no draft needs it.
             draft.schema = reading.schema.adding(addition, at: .zero)
+            if indexing == .service { try declareIndexes(&draft) }
+        }
+    }
+
+    /// Declares all indexes that the new fields can have. One of a type that is new as well is complete:
+    /// it has no records but those of the commit.
+    private func declareIndexes(_ draft: inout Draft) throws(EngineError) {
+        for (column, kind) in addition.columns {
+            guard draft.schema.name(column.type).map(NameRules.isTypeName) == true else { continue }
+            var forms: [FieldIndex.Form] = []
+            for option in RecordIndex.Option.allCases {
+                if let form = option.form(kind, of: column.field), !forms.contains(form) {
+                    forms.append(form)
+                }
+            }
+            let isNew = column.type >= addition.firstNumber
+            for form in forms where draft.indexes.all.count < IndexTable.limit {
+                let index = FieldIndex(
+                    number: UInt32(draft.indexes.all.count), type: column.type,
+                    field: column.field, form: form, state: isNew ? .complete : .building)
+                if draft.indexes.of(type: column.type).contains(where: { $0.isLike(index) }) {
+                    continue
+                }
+                try draft.buffer.add(.index) { index.write(to: &$0) }
+                draft.indexes = draft.indexes.declaring(index)
+                if !isNew { draft.buildsIndexes = true }
+            }
         }
     }
 }

@@ -91,7 +91,8 @@ struct RecordBatch: RecordedTransaction {
             return .needsSerial
         }
         try reading.checkAccount(of: principal, in: scope)
-        var numbers = NumberAssignment(reading, context, environment)
+        var numbers = NumberAssignment(
+            reading, context, environment, limits?.profile.indexing ?? .declared)
         let (user, database) = try numbers.caller(caller, name: userName, in: scope, zoneID)
         try checkThatItIsShared(reading)
         let zone = try numbers.zone(zoneID, in: database, orMade: isRestore, &draft)

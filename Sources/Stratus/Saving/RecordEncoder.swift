@@ -268,7 +268,8 @@ struct RecordEncoder: ~Copyable {
                 change.formerCascadeLinks = formerCascadeLinks.filter { !cascadeLinks.contains($0) }
             }
         }
-        let rows = try fields.record.indexRows(reading.indexes.of(type: head.type), over: stored)
+        let rows = try fields.record.indexRows(
+            draft.indexes.of(type: head.type), head, over: former?.head, stored)
         // What the assets take is no part of the payload, and of the quota it is.
         let assets = head.assetBytes ?? 0
         let replaced = head.replacedLength + (head.formerAssetBytes ?? 0)

@@ -31,7 +31,7 @@ struct UniqueRows {
         _ rows: IndexStatement, of recordName: String, in zone: ZonePlace, item: Int? = nil,
         _ reading: StoreReading
     ) {
-        for row in rows.rows where reading.indexes.all[Int(row.index)].isUnique {
+        for row in rows.rows where reading.indexes.isUnique(row.index) {
             let name = reading.hash(recordName)
             let key = IndexKey.declared(zone.number, row.index, row.value)
             switch (item, row.isRemoved) {
@@ -171,7 +171,7 @@ extension RecordBatch {
 extension StoreReading {
     /// The names of the fields of an index.
     func columns(of index: UInt32) -> [String] {
-        indexes.all[Int(index)].columns.compactMap { schema.name($0) }
+        indexes.all[Int(index)].columns.compactMap { schema.columnName($0) }
     }
 
     /// A record that is there, by the hash of its name; `id` is its zone.

@@ -2,6 +2,7 @@ internal import StratusBytes
 internal import StratusEngine
 internal import StratusIndex
 internal import StratusJournal
+internal import StratusLanguage
 
 /// Declares an index: from this commit on saves keep it.
 struct IndexDeclaration: Transaction {
@@ -41,7 +42,8 @@ struct IndexDeclaration: Transaction {
     }
 
     private func index(_ schema: Schema) throws(EngineError) -> FieldIndex {
-        guard 1...FieldIndex.columnLimit ~= fields.count, Set(fields).count == fields.count else {
+        let names = fields.map { SystemField.canonicalName($0) ?? $0 }
+        guard 1...FieldIndex.columnLimit ~= names.count, Set(names).count == names.count else {
             throw .refused(
                 .invalidArguments,
                 "an index is on 1 to \(FieldIndex.columnLimit) fields, each of them once")
@@ -49,19 +51,20 @@ struct IndexDeclaration: Transaction {
         let type = schema.number(recordType)
         var columns: [UInt32] = []
         var form: FieldIndex.Form?
-        for name in fields {
-            guard let type, let field = schema.number(name),
-                let kind = schema.kind(of: Schema.Column(type: type, field: field))
+        for name in names {
+            guard let type, let field = schema.columnNumber(name),
+                let kind = schema.columnKind(field, of: type)
             else {
                 throw .refused(
                     .invalidArguments,
                     "records of the type '\(recordType)' have no field '\(name)' yet")
             }
-            form = content.form(kind)
+            form = content.form(kind, of: field)
             guard form != nil else {
+                let type = SystemField(rawValue: name) == nil ? kind.name : "a system field"
                 throw .refused(
                     .invalidArguments,
-                    "Field '\(name)' has a value type of \(kind.name), which cannot be "
+                    "Field '\(name)' has a value type of \(type), which cannot be "
                         + content.description)
             }
             columns.append(field)
@@ -74,12 +77,12 @@ struct IndexDeclaration: Transaction {
 }
 
 extension IndexDeclaration.Content {
-    /// The form of an index of which the last field, or any other, is of that kind; nil where there is
+    /// The form of an index of which the last column, or any other, is of that kind; nil where there is
     /// none.
-    fileprivate func form(_ kind: FieldKind) -> FieldIndex.Form? {
+    fileprivate func form(_ kind: FieldKind, of column: UInt32) -> FieldIndex.Form? {
         switch self {
-        case .plain(let option): option.form(kind)
-        case .unique: FieldIndex.Form.digest.fits(kind) ? .digest : nil
+        case .plain(let option): option.form(kind, of: column)
+        case .unique: FieldIndex.canBeUnique(column, kind) ? .digest : nil
         case .combined: FieldIndex.Form.ofLast(kind)
         }
     }
@@ -94,8 +97,9 @@ extension IndexDeclaration.Content {
 }
 
 extension RecordIndex.Option {
-    /// The form of an index on fields of that kind; nil where there is none.
-    func form(_ kind: FieldKind) -> FieldIndex.Form? {
+    /// The form of an index on a column of that kind; nil where there is none.
+    func form(_ kind: FieldKind, of column: UInt32) -> FieldIndex.Form? {
+        if self == .sortable, SystemField(column: column)?.isUser == true { return nil }
         let forms: [FieldIndex.Form] =
             switch self {
             case .queryable: [.number, .hash, .cell]
@@ -103,6 +107,13 @@ extension RecordIndex.Option {
             case .searchable: [.word]
             }
         return forms.first { $0.fits(kind) }
+    }
+}
+
+extension FieldIndex {
+    /// Whether a unique index can have such a column. What every save changes is none.
+    fileprivate static func canBeUnique(_ column: UInt32, _ kind: FieldKind) -> Bool {
+        Form.digest.fits(kind) && SystemField(column: column)?.changes != true
     }
 }
 
@@ -203,7 +214,7 @@ struct IndexBuild: Transaction {
         do throws(FormatError) {
             return BuiltRowsEntry.Record(
                 name: name, version: entry.version,
-                values: try index.values(of: { fields.encodedValue(of: $0) }))
+                values: try index.values(of: head, fields))
         } catch {
             throw .damaged(entry)
         }

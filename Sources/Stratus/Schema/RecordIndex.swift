@@ -1,4 +1,5 @@
 internal import StratusEngine
+internal import StratusLanguage
 
 /// An index on fields of a record type: with it a query finds its records without looking at all of
 /// the type.
@@ -23,8 +24,8 @@ public struct RecordIndex: Hashable, Sendable {
 
     /// The type of the records.
     public var recordType: String
-    /// The fields. An index on several finds the records that have given values in all but the last, in
-    /// the order of the last or by a part of it.
+    /// The fields, system fields by the names of the schema. An index on several finds the records that
+    /// have given values in all but the last, in the order of the last or by a part of it.
     public var fields: [String]
     /// What it serves, of the last field. One of numbers or dates serves both.
     public var options: Set<Option>
@@ -37,7 +38,7 @@ public struct RecordIndex: Hashable, Sendable {
 
 extension RecordIndex {
     init?(_ index: FieldIndex, _ schema: Schema) {
-        let fields = index.columns.compactMap { schema.name($0) }
+        let fields = index.columns.compactMap { schema.columnName($0) }
         guard let type = schema.name(index.type), fields.count == index.columns.count,
             index.state != .dropped
         else { return nil }
@@ -50,7 +51,9 @@ extension RecordIndex {
         case .hash, .cell, .digest: options = [.queryable]
         case .word: options = [.searchable]
         case .prefix: options = [.sortable]
-        case .number: options = [.queryable, .sortable]
+        case .number:
+            let isUser = SystemField(column: index.field)?.isUser == true
+            options = isUser ? [.queryable] : [.queryable, .sortable]
         }
     }
 }
@@ -64,6 +67,10 @@ extension Container {
 
     /// Declares an index on a field that records of the type were saved with, and builds it: a few
     /// records at a time, while others save. Where it is there already, only what is missing is built.
+    ///
+    /// The system fields `creationDate`, `modificationDate`, `creatorUserRecordID` and
+    /// `lastModifiedUserRecordID` can have one, too, those of users for equality. (Records are found by
+    /// their names without.)
     ///
     /// - Returns: the index, complete.
     /// - Throws: ``StoreError`` with `invalidArguments` where the field has no values that such an index
@@ -107,7 +114,7 @@ extension Container {
     /// of another record is found by the build, which fails.
     ///
     /// - Parameters:
-    ///   - fields: 1 to 8, none of them a list, a place or an asset.
+    ///   - fields: 1 to 8, none of them a list, a place, an asset or what every save changes.
     /// - Returns: the index, complete.
     /// - Throws: as ``addIndex(on:of:_:)``; and `constraintViolation` where records have the same values
     ///   already: ``StoreError/partialErrors`` says which, the first 100, and there is no such index.

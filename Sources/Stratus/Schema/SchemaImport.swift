@@ -30,17 +30,20 @@ struct SchemaImport: Transaction {
             let typeName = type.name.text
             guard NameRules.isRecordType(typeName) else { continue }
             guard let number = try numbers.type(typeName) else { return nil }
-            for field in type.fields where NameRules.isField(field.name.text, ofType: typeName) {
-                guard let place = try numbers.field(field.name.text, ofType: typeName) else {
-                    return nil
+            for field in type.fields {
+                let name = field.name.text
+                var column = SystemField(rawValue: name)?.column
+                if NameRules.isField(name, ofType: typeName) {
+                    guard let place = try numbers.field(name, ofType: typeName) else { return nil }
+                    if let kind = FieldKind(field.type.stored) {
+                        try numbers.fix(kind, of: Schema.Column(type: number, field: place), name)
+                    }
+                    column = place
                 }
-                let column = Schema.Column(type: number, field: place)
-                if let kind = FieldKind(field.type.stored) {
-                    try numbers.fix(kind, of: column, field.name.text)
-                }
+                guard let column else { continue }
                 for form in field.indexForms {
                     wanted.append(
-                        FieldIndex(number: 0, type: number, field: place, form: form))
+                        FieldIndex(number: 0, type: number, field: column, form: form))
                 }
             }
         }
@@ -49,9 +52,12 @@ struct SchemaImport: Transaction {
             guard let number = try numbers.type(type) else { return nil }
             var columns: [UInt32] = []
             for column in index.columns {
-                guard let place = try numbers.field(column.field.text, ofType: type) else {
-                    return nil
+                let name = column.field.text
+                if let system = SystemField(rawValue: name)?.column {
+                    columns.append(system)
+                    continue
                 }
+                guard let place = try numbers.field(name, ofType: type) else { return nil }
                 columns.append(place)
             }
             if let declared = document.fieldIndex(of: index, number, columns) {
@@ -115,15 +121,18 @@ extension SchemaDocument {
         of index: Index, _ type: UInt32, _ columns: [UInt32]
     ) -> FieldIndex? {
         guard let last = index.columns.last?.field, let field = columns.last,
-            let form = index.isUnique
-                ? .digest
-                : types.first(where: { $0.name == index.type })?.fields
-                    .first(where: { $0.name == last })
-                    // Of numbers of which a save says the kind, all have one form.
-                    .flatMap({ FieldKind($0.type).map(FieldIndex.Form.ofLast) ?? .number })
+            let form = index.isUnique ? .digest : form(ofLast: last, of: index.type)
         else { return nil }
         return FieldIndex(
             number: 0, type: type, leading: columns.dropLast(), field: field, form: form)
+    }
+
+    /// That of an index of which a field is the last of several; nil where it is none of the type.
+    private func form(ofLast name: SchemaName, of type: SchemaName) -> FieldIndex.Form? {
+        if SystemField.isName(name.text) { return .number }
+        let field = types.first { $0.name == type }?.fields.first { $0.name == name }
+        // Of numbers of which a save says the kind, all have one form.
+        return field.flatMap { FieldKind($0.type).map(FieldIndex.Form.ofLast) ?? .number }
     }
 }
 
@@ -140,6 +149,10 @@ extension SchemaDocument.Field {
     /// The options that indexes on such a field serve, each with the form of its index.
     fileprivate var served: [(option: SchemaDocument.Option, form: FieldIndex.Form)] {
         if type.isEncrypted { return [] }
+        if SystemField.isName(name.text) {
+            guard let field = SystemField(rawValue: name.text), field.isColumn else { return [] }
+            if field.isUser { return [(.queryable, .number)] }
+        }
         switch type.stored.element {
         case .int64, .double, .number, .numberAsInt64, .numberAsDouble, .timestamp:
             // One serves both.
@@ -210,6 +223,11 @@ extension StoreReading {
             else { continue }
             document.define(field, of: type, kind)
         }
+        for index in indexes.all where index.isPlain && index.state != .dropped {
+            if let type = schema.name(index.type), let field = SystemField(column: index.field) {
+                document.list(field, of: type)
+            }
+        }
         for place in document.types.indices {
             setOptions(&document.types[place])
         }
@@ -224,7 +242,7 @@ extension StoreReading {
         let declared = document
         document.indexes = declared.indexes.filter { index in
             guard let type = schema.number(index.type.text) else { return false }
-            let columns = index.columns.compactMap { schema.number($0.field.text) }
+            let columns = index.columns.compactMap { schema.columnNumber($0.field.text) }
             guard columns.count == index.columns.count,
                 let field = declared.fieldIndex(of: index, type, columns)
             else { return false }
@@ -232,7 +250,7 @@ extension StoreReading {
         }
         for index in kept {
             guard let type = schema.name(index.type) else { continue }
-            let fields = index.columns.compactMap { schema.name($0) }
+            let fields = index.columns.compactMap { schema.columnName($0) }
             let isNamed = document.indexes.contains {
                 $0.isUnique == index.isUnique && $0.type.text == type
                     && $0.columns.map(\.field.text) == fields
@@ -253,18 +271,18 @@ extension StoreReading {
         let kept = number.map { indexes.of(type: $0) } ?? []
         for place in type.fields.indices {
             let field = type.fields[place]
-            // What is declared of system fields is kept, and no index serves it.
-            guard NameRules.isTypeName(field.name.text) else { continue }
-            let fieldNumber = schema.number(field.name.text)
+            let name = field.name.text
+            // Options that no index serves are kept as they were declared.
+            guard NameRules.isTypeName(name) || SystemField(rawValue: name) != nil else { continue }
+            let fieldNumber = schema.columnNumber(name)
             let forms = Set(kept.filter { $0.isPlain && $0.field == fieldNumber }.map(\.form))
-            // Others are kept as they were declared.
             let served = field.served
             if served.contains(where: { $0.form == .number }) {
-                let declared = field.options.intersection([.queryable, .sortable])
-                type.fields[place].options.subtract([.queryable, .sortable])
+                let all = Set(served.map(\.option))
+                let declared = field.options.intersection(all)
+                type.fields[place].options.subtract(all)
                 if forms.contains(.number) {
-                    type.fields[place].options.formUnion(
-                        declared.isEmpty ? [.queryable, .sortable] : declared)
+                    type.fields[place].options.formUnion(declared.isEmpty ? all : declared)
                 }
                 continue
             }
@@ -280,6 +298,16 @@ extension StoreReading {
 }
 
 extension SchemaDocument {
+    /// Lists a system field that an index is on.
+    fileprivate mutating func list(_ field: SystemField, of type: String) {
+        let name = field.rawValue
+        guard let place = types.firstIndex(where: { $0.name.text == type }),
+            !types[place].fields.contains(where: { $0.name.text == name }),
+            let kind = SchemaRules.systemFields.first(where: { $0.name == name })?.type
+        else { return }
+        types[place].fields.append(Field(SchemaName(name), kind))
+    }
+
     /// Adds a field that a save has made; of one that is there, the kind that was left open.
     fileprivate mutating func define(_ field: String, of type: String, _ kind: FieldType) {
         let place: Int

@@ -101,6 +101,7 @@ struct RewrittenRecord {
     private let parent: String?
     private let shareRecord: String?
     private let hasCascadeLinks: Bool
+    private let rows: IndexStatement
 
     init(
         _ place: EntryLocation, _ statement: SharingPlan.Statement, by author: Author,
@@ -126,6 +127,8 @@ struct RewrittenRecord {
         do throws(FormatError) {
             name = try old.name(in: entry.bytes.span)
             parent = try old.parent(in: entry.bytes.span)
+            rows = try IndexStatement(
+                from: old, to: head, stored, reading.indexes.of(type: old.type))
         } catch {
             throw .damaged(entry)
         }
@@ -147,7 +150,7 @@ struct RewrittenRecord {
     func write(to writer: inout ByteWriter) {
         head.write(
             name: name, parent: parent, links: LinkChange(hasCascadeLinks: hasCascadeLinks),
-            shareRecord: shareRecord, to: &writer)
+            indexRows: rows, shareRecord: shareRecord, to: &writer)
         writer.append(
             entry.bytes.span.extracting(fields.position..<entry.payloadRange.upperBound))
     }

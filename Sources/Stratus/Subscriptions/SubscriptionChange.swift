@@ -149,8 +149,7 @@ struct SubscriptionChange: ItemizedTransaction {
         try checkForm(subscription)
         if case .query(let predicate, let type, let zone, _) = subscription.kind {
             try check(type: type, reading)
-            _ = try QueryPlan(
-                Query(recordType: type, predicate: predicate), in: zone, of: view, profile)
+            try view.check(predicate, ofType: type, in: zone, profile)
         }
         if let zone = subscription.zoneID { try check(zone, of: number, in: view, &draft) }
         var entry = SubscriptionEntry(subscription, user: number, in: scope)
@@ -285,5 +284,18 @@ extension Subscription {
         case (.query, .public), (_, .private), (.database, .shared): true
         case (_, .public), (_, .shared): false
         }
+    }
+}
+
+extension DatabaseView {
+    /// Fails where no query could have the predicate, and so no subscription: which needs no index.
+    func check(
+        _ predicate: Query.Predicate, ofType type: String, in zone: RecordZone.ID?,
+        _ profile: Profile?
+    ) throws(EngineError) {
+        var profile = profile
+        profile?.indexing = .declared
+        _ = try QueryPlan(
+            Query(recordType: type, predicate: predicate), in: zone, of: self, profile)
     }
 }

@@ -48,8 +48,7 @@ extension Database {
         }
         let profile = container.limits?.profile
         return try await read { view throws(EngineError) in
-            _ = try QueryPlan(
-                Query(recordType: type, predicate: predicate), in: zone, of: view, profile)
+            try view.check(predicate, ofType: type, in: zone, profile)
             let reading = try view.reading
             let anchors = predicate.tree.anchors(
                 ofType: type, zone: zone?.zoneName, secret: reading.identity.secret,

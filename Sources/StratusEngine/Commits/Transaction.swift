@@ -43,6 +43,10 @@ package struct Draft: Sendable {
     package var results: [ItemResult] = []
     /// With the names that the commit itself brings.
     package var schema: Schema
+    /// With those that the commit itself declares.
+    package var indexes: IndexTable
+    /// Whether any of these are to be built once it is done.
+    package var buildsIndexes = false
     /// The user who makes the entries, and their zone.
     package var user: UInt32 = 0
     package var zone: ZonePlace?
@@ -51,6 +55,7 @@ package struct Draft: Sendable {
 
     package init(_ reading: StoreReading) {
         schema = reading.schema
+        indexes = reading.indexes
         basis = reading.head
     }
 

@@ -31,7 +31,8 @@ package struct FieldIndex: Hashable, Sendable {
     /// From 0 on, in the order in which indexes were declared.
     package var number: UInt32
     package var type: UInt32
-    /// The columns before `field`: records that agree in them have their rows together.
+    /// The columns before `field`, as numbers of names and system fields: records that agree in them have
+    /// their rows together.
     package var leading: [UInt32]
     package var field: UInt32
     package var form: Form
@@ -94,7 +95,7 @@ package struct FieldIndex: Hashable, Sendable {
         field = try cursor.varint32(bytes)
         guard let form = Form(rawValue: try cursor.uint8(bytes)) else { throw .newer("form") }
         self.form = form
-        guard type < Schema.nameLimit, columns.allSatisfy({ $0 < Schema.nameLimit }) else {
+        guard type < Schema.nameLimit, columns.allSatisfy(Schema.isColumn) else {
             throw .value("index field")
         }
         guard Set(columns).count == leading.count + 1, leading.isEmpty || form.endsColumns else {
@@ -128,6 +129,11 @@ package final class IndexTable: Sendable {
     /// Whether saves keep the index of that number.
     package func isKept(_ number: UInt32) -> Bool {
         number < all.count && all[Int(number)].state != .dropped
+    }
+
+    /// Whether no two records of a zone have the values of a row of that number.
+    package func isUnique(_ number: UInt32) -> Bool {
+        number < all.count && all[Int(number)].isUnique
     }
 
     /// Whether the index of that number has all records of a state whose last entry may lie there.
@@ -165,6 +171,11 @@ package final class IndexTable: Sendable {
             completeFrom[place] = nil
         }
         return IndexTable(all, completeFrom: completeFrom)
+    }
+
+    /// With one more, of which it is not known yet where its entry will lie.
+    package func declaring(_ index: FieldIndex) -> IndexTable {
+        IndexTable(all + [index], completeFrom: completeFrom + [nil])
     }
 
     /// As a checkpoint keeps them.

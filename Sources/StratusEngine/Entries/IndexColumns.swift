@@ -68,8 +68,15 @@ extension FieldIndex {
         isPlain || isUnique ? form.length : min(8 + form.length, IndexedValue.lengthLimit)
     }
 
-    /// What its rows have of a record, each once and in order; `value` gives what the record has of a
-    /// field.
+    /// What its rows have of a version of a record, each once and in order.
+    package func values(
+        of head: RecordHead, _ fields: StoredFields
+    ) throws(FormatError) -> [IndexedValue] {
+        try values { head.encodedValue(ofColumn: $0) ?? fields.encodedValue(of: $0) }
+    }
+
+    /// What its rows have of a record, each once and in order; `value` gives what the record has in a
+    /// column.
     package func values(
         of value: (UInt32) -> EncodedValue?
     ) throws(FormatError) -> [IndexedValue] {

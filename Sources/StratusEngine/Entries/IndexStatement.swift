@@ -1,4 +1,5 @@
 package import StratusBytes
+internal import StratusLanguage
 
 /// The rows that an entry adds to declared indexes and removes from them, so that the fold need not
 /// read the version before: `Formats/Record.md`, "Index rows".
@@ -40,14 +41,28 @@ package struct IndexStatement: Equatable, Sendable {
         }
     }
 
-    /// All rows that a record with these fields has in the indexes of its type, added or taken away.
+    /// All rows that a record with this head and these fields has in the indexes of its type, added or
+    /// taken away.
     package init(
-        allOf fields: StoredFields, _ indexes: [FieldIndex], isRemoved: Bool = false
+        allOf head: RecordHead, _ fields: StoredFields, _ indexes: [FieldIndex],
+        isRemoved: Bool = false
     ) throws(FormatError) {
         for index in indexes {
-            for value in try index.values(of: { fields.encodedValue(of: $0) }) {
+            for value in try index.values(of: head, fields) {
                 rows.append(Row(index: index.number, value: value, isRemoved: isRemoved))
             }
+        }
+    }
+
+    /// What changes where a version with the same fields has another head.
+    package init(
+        from old: RecordHead, to new: RecordHead, _ fields: StoredFields, _ indexes: [FieldIndex]
+    ) throws(FormatError) {
+        for index in indexes
+        where index.columns.contains(where: { SystemField(column: $0)?.changes == true }) {
+            add(
+                index, old: try index.values(of: old, fields),
+                new: try index.values(of: new, fields))
         }
     }
 

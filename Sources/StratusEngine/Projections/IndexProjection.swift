@@ -99,7 +99,7 @@ struct IndexProjection: Projection {
                 let fields = try? StoredFields(
                     writer.bytes, at: record.fields, end: payload.count, schema: nil)
             else { return }
-            for row in try IndexStatement(allOf: fields, indexes).rows {
+            for row in try IndexStatement(allOf: record.head, fields, indexes).rows {
                 apply(row, record.name, entry, &state)
             }
         } else if let place = record.head.indexRows {
@@ -114,9 +114,9 @@ struct IndexProjection: Projection {
         of standing: Standing, _ name: Hash128, _ entry: borrowing FoldedEntry,
         _ state: inout FoldState
     ) throws(FormatError) {
-        guard let fields = standing.fields else { return }
-        let indexes = state.indexes.of(type: standing.type)
-        for row in try IndexStatement(allOf: fields, indexes, isRemoved: true).rows {
+        guard let head = standing.head, let fields = standing.fields else { return }
+        let indexes = state.indexes.of(type: head.type)
+        for row in try IndexStatement(allOf: head, fields, indexes, isRemoved: true).rows {
             apply(row, name, entry, &state)
         }
     }
@@ -168,7 +168,7 @@ struct IndexProjection: Projection {
             return EntryDescription(detail: "index \(rows.index), records \(rows.records.count)")
         }
         let index = try FieldIndex(payload)
-        let columns = index.columns.map { schema.name($0) ?? "\($0)" }
+        let columns = index.columns.map { schema.columnName($0) ?? "\($0)" }
         return EntryDescription(
             recordType: schema.name(index.type),
             detail: "index \(index.number), \(index.state), \(index.form) of "
@@ -178,5 +178,5 @@ struct IndexProjection: Projection {
 
 extension FieldIndex {
     /// All numbers of names that it uses.
-    fileprivate var numbers: [UInt32] { [type] + columns }
+    fileprivate var numbers: [UInt32] { [type] + columns.filter { $0 < Schema.nameLimit } }
 }

@@ -23,7 +23,7 @@ package final class Standing {
     /// Field and target of each link.
     package private(set) var cascadeLinks: [(field: UInt32, target: Hash128)] = []
     /// Of a record.
-    package private(set) var type: UInt32 = 0
+    package private(set) var head: RecordHead?
     package private(set) var fields: StoredFields?
     /// Of a record: its membership in a share, as the index has it; nil: it is in none.
     package fileprivate(set) var membership: ShareMembership?
@@ -41,7 +41,7 @@ package final class Standing {
         var cursor = ByteCursor()
         let head = try RecordHead(span, &cursor)
         assetBytes = head.assetBytes
-        type = head.type
+        self.head = head
         // What cannot be read has no rows in indexes, and is damage where it is asked for.
         fields = try? StoredFields(payload, at: cursor, end: payload.count, schema: nil)
         if let place = head.parent { parent = Hash128(span.extracting(place), seed: secret) }

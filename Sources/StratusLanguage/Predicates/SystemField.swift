@@ -21,6 +21,32 @@ package enum SystemField: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether it names a user.
+    package var isUser: Bool {
+        switch self {
+        case .creatorUserRecordID, .lastModifiedUserRecordID: true
+        case .recordID, .creationDate, .modificationDate, .parent, .share: false
+        }
+    }
+
+    /// Whether each save of a record may give it another value.
+    package var changes: Bool {
+        switch self {
+        case .modificationDate, .lastModifiedUserRecordID: true
+        case .recordID, .creationDate, .creatorUserRecordID, .parent, .share: false
+        }
+    }
+
+    /// Whether an index can have it as a column.
+    package var isColumn: Bool {
+        switch self {
+        case .creationDate, .modificationDate, .creatorUserRecordID, .lastModifiedUserRecordID:
+            true
+        // Records are found by their names without one.
+        case .recordID, .parent, .share: false
+        }
+    }
+
     private static let properties: [String: SystemField] = Dictionary(
         uniqueKeysWithValues: allCases.compactMap { field in
             field.propertyName.map { ($0, field) }

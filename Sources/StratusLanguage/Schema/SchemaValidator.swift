@@ -153,7 +153,12 @@ extension SchemaValidator {
         }
         checkFields(index.columns.map(\.field), of: index.type) { name, type in
             let isSystem = SchemaRules.systemFieldTypes[name.text] != nil
-            return type.isIndexable && !isSystem ? nil : "cannot be a column of an index"
+            let field = SystemField(rawValue: name.text)
+            if !type.isIndexable || isSystem && field?.isColumn != true {
+                return "cannot be a column of an index"
+            }
+            return index.isUnique && field?.changes == true
+                ? "is changed by every save, and cannot be a column of a unique index" : nil
         }
     }
 

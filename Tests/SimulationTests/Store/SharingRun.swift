@@ -497,7 +497,8 @@ extension SharingRun {
         case 7:
             let type = Self.types[generator.below(Self.types.count)]
             do throws(StoreError) {
-                try await container.addIndex(on: "n", of: type, .queryable)
+                let field = generator.oneIn(2) ? "n" : "modificationDate"
+                try await container.addIndex(on: field, of: type, .queryable)
             } catch {
                 // No record of the type was saved yet.
                 guard error.code == .invalidArguments else { throw error }

@@ -294,20 +294,26 @@ extension StoreRun {
 // Indexes. Queries find the same with them and without.
 extension StoreRun {
     private mutating func addIndex() async throws {
-        let field = ["number", "text", "target"][generator.below(3)]
+        let fields = [
+            "number", "text", "target", "creationDate", "modificationDate", "creatorUserRecordID",
+        ]
+        let field = fields[generator.below(fields.count)]
         let options: [RecordIndex.Option] =
             switch field {
-            case "target": [.queryable]
-            case "number": [.queryable, .sortable]
+            case "target", "creatorUserRecordID": [.queryable]
+            case "number", "creationDate", "modificationDate": [.queryable, .sortable]
             default: [.queryable, .sortable, .searchable]
             }
         let option = options[generator.below(options.count)]
         let type = StoreAnswers.types[generator.below(3)]
-        let pair = [["number", "text"], ["text", "number"], ["target", "number"]]
+        let pairs = [
+            ["number", "text"], ["text", "number"], ["target", "number"],
+            ["text", "modificationDate"], ["lastModifiedUserRecordID", "number"],
+        ]
         do throws(StoreError) {
             let index =
                 generator.oneIn(3)
-                ? try await container.addIndex(on: pair[generator.below(3)], of: type)
+                ? try await container.addIndex(on: pairs[generator.below(pairs.count)], of: type)
                 : try await container.addIndex(on: field, of: type, option)
             if index.state != .complete { problems.append("an index is \(index.state)") }
             tally.indexesAdded += 1

@@ -20,6 +20,7 @@ struct SchemaIndexValidationTests {
     @Test(arguments: [
         "INDEX i ON T (b, c DESC)", "UNIQUE i ON T (b)",
         "INDEX i ON T (astring, aint64, adouble, anumber, anumberAsInt64, atimestamp, abytes)",
+        "INDEX i ON T (___createdBy, ___modTime DESC)", "UNIQUE i ON T (b, ___createdBy)",
         "UNIQUE i ON T (areference, b)", "UNIQUE i ON T (c, abytes)",
         "COLLATION BINARY ON T (b, sstring)", "COLLATION FOLDED ON T (___etag)",
     ])
@@ -54,8 +55,17 @@ struct SchemaIndexValidationTests {
         ("INDEX _i ON T (b, c)", 19, "index '_i' has a name that is reserved for the system"),
         ("INDEX i ON T (b)", 19, "index 'i' has 1 columns, 2 to 8 are allowed"),
         (
-            "UNIQUE i ON T (b, ___createTime)", 31,
-            "field '___createTime' of type TIMESTAMP cannot be a column of an index"
+            "UNIQUE i ON T (b, ___recordID)", 31,
+            "field '___recordID' of type REFERENCE cannot be a column of an index"
+        ),
+        (
+            "INDEX i ON T (b, ___etag)", 30,
+            "field '___etag' of type STRING cannot be a column of an index"
+        ),
+        (
+            "UNIQUE i ON T (b, ___modTime)", 31,
+            "field '___modTime' of type TIMESTAMP is changed by every save, and cannot be a column "
+                + "of a unique index"
         ),
         ("COLLATION BINARY ON U (b)", 33, "there is no record type 'U'"),
         ("COLLATION BINARY ON T (x)", 36, "record type 'T' has no field 'x'"),

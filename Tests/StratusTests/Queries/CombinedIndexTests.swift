@@ -149,7 +149,7 @@ import Testing
                 ]))
         for fields in [
             ["text", "tags"], ["place", "text"], ["text", "place"], ["text", "text"],
-            ["text", "missing"], ["text"], [], ["text", "modificationDate"],
+            ["text", "missing"], ["text"], [], ["text", "recordID"],
         ] {
             let error = await failure { try await container.addIndex(on: fields, of: "Note") }
             #expect(error.code == .invalidArguments, "\(fields)")

@@ -89,6 +89,7 @@ import Testing
                 #"name ["QUERYABLE"]"#, #"name ["SORTABLE"]"#,
                 #"berths ["QUERYABLE", "SORTABLE"]"#, #"draught ["QUERYABLE", "SORTABLE"]"#,
                 #"tags ["QUERYABLE"]"#, #"name ["SEARCHABLE"]"#, #"mooring ["QUERYABLE"]"#,
+                #"___createTime ["QUERYABLE", "SORTABLE"]"#,
             ])
         #expect(indexes.allSatisfy { $0.state == .complete })
         let query = Query(recordType: "Boat", predicate: try .init("berths = 7"))

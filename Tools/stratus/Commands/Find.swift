@@ -67,14 +67,16 @@ enum Find {
             return index.fields.count == 1
                 ? "\(index.recordType).\(fields) \(options)" : "\(index.recordType) (\(fields))"
         }
+        let records = explanation.isByName ? "the records it names" : "all records of the type"
         let missing = explanation.missing.map { "\($0.field) \($0.option.rawValue)" }
         var object: JSONObject = ["isInOrder": .boolean(explanation.isInOrder)]
+        if explanation.isByName { object.append("isByName", .boolean(true)) }
         object.append("index", index.map { .string($0) })
         object.append("missing", .array(missing.map { .string($0) }))
         try output.object("explanation", object)
         try Show.write(
             [
-                ("reads", index.map { "index \($0)" } ?? "all records of the type"),
+                ("reads", index.map { "index \($0)" } ?? records),
                 ("in the order asked for", explanation.isInOrder ? "yes" : "no"),
                 ("would help", missing.isEmpty ? "nothing" : missing.joined(separator: ", ")),
             ], to: output)
