@@ -37,7 +37,7 @@ extension SampleMaker {
         let container = try maker.open()
         let database = container.privateDatabase(for: "alice")
         for id in [zone, other, gone] { try await database.save(RecordZone(zoneID: id)) }
-        try await maker.saveBoats(database)
+        try await maker.saveBoats(database, in: [other, gone])
         let options: [(field: String, option: RecordIndex.Option)] = [
             ("title", .queryable), ("title", .sortable), ("berths", .queryable),
             ("length", .sortable), ("launched", .sortable), ("tags", .queryable),
@@ -75,6 +75,23 @@ extension SampleMaker {
         return maker.files
     }
 
+    /// The schema is reset: zones, indexes and kinds go, and a field has another kind since.
+    static func reset() async throws -> StoreFiles {
+        let maker = SampleMaker(seed: 82)
+        let container = try maker.open()
+        let database = container.privateDatabase(for: "alice")
+        for id in [zone, other] { try await database.save(RecordZone(zoneID: id)) }
+        try await maker.saveBoats(database, in: [other])
+        try await container.addIndex(on: "berths", of: "Boat", .queryable)
+        try await container.importSchema(try await container.schema())
+        try await container.resetSchema()
+        try await database.save(RecordZone(zoneID: zone))
+        try await database.save(maker.boat("built", ["berths": "four", "title": 4]))
+        try await container.addIndex(on: "berths", of: "Boat", .queryable)
+        try await container.close()
+        return maker.files
+    }
+
     private func update(
         _ name: String, _ database: Database, _ change: (inout Record) -> Void
     ) async throws {
@@ -83,10 +100,10 @@ extension SampleMaker {
         try await database.save(record)
     }
 
-    private func saveBoats(_ database: Database) async throws {
+    private func saveBoats(_ database: Database, in zones: [RecordZone.ID]) async throws {
         try await database.save(record("harbour", type: "Harbour", ["title": "Bergen"]))
         try await database.save(boat("built", fullFields))
-        for zone in [Self.other, Self.gone] {
+        for zone in zones {
             try await database.save(boat("built", in: zone, ["title": "Straße", "berths": -1]))
         }
         try await database.save(boat("bare", ["note": "without a field of an index"]))

@@ -21,7 +21,7 @@ extension SampleMaker {
             ("checkpoint", { try await checkpoint().files }),
             ("compacted", { try await compacted().files }), ("history", history),
             ("forgotten", forgotten), ("indexes", declaredIndexes),
-            ("indexes-compacted", compactedIndexes), ("shares", shares),
+            ("indexes-compacted", compactedIndexes), ("reset", reset), ("shares", shares),
             ("shares-compacted", compactedShares), ("shares-growing", growingShare),
             ("subscriptions", subscriptions),
             ("subscriptions-compacted", compactedSubscriptions), ("devices", devices),

@@ -199,7 +199,7 @@ struct CallTests {
         let gateway = try await TestGateway()
         let calls = [
             "records/changes", "zones/changes", "assets/rereference", "users/lookup/contacts",
-            "schema/reset", "store/compact", "store/backup", "store/restore",
+            "store/compact", "store/backup", "store/restore",
         ]
         for call in calls {
             let answer = try await gateway.call(call)

@@ -37,6 +37,7 @@ import Testing
             let answer = try await stranger.call(call, #"{"schema":"\#(Self.schema)"}"#)
             #expect(answer.code == "ACCESS_DENIED")
         }
+        #expect(try await stranger.call("schema/reset").code == "ACCESS_DENIED")
         #expect(try await stranger.call("schema/export").status == 200)
         let gateway = try await TestGateway(
             Container.inMemory(environment: .production), grants: [.maintenance])
@@ -44,6 +45,24 @@ import Testing
         #expect(refused.body["ckErrorCode"].number == 12)
         let taken = try await gateway.call("schema/deploy", #"{"schema":"\#(Self.schema)"}"#)
         #expect(taken.status == 200)
+        let reset = try await gateway.call("schema/reset")
+        #expect(reset.body["ckErrorCode"].number == 12)
+    }
+
+    @Test func `a reset leaves neither records nor types`() async throws {
+        let gateway = try await TestGateway(grants: [.maintenance])
+        _ = try await gateway.call("schema/import", #"{"schema":"\#(Self.schema)"}"#)
+        let record = #"{"recordName":"a","recordType":"Note","fields":{"title":{"value":"x"}}}"#
+        let saved = try await gateway.call(
+            "records/modify",
+            #"{"operations":[{"operationType":"create","record":\#(record)}]}"#)
+        #expect(saved.status == 200)
+        #expect(try await gateway.call("schema/reset").status == 200)
+        let text = try await gateway.call("schema/export").body["schema"].text
+        #expect(text?.contains("Note") == false)
+        let found = try await gateway.call("records/query", #"{"query":{"recordType":"Note"}}"#)
+        #expect(found.status == 200 && found.body["records"][0].text == nil)
+        #expect(found.body["records"][0]["recordName"].text == nil)
     }
 
     @Test func `what a unique field has already is refused with the record that has it`()

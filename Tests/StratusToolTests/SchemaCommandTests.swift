@@ -78,4 +78,15 @@ import Testing
         #expect(unique.results.contains("add unique index 'oneName'"))
         #expect(try await place.run(query).results.contains("index File (name) UNIQUE"))
     }
+
+    @Test func `a schema is reset where that is asked for twice`() async throws {
+        let place = try Place()
+        try place.write("three!", "tree/c.txt")
+        try await place.importTree()
+        #expect(try await place.run("schema reset @/store").code == .usage)
+        #expect(try await place.run("schema show @/store").results.contains("RECORD TYPE File"))
+        #expect(try await place.run("schema reset @/store --yes").code == .ok)
+        #expect(try await !place.run("schema show @/store").results.contains("RECORD TYPE"))
+        #expect(try await place.run("query @/store File --count").results.contains("0"))
+    }
 }

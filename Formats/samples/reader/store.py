@@ -51,9 +51,11 @@ def known(bits, mask, word):
         raise Damage("format.newer " + word)
 
 
-def field_kind(c):
-    """Sorts of values in the low bits, with 32 for lists and 64 for encrypted fields."""
+def field_kind(c, mayBeNone=False):
+    """Sorts of values in the low bits, with 32 for lists and 64 for encrypted fields; 0: none."""
     kind = c.number(1)
+    if mayBeNone and not kind:
+        return 0
     sort, most = kind & 31, 6 if kind & 64 else 8
     if kind & 128 or sort > most or not sort and kind & 96 == 64 or not kind:
         raise Damage("format.newer field kind")
@@ -152,7 +154,7 @@ def user(c):
 
 def names(c):
     n = dict(first=c.varint(32), names=[c.text() for _ in range(c.varint())])
-    n["columns"] = [(c.varint(32), c.varint(32), field_kind(c)) for _ in range(c.varint())]
+    n["columns"] = [(c.varint(32), c.varint(32), field_kind(c, True)) for _ in range(c.varint())]
     need(n["first"] + len(n["names"]) <= 65536)
     return ended(c, n)
 

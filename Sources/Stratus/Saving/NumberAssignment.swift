@@ -249,7 +249,7 @@ struct NumberAssignment {
     /// Declares all indexes that the new fields can have. One of a type that is new as well is complete:
     /// it has no records but those of the commit.
     private func declareIndexes(_ draft: inout Draft) throws(EngineError) {
-        for (column, kind) in addition.columns {
+        for (column, kind) in addition.kinds {
             guard draft.schema.name(column.type).map(NameRules.isTypeName) == true else { continue }
             var forms: [FieldIndex.Form] = []
             for option in RecordIndex.Option.allCases {

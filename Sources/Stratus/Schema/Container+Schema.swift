@@ -61,6 +61,23 @@ extension Container {
         try await setSchema(text, .production)
     }
 
+    /// Deletes all zones of all databases of a store of the development environment, with their records, and
+    /// forgets its schema: types, fields with their kinds, indexes, roles and grants. One commit.
+    ///
+    /// Feeds report the zones as deleted. Users, subscriptions and devices stay, and so does the past as far
+    /// as the store keeps it.
+    ///
+    /// - Throws: ``StoreError`` with `invalidArguments` in the production environment, of which nothing is
+    ///   ever reset.
+    public nonisolated(nonsending) func resetSchema() async throws(StoreError) {
+        guard environment == .development else {
+            throw StoreError(.invalidArguments, "a store of production is not reset")
+        }
+        try await answering { () async throws(EngineError) in
+            _ = try await engine().commit(SchemaReset())
+        }
+    }
+
     /// Fails where a text is no schema that could be imported.
     ///
     /// - Throws: ``StoreError`` with `invalidArguments` and line and column of what is wrong first.

@@ -217,7 +217,7 @@ extension StoreReading {
             guard let declared else { throw .damaged(entry) }
             document = declared
         }
-        for (column, kind) in schema.whole.columns {
+        for (column, kind) in schema.whole.kinds {
             guard let type = schema.name(column.type), let field = schema.name(column.field),
                 let kind = SchemaDocument.FieldType(kind)
             else { continue }

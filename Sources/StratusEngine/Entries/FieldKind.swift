@@ -85,6 +85,16 @@ internal import StratusBytes
 }
 
 extension FieldKind {
+    /// Reads one byte, which is 0 for none.
+    static func optional(
+        _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
+    ) throws(FormatError) -> FieldKind? {
+        let start = cursor
+        if try cursor.uint8(bytes) == 0 { return nil }
+        cursor = start
+        return try FieldKind(bytes, &cursor)
+    }
+
     /// Reads one byte.
     init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
         guard let kind = FieldKind(rawValue: try cursor.uint8(bytes)) else {

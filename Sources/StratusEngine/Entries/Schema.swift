@@ -57,7 +57,7 @@ package final class Schema: Sendable {
             let new = whole.names[Int(location.firstNumber)..<end]
             names.append(new.map { Name(text: $0, entry: location.offset) }, hash: \.hash)
         }
-        columns.append(whole.columns.map { ($0, $1) }, hash: \.column.hash)
+        columns.append(whole.kinds, hash: \.column.hash)
         self.init(names: names, columns: columns)
     }
 
@@ -92,7 +92,7 @@ package final class Schema: Sendable {
     package var whole: SchemaAddition {
         var addition = SchemaAddition(firstNumber: 0)
         addition.names = names.elements.map(\.text)
-        addition.columns = columns.elements
+        addition.columns = columns.elements.map { ($0.column, $0.kind) }
         return addition
     }
 
@@ -100,8 +100,16 @@ package final class Schema: Sendable {
     package func adding(_ addition: SchemaAddition, at offset: JournalOffset) -> Schema {
         var (names, columns) = (names, columns)
         names.append(addition.names.map { Name(text: $0, entry: offset) }, hash: \.hash)
-        let new = addition.columns.filter { kind(of: $0.0) == nil }
-        columns.append(new.map { ($0, $1) }, hash: \.column.hash)
+        let forgotten = Set(addition.columns.compactMap { $1 == nil ? $0 : nil })
+        if !forgotten.isEmpty {
+            let kept = columns.elements.filter { !forgotten.contains($0.column) }
+            columns = NumberTable()
+            columns.append(kept, hash: \.column.hash)
+        }
+        let new = addition.kinds.filter { new in
+            columns.number(new.column.hash) { $0.column == new.column } == nil
+        }
+        columns.append(new, hash: \.column.hash)
         return Schema(names: names, columns: columns)
     }
 }
@@ -172,7 +180,8 @@ package struct SchemaAddition: Sendable, Equatable {
     /// The number of the first name; the others follow.
     package var firstNumber: UInt32
     package var names: [String] = []
-    package var columns: [(Schema.Column, FieldKind)] = []
+    /// Without a kind: the field has none any more, until a later addition gives it one.
+    package var columns: [(Schema.Column, FieldKind?)] = []
 
     /// What its three numbers take, and those of a preamble, at most, in bytes.
     package static let countsLength = 3 + 3 + 3
@@ -185,6 +194,11 @@ package struct SchemaAddition: Sendable, Equatable {
     }
 
     package var isEmpty: Bool { names.isEmpty && columns.isEmpty }
+
+    /// The columns that are given a kind.
+    package var kinds: [(column: Schema.Column, kind: FieldKind)] {
+        columns.compactMap { column, kind in kind.map { (column, $0) } }
+    }
 
     package static func == (left: SchemaAddition, right: SchemaAddition) -> Bool {
         left.firstNumber == right.firstNumber && left.names == right.names
@@ -199,7 +213,7 @@ package struct SchemaAddition: Sendable, Equatable {
         for (column, kind) in columns {
             writer.varint(column.type)
             writer.varint(column.field)
-            writer.uint8(kind.rawValue)
+            writer.uint8(kind?.rawValue ?? 0)
         }
     }
 
@@ -216,8 +230,8 @@ package struct SchemaAddition: Sendable, Equatable {
             let type = try cursor.varint32(bytes)
             let field = try cursor.varint32(bytes)
             guard max(type, field) < Schema.nameLimit else { throw .value("column") }
-            let kind = try FieldKind(bytes, &cursor)
-            columns.append((Schema.Column(type: type, field: field), kind))
+            let column = Schema.Column(type: type, field: field)
+            columns.append((column, try FieldKind.optional(bytes, &cursor)))
         }
         try cursor.end(bytes)
     }

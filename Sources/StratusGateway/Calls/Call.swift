@@ -72,6 +72,7 @@ enum CallTable {
         "schema/import": entry(ImportSchema.self),
         "schema/validate": entry(ValidateSchema.self),
         "schema/deploy": entry(DeploySchema.self),
+        "schema/reset": entry(ResetSchema.self),
         "store/info": entry(StoreInfo.self),
         "store/verify": entry(StoreVerify.self),
         "store/checkpoint": entry(StoreCheckpointCall.self),
@@ -81,7 +82,6 @@ enum CallTable {
     static let announced: Set<String> = [
         "records/changes", "zones/changes", "assets/rereference",
         "users/lookup/contacts",
-        "schema/reset",
         "store/compact", "store/backup", "store/restore",
     ]
 }

@@ -50,3 +50,15 @@ struct DeploySchema: Call {
         return ["changes": .array(changes.map { .string($0) })]
     }
 }
+
+struct ResetSchema: Call {
+    typealias Key = NoKey
+
+    init(_ keys: JSONKeys<NoKey>) {}
+
+    func run(in session: Session) async throws(StoreError) -> JSONObject {
+        try session.demand(.maintenance)
+        try await session.container.resetSchema()
+        return JSONObject()
+    }
+}

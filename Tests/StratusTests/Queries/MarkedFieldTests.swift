@@ -68,6 +68,19 @@ import Testing
         #expect(totals.count == 1 && totals.sum?.int64Value == 7)
     }
 
+    @Test func `an index that a save has declared has the records that lack the field`()
+        async throws
+    {
+        let container = try Container.inMemory(profile: Profile(indexing: .service))
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.save(note("a", ["n": 1]))
+        try await database.save(note("b", ["late": 7]))
+        let query = try noteQuery("late = NULL")
+        #expect(try await database.explanation(of: query).index?.fields == ["late"])
+        #expect(try await recordNames(query, in: database) == ["a"])
+    }
+
     @Test func `a blocking save declares them, too`() async throws {
         let container = try Container.inMemory(profile: .cloudKit)
         let database = container.privateDatabase(for: "alice")

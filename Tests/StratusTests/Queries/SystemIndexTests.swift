@@ -20,6 +20,8 @@ import Testing
             var record = Record(recordType: "Note", recordID: Record.ID(recordName: "r\(number)"))
             record["n"] = .int64(Int64(number))
             record["topic"] = .string(number % 2 == 0 ? "Boats" : "trains")
+            // The one in the middle has a date of its own.
+            if number == 40 || number == 41 { try await Task.sleep(for: .milliseconds(2)) }
             try await container.publicDatabase(as: users[number % 3]).save(record)
         }
         for number in stride(from: 0, to: 90, by: 4) {
@@ -104,6 +106,8 @@ import Testing
         for number in [7, 4000, 12] {
             var record = try await database.record(for: noteID("r\(number)"))
             record["state"] = "open"
+            // Each has a date of its own.
+            try await Task.sleep(for: .milliseconds(2))
             try await database.save(record)
         }
         let newest = try noteQuery("TRUEPREDICATE", sort: ("modificationDate", false))
@@ -126,6 +130,7 @@ import Testing
         }
         var record = try await database.record(for: noteID("r2000"))
         record["other"] = 1
+        try await Task.sleep(for: .milliseconds(2))
         try await database.save(record)
         try await database.deleteRecord(withID: noteID("r12"))
         for query in [newest, open] {
@@ -154,6 +159,14 @@ import Testing
             }
             #expect(found.map(\.modificationDate) == expected.map(\.modificationDate))
             #expect(found.count == count)
+            for record in all {
+                let date = RecordValue.date(try #require(record.modificationDate))
+                let same = Query(
+                    recordType: "Note",
+                    predicate: try Query.Predicate("modificationDate = %@", arguments: [date]))
+                let records = try await database.allRecords(matching: same, in: zone)
+                #expect(records.contains { $0.recordID == record.recordID })
+            }
         }
         try await check(in: notes, 7)
         // The root is written again, and so is a parent whose child is saved.

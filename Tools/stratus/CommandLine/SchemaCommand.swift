@@ -6,7 +6,9 @@ extension Command {
             show STORE: the schema as text, with the indexes that there are. import STORE FILE: makes \
             the schema of a store of the development environment what FILE says, declares and builds \
             the indexes that it asks for, and removes others; where a type or a field would go nothing \
-            is changed. deploy STORE FILE: the same of either environment, and only adds. validate \
+            is changed. deploy STORE FILE: the same of either environment, and only adds. reset STORE: \
+            deletes all zones of all databases with their records, in the development environment, \
+            and forgets the schema; users stay, and what history is kept. validate \
             FILE: whether the text is a schema that CloudKit takes, in the language that \
             cktool exports; each finding with line and column. format FILE: the same schema in one \
             form, so that equal schemas are equal texts. diff FILE NEW: what an import of NEW over \
@@ -19,18 +21,24 @@ extension Command {
         arguments: [
             Argument(
                 "WHAT", "what to do",
-                .oneOf(["show", "import", "deploy", "validate", "format", "diff"])),
-            Argument("FILE", "the text of a schema; with show, import and deploy the store", .path),
+                .oneOf(["show", "import", "deploy", "reset", "validate", "format", "diff"])),
+            Argument(
+                "FILE", "the text of a schema; with show, import, deploy and reset the store", .path
+            ),
             Argument("NEW", "the schema that is, or would be, imported", .path, isOptional: true),
         ],
         options: [
-            Option("production", "with diff: in the production environment, which only adds")
+            Option("production", "with diff: in the production environment, which only adds"),
+            Option("yes", "with reset: that all records are to go"),
         ],
         examples: [
             Example("stratus schema show ./store", "Writes the schema of a store."),
             Example(
                 "stratus schema import ./store schema.ckdb",
                 "Makes it what a file says, and builds its indexes."),
+            Example(
+                "stratus schema reset ./other --yes",
+                "Makes a store of tests like new, but for its users."),
             Example("stratus schema validate schema.ckdb", "Checks a schema."),
             Example("stratus schema format schema.ckdb", "Writes it in one form."),
             Example(

@@ -20,6 +20,7 @@ enum SchemaText {
             try output.verbatim(try await container.schema())
             return .ok
         }
+        if what == "reset" { return try await reset(path, invocation, output) }
         if let other, what != "diff" {
             return try await change(
                 path, other, isDeployed: what == "deploy", invocation, output)
@@ -47,6 +48,19 @@ enum SchemaText {
         for change in changes {
             try output.result("change", ["change": .string(change)], text: change)
         }
+        return .ok
+    }
+
+    private static func reset(
+        _ store: String, _ invocation: Invocation, _ output: Output
+    ) async throws -> ExitCode {
+        guard invocation.has("yes") else {
+            throw ToolError.usage(
+                "schema", "reset deletes all records of all users: say --yes if they are to go")
+        }
+        let container = try await invocation.openForWriting(store)
+        try await container.closing { try await container.resetSchema() }
+        try output.header(schema: "stratus.schema/1")
         return .ok
     }
 
