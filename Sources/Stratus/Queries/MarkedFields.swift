@@ -18,6 +18,13 @@ struct MarkedFields {
         options[field]?.contains(option) == true
     }
 
+    /// Fails where a field is not marked so.
+    private func demand(
+        _ option: SchemaDocument.Option, of field: String
+    ) throws(EngineError) {
+        if !has(option, field) { throw .refused(.notMarked(field, option)) }
+    }
+
     /// Those that are marked SEARCHABLE.
     func searchable(_ fields: [String]) -> [String] { fields.filter { has(.searchable, $0) } }
 
@@ -39,27 +46,19 @@ struct MarkedFields {
         switch part.form {
         case .search(let search):
             if let field = search.field {
-                if !has(.searchable, field) { throw .refused(.notMarked(field, .searchable)) }
+                try demand(.searchable, of: field)
             } else if !options.values.contains(where: { $0.contains(.searchable) }) {
                 throw .refused(
                     .invalidArguments, "no field of the type '\(type)' is marked searchable")
             }
         case .comparison(let comparison):
             let field = comparison.field
-            let isOrdered = comparison.asksForOrder
             // One without any mark is said to lack the first.
-            if !has(.queryable, field), !(isOrdered && has(.sortable, field)) {
-                throw .refused(.notMarked(field, .queryable))
-            }
-            if isOrdered, !has(.sortable, field) {
-                throw .refused(.notMarked(field, .sortable))
-            }
-        case .isNil(let field):
-            if !has(.queryable, field) { throw .refused(.notMarked(field, .queryable)) }
-        case .distance(let distance):
-            if !has(.queryable, distance.field) {
-                throw .refused(.notMarked(distance.field, .queryable))
-            }
+            let isOrdered =
+                comparison.asksForOrder && (has(.queryable, field) || has(.sortable, field))
+            try demand(isOrdered ? .sortable : .queryable, of: field)
+        case .isNil(let field): try demand(.queryable, of: field)
+        case .distance(let distance): try demand(.queryable, of: distance.field)
         case .constant, .and, .or, .not: return
         }
     }

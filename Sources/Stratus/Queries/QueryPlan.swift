@@ -93,8 +93,7 @@ struct QueryPlan: Sendable {
         guard let field = SystemField.canonicalName(descriptor.key),
             fields.isSortable(field, byDistance: descriptor.relativeLocation != nil)
         else {
-            throw .refused(
-                .invalidArguments, "Field '\(descriptor.key)' is not marked sortable")
+            throw .refused(.notMarked(descriptor.key, .sortable))
         }
         var sorting = Sorting(field: field, ascending: descriptor.ascending)
         if let location = descriptor.relativeLocation {

@@ -265,7 +265,7 @@ struct NumberAssignment {
                 if draft.indexes.of(type: column.type).contains(where: { $0.isLike(index) }) {
                     continue
                 }
-                try draft.buffer.add(.index) { index.write(to: &$0) }
+                try draft.add(index)
                 draft.indexes = draft.indexes.declaring(index)
                 if !isNew { draft.buildsIndexes = true }
             }

@@ -35,8 +35,7 @@ struct IndexDeclaration: Transaction {
             throw .refused(.limitExceeded, "a store declares at most 65,536 indexes")
         }
         index.number = UInt32(all.count)
-        let entry = index
-        try draft.buffer.add(.index) { entry.write(to: &$0) }
+        try draft.add(index)
         draft.results = [.done(index)]
         return draft
     }
@@ -117,6 +116,13 @@ extension FieldIndex {
     }
 }
 
+extension Draft {
+    /// Adds the entry of an index.
+    mutating func add(_ index: FieldIndex) throws(EngineError) {
+        try buffer.add(.index) { index.write(to: &$0) }
+    }
+}
+
 /// Says that an index has all records, or is kept no more.
 struct IndexState: Transaction {
     let number: UInt32
@@ -133,7 +139,7 @@ struct IndexState: Transaction {
         var index = reading.indexes.all[Int(number)]
         if index.state == state { return draft }
         index.state = state
-        try draft.buffer.add(.index) { index.write(to: &$0) }
+        try draft.add(index)
         return draft
     }
 }

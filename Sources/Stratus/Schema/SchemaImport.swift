@@ -84,8 +84,7 @@ struct SchemaImport: Transaction {
         for var index in all where index.state != .dropped {
             if wanted.contains(where: { $0.isLike(index) }) { continue }
             index.state = .dropped
-            let entry = index
-            try draft.buffer.add(.index) { entry.write(to: &$0) }
+            try draft.add(index)
         }
         var count = all.count
         for (place, index) in wanted.enumerated() {
@@ -100,8 +99,7 @@ struct SchemaImport: Transaction {
             }
             index.number = UInt32(count)
             count += 1
-            let entry = index
-            try draft.buffer.add(.index) { entry.write(to: &$0) }
+            try draft.add(index)
         }
     }
 
@@ -224,8 +222,11 @@ extension StoreReading {
             document.define(field, of: type, kind)
         }
         for index in indexes.all where index.isPlain && index.state != .dropped {
-            if let type = schema.name(index.type), let field = SystemField(column: index.field) {
-                document.list(field, of: type)
+            if let type = schema.name(index.type),
+                let field = SystemField(column: index.field)?.rawValue,
+                let kind = SchemaRules.systemFieldTypes[field]
+            {
+                document.define(field, of: type, kind)
             }
         }
         for place in document.types.indices {
@@ -298,17 +299,8 @@ extension StoreReading {
 }
 
 extension SchemaDocument {
-    /// Lists a system field that an index is on.
-    fileprivate mutating func list(_ field: SystemField, of type: String) {
-        let name = field.rawValue
-        guard let place = types.firstIndex(where: { $0.name.text == type }),
-            !types[place].fields.contains(where: { $0.name.text == name }),
-            let kind = SchemaRules.systemFields.first(where: { $0.name == name })?.type
-        else { return }
-        types[place].fields.append(Field(SchemaName(name), kind))
-    }
-
-    /// Adds a field that a save has made; of one that is there, the kind that was left open.
+    /// Adds a field that a save has made, or a system field that an index is on; of one that is there, the
+    /// kind that was left open.
     fileprivate mutating func define(_ field: String, of type: String, _ kind: FieldType) {
         let place: Int
         if let known = types.firstIndex(where: { $0.name.text == type }) {

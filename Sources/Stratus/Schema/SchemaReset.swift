@@ -26,8 +26,7 @@ struct SchemaReset: Transaction {
         for var index in reading.indexes.all where index.state != .dropped {
             _ = try draft.flushIfFull(context, sink)
             index.state = .dropped
-            let entry = index
-            try draft.buffer.add(.index) { entry.write(to: &$0) }
+            try draft.add(index)
         }
         try forgetKinds(reading.schema, context, sink, &draft)
         let text = SchemaTextEntry(text: SchemaDocument().text)

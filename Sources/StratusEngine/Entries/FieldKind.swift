@@ -89,17 +89,15 @@ extension FieldKind {
     static func optional(
         _ bytes: Span<UInt8>, _ cursor: inout ByteCursor
     ) throws(FormatError) -> FieldKind? {
-        let start = cursor
-        if try cursor.uint8(bytes) == 0 { return nil }
-        cursor = start
-        return try FieldKind(bytes, &cursor)
+        let byte = try cursor.uint8(bytes)
+        if byte == 0 { return nil }
+        guard let kind = FieldKind(rawValue: byte) else { throw .newer("field kind") }
+        return kind
     }
 
     /// Reads one byte.
     init(_ bytes: Span<UInt8>, _ cursor: inout ByteCursor) throws(FormatError) {
-        guard let kind = FieldKind(rawValue: try cursor.uint8(bytes)) else {
-            throw .newer("field kind")
-        }
+        guard let kind = try Self.optional(bytes, &cursor) else { throw .newer("field kind") }
         self = kind
     }
 }

@@ -4,18 +4,13 @@ package import StratusLanguage
 // System fields as columns of indexes: `Formats/Record.md`, "Index".
 extension SystemField {
     /// The number of the column, beyond those of all names; nil of what is no column.
-    package var column: UInt32? {
-        switch self {
-        case .creationDate: 65_536
-        case .creatorUserRecordID: 65_537
-        case .modificationDate: 65_538
-        case .lastModifiedUserRecordID: 65_539
-        case .recordID, .parent, .share: nil
-        }
-    }
+    package var column: UInt32? { columnPlace.map { UInt32(Schema.nameLimit) + $0 } }
 
     package init?(column: UInt32) {
-        guard let field = Self.allCases.first(where: { $0.column == column }) else { return nil }
+        // Most columns are fields.
+        guard column >= Schema.nameLimit,
+            let field = Self.allCases.first(where: { $0.column == column })
+        else { return nil }
         self = field
     }
 
@@ -49,9 +44,7 @@ extension Schema {
 extension RecordHead {
     /// What a record has of a system field; nil of columns that are fields.
     package func encodedValue(ofColumn number: UInt32) -> EncodedValue? {
-        guard number >= Schema.nameLimit, let field = SystemField(column: number) else {
-            return nil
-        }
+        guard let field = SystemField(column: number) else { return nil }
         var writer = ByteWriter(capacity: 10)
         switch field {
         case .creationDate: writer.double(Self.referenceSeconds(created))

@@ -37,15 +37,20 @@ package enum SystemField: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether an index can have it as a column.
-    package var isColumn: Bool {
+    /// Its place, from 0 on, among the system fields that an index can have as a column; nil of others.
+    package var columnPlace: UInt32? {
         switch self {
-        case .creationDate, .modificationDate, .creatorUserRecordID, .lastModifiedUserRecordID:
-            true
+        case .creationDate: 0
+        case .creatorUserRecordID: 1
+        case .modificationDate: 2
+        case .lastModifiedUserRecordID: 3
         // Records are found by their names without one.
-        case .recordID, .parent, .share: false
+        case .recordID, .parent, .share: nil
         }
     }
+
+    /// Whether an index can have it as a column.
+    package var isColumn: Bool { columnPlace != nil }
 
     private static let properties: [String: SystemField] = Dictionary(
         uniqueKeysWithValues: allCases.compactMap { field in

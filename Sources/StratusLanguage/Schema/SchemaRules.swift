@@ -22,7 +22,7 @@ package enum SchemaRules {
         ("___etag", .init(.string)), ("___modTime", .init(.timestamp)),
         ("___modifiedBy", .init(.reference)), ("___recordID", .init(.reference)),
     ]
-    static let systemFieldTypes = Dictionary(
+    package static let systemFieldTypes = Dictionary(
         systemFields.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first })
 
     /// Fields that would hide a property of the record; no record can be saved with one.
