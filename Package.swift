@@ -17,7 +17,8 @@ let settings: [SwiftSetting] = [
 
 // Tests whose time goes by in the library: compiling them with optimisation takes three times as
 // long, and they would run a few percent faster. Those with models of their own are optimised.
-let testSettings = settings + [.unsafeFlags(["-Onone"])]
+// What fails says its line itself, without debug information.
+let testSettings = settings + [.unsafeFlags(["-Onone", "-gnone"])]
 
 let package = Package(
     name: "stratus",
@@ -132,7 +133,7 @@ let package = Package(
         .testTarget(
             name: "AllocationTests", dependencies: ["AllocationProbe", "Support"],
             swiftSettings: testSettings),
-        .testTarget(name: "LayoutTests", dependencies: ["Support"], swiftSettings: testSettings),
+        .testTarget(name: "LayoutTests", dependencies: ["Support"], swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["Stratus"], swiftSettings: testSettings),
         .testTarget(
             name: "StratusGatewayTests",

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Stratus
 
 func example() async throws {
@@ -43,6 +44,17 @@ func queries(of container: Container, _ database: Database, _ zone: RecordZone.I
         sortDescriptors: [.init(key: "title")])
     let page = try await database.records(matching: query, inZoneWith: zone, resultsLimit: 20)
     print(page.records.count, page.cursor != nil)  // the next page begins there, be it tomorrow
+}
+
+func migrations(of container: Container) async throws {
+    try await container.migrate(
+        "Note",
+        [
+            .rename("titel", to: "title"), .add("stars", .int64, value: 0),
+            .change("due", to: .timestamp) { old in
+                old.doubleValue.map { .date(Date(timeIntervalSince1970: $0)) }
+            },
+        ], asHost: "service")
 }
 
 func rules(of database: Database, _ note: Record) async throws {

@@ -28,7 +28,7 @@ import Testing
             readme = readme[end...].dropFirst()
         }
         var compiled = try Self.compiledExamples()
-        try #require(compiled.count == 9)
+        try #require(compiled.count == 10)
         compiled[0] = ["import Stratus", ""] + compiled[0]
         #expect(shown == compiled)
     }
@@ -53,6 +53,7 @@ import Testing
         try snapshots(of: container, Record.ID(recordName: "n1", zoneID: zone))
         let writing = try await Container.open(at: "/tmp/notes.stratus")
         let database = writing.privateDatabase(for: "alice")
+        try await migrations(of: writing)
         let note = try await database.record(for: Record.ID(recordName: "n1", zoneID: zone))
         try await queries(of: writing, database, zone)
         try await notifications(of: writing, database, note)

@@ -310,7 +310,7 @@ extension StoreError {
     package var isOfNoZone: Bool { code == .zoneNotFound || code == .userDeletedZone }
 
     /// Whether others have saved what was to be saved.
-    fileprivate var isConflict: Bool {
+    var isConflict: Bool {
         code == .serverRecordChanged
             || partialErrors.values.contains { $0.code == .serverRecordChanged }
     }

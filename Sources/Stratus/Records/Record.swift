@@ -232,6 +232,11 @@ public struct Record: Sendable {
         }
     }
 
+    /// The same with a flag that need not be that of the stored field.
+    mutating func replace(_ key: String, by value: RecordValue, isEncrypted: Bool) {
+        edits.set(key, value, isEncrypted: isEncrypted)
+    }
+
     /// Whether a field is flagged as encrypted.
     package func isEncrypted(_ key: String) -> Bool {
         edits.edit(of: key)?.isEncrypted ?? isStoredEncrypted(key)

@@ -206,6 +206,15 @@ struct NumberAssignment {
         newColumns[column] = kind
     }
 
+    /// Gives a field another kind than it has, or none any more.
+    mutating func replace(
+        _ column: Schema.Column, by kind: FieldKind?
+    ) throws(EngineError) {
+        try grow(by: 2 * SchemaAddition.columnLength)
+        if reading.schema.kind(of: column) != nil { addition.columns.append((column, nil)) }
+        if let kind { addition.columns.append((column, kind)) }
+    }
+
     /// Assigns all that a save needs, or nothing where it cannot be done.
     mutating func assign(
         _ record: Record, _ policy: SavePolicy, isInsert: Bool, of batch: RecordBatch

@@ -9,9 +9,6 @@ struct SchemaImport: Transaction {
     let document: SchemaDocument
     let environment: SchemaDocument.Environment
 
-    /// The text that is kept.
-    var text: String { document.sorted().text }
-
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
     ) throws(EngineError) -> Draft? {
@@ -19,8 +16,8 @@ struct SchemaImport: Transaction {
         guard context.isSerial else { return nil }
         var draft = Draft(reading)
         draft.readSet.append(KeySpace.indexes.key())
-        let changes = SchemaDocument.differences(
-            from: try reading.schemaDocument(), to: document, in: environment)
+        let current = try reading.schemaDocument()
+        let changes = SchemaDocument.differences(from: current, to: document, in: environment)
         try Self.check(changes)
         draft.results = [.done(changes.map(\.description))]
         if changes.isEmpty { return draft }
@@ -66,13 +63,9 @@ struct SchemaImport: Transaction {
         }
         try numbers.write(to: &draft)
         try Self.setIndexes(wanted, reading, &draft)
-        let entry = SchemaTextEntry(text: text)
-        guard entry.text.utf8.count <= SchemaTextEntry.limit else {
-            throw .refused(
-                .limitExceeded,
-                "the schema takes more than \(SchemaTextEntry.limit) bytes as text")
-        }
-        try draft.buffer.add(.schema, limit: context.payloadLimit) { entry.write(to: &$0) }
+        var document = document
+        document.migrations = current.migrations
+        try draft.add(document, context)
         return draft
     }
 
@@ -109,6 +102,21 @@ struct SchemaImport: Transaction {
         guard let first = refused.first else { return }
         let others = refused.count > 1 ? ", and \(refused.count - 1) more such changes" : ""
         throw .refused(.invalidArguments, "\(first)\(others)")
+    }
+}
+
+extension Draft {
+    /// Adds the entry of a schema as text.
+    mutating func add(
+        _ document: SchemaDocument, _ context: PreparationContext
+    ) throws(EngineError) {
+        let entry = SchemaTextEntry(text: document.sorted().text)
+        guard entry.text.utf8.count <= SchemaTextEntry.limit else {
+            throw .refused(
+                .limitExceeded,
+                "the schema takes more than \(SchemaTextEntry.limit) bytes as text")
+        }
+        try buffer.add(.schema, limit: context.payloadLimit) { entry.write(to: &$0) }
     }
 }
 
@@ -194,7 +202,7 @@ extension FieldKind {
 }
 
 extension SchemaDocument.FieldType {
-    fileprivate init?(_ kind: FieldKind) {
+    init?(_ kind: FieldKind) {
         guard let element = kind.element,
             let name = SchemaDocument.Element(rawValue: FieldKind(element).name)
         else { return nil }
@@ -301,7 +309,7 @@ extension StoreReading {
 extension SchemaDocument {
     /// Adds a field that a save has made, or a system field that an index is on; of one that is there, the
     /// kind that was left open.
-    fileprivate mutating func define(_ field: String, of type: String, _ kind: FieldType) {
+    mutating func define(_ field: String, of type: String, _ kind: FieldType) {
         let place: Int
         if let known = types.firstIndex(where: { $0.name.text == type }) {
             place = known

@@ -29,8 +29,7 @@ struct SchemaReset: Transaction {
             try draft.add(index)
         }
         try forgetKinds(reading.schema, context, sink, &draft)
-        let text = SchemaTextEntry(text: SchemaDocument().text)
-        try draft.buffer.add(.schema, limit: context.payloadLimit) { text.write(to: &$0) }
+        try draft.add(SchemaDocument(), context)
         return draft
     }
 

@@ -251,25 +251,17 @@ struct SubscriptionProbe {
         _ forms: Range<Int>, _ zone: UInt64
     ) throws(FormatError) {
         let isPlain = FoldedBytes.isFolded(bytes, in: range)
-        var isFolded = false
+        if !isPlain {
+            guard folded.fold(bytes, in: range) else { throw .text }
+        }
+        let length = isPlain ? range.count : folded.bytes.count
         for place in forms {
             let form = type.forms[place]
             switch form.kind {
-            case .equal, .prefix:
-                if !isPlain, !isFolded {
-                    guard folded.fold(bytes, in: range) else { throw .text }
-                    isFolded = true
-                }
-                let length = isPlain ? range.count : folded.bytes.count
-                let count = form.kind == .equal ? length : Int(form.parameter)
-                guard count <= length else { continue }
-                let value =
-                    isPlain
-                    ? AnchorValue(
-                        folded: bytes,
-                        in: range.lowerBound..<range.lowerBound + count, seed: secret)
-                    : AnchorValue(folded: folded.bytes.span, in: 0..<count, seed: secret)
-                look(for: value, form, zone)
+            case .equal: look(atFirst: length, of: bytes, range, isPlain, form, zone)
+            case .prefix:
+                let count = Int(form.parameter)
+                if count <= length { look(atFirst: count, of: bytes, range, isPlain, form, zone) }
             case .word:
                 guard let text = bytes.text(in: range) else { throw .text }
                 for word in SearchWords(text) {
@@ -278,6 +270,19 @@ struct SubscriptionProbe {
             case .always, .block, .above, .below, .cell: continue
             }
         }
+    }
+
+    /// Looks up the first bytes of a folded text: the plain one in `range`, or what was folded last.
+    private mutating func look(
+        atFirst count: Int, of bytes: Span<UInt8>, _ range: Range<Int>, _ isPlain: Bool,
+        _ form: AnchoredType.Form, _ zone: UInt64
+    ) {
+        let start = range.lowerBound
+        let value =
+            isPlain
+            ? AnchorValue(folded: bytes, in: start..<start + count, seed: secret)
+            : AnchorValue(folded: folded.bytes.span, in: 0..<count, seed: secret)
+        look(for: value, form, zone)
     }
 
     private mutating func look(

@@ -31,7 +31,12 @@ struct SchemaProjection: Projection {
             // All that it says is known from the segments before it.
             _ = try SchemaPreamble(payload, at: entry.offset)
         } else {
-            try state.numbers.add(SchemaAddition(payload), at: entry.offset)
+            let addition = try SchemaAddition(payload)
+            try state.numbers.add(addition, at: entry.offset)
+            // What saves have prepared with a kind that a field has no more is prepared again.
+            if addition.columns.contains(where: { $1 == nil }) {
+                state.index.set(KeySpace.indexes.key(), IndexValue(stamp: entry.stamp))
+            }
         }
     }
 

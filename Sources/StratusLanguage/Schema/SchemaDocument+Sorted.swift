@@ -10,6 +10,7 @@ extension SchemaDocument {
         sorted.collations.sort {
             ($0.type.text, $0.collation.rawValue) < ($1.type.text, $1.collation.rawValue)
         }
+        sorted.migrations.sort { $0.type.text < $1.type.text }
         return sorted
     }
 }

@@ -1,5 +1,5 @@
 /// A schema as the CloudKit schema language states it: roles, record types with their fields and
-/// grants, and the indexes and collations that CloudKit has no words for.
+/// grants, and the indexes, collations and migrations that CloudKit has no words for.
 ///
 /// A document may hold anything that the grammar allows; ``validate()`` reports what breaks a rule.
 /// The order of all lists is kept, ``sorted()`` gives the order of CloudKit's own exports.
@@ -10,6 +10,9 @@ package struct SchemaDocument: Hashable, Sendable {
     package var types: [RecordType]
     package var indexes: [Index]
     package var collations: [CollationRule]
+    /// What is not done of migrations, by types. A store says so; a text that is imported changes nothing
+    /// of it.
+    package var migrations: [Migration] = []
 
     /// No list in a document is longer, neither one of fields, grants or columns.
     package static let listLimit = 10_000
@@ -96,6 +99,18 @@ extension SchemaDocument {
         case binary = "BINARY"
         /// Without regard to case: what a field has that no rule names.
         case folded = "FOLDED"
+    }
+
+    /// Fields of a type of which records may have values of another kind, or under another name, until
+    /// the migration of the type is done: `// stratus: MIGRATION ON Type (field, field)`.
+    package struct Migration: Hashable, Sendable {
+        package var type: SchemaName
+        package var fields: [SchemaName]
+
+        package init(on type: SchemaName, fields: [SchemaName]) {
+            self.type = type
+            self.fields = fields
+        }
     }
 
     /// The collation of fields of a type: `// stratus: COLLATION BINARY ON Type (field, field)`.

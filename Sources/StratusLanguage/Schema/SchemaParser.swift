@@ -110,6 +110,7 @@ extension SchemaParser {
 // ( INDEX | UNIQUE ) name ON type "(" field [ ASC | DESC ] { "," … } ")" [ ";" ]
 // UNIQUE [ ";" ], where a field stands in the line
 // COLLATION ( BINARY | FOLDED ) ON type "(" field { "," field } ")" [ ";" ]
+// MIGRATION ON type "(" field { "," field } ")" [ ";" ]
 extension SchemaParser {
     /// `fields` are the last ones of the lines.
     private mutating func directive(
@@ -117,8 +118,14 @@ extension SchemaParser {
     ) throws(SchemaSyntaxError) {
         let line = token.place.line
         if try skip(keyword: "COLLATION") {
-            let rule = try collationRule()
+            let collation = try word(of: SchemaDocument.Collation.allCases)
+            let (type, fields) = try typeAndFields()
+            let rule = SchemaDocument.CollationRule(collation, on: type, fields: fields)
             try append(rule, to: &document.collations, "collations")
+        } else if try skip(keyword: "MIGRATION") {
+            let (type, fields) = try typeAndFields()
+            let migration = SchemaDocument.Migration(on: type, fields: fields)
+            try append(migration, to: &document.migrations, "migrations")
         } else if try skip(keyword: "UNIQUE") {
             let isAlone = token.kind == .end || token.isSymbol(";")
             if isAlone, let field = fields[line] {
@@ -133,24 +140,23 @@ extension SchemaParser {
         } else if try skip(keyword: "INDEX") {
             try append(try index(isUnique: false), to: &document.indexes, "indexes")
         } else {
-            throw unexpected("INDEX, UNIQUE or COLLATION")
+            throw unexpected("INDEX, UNIQUE, COLLATION or MIGRATION")
         }
         _ = try skip(symbol: ";")
         if token.kind != .end { throw unexpected("the end of the line") }
     }
 
-    private mutating func collationRule() throws(SchemaSyntaxError) -> SchemaDocument.CollationRule
-    {
-        let collation = try word(of: SchemaDocument.Collation.allCases)
+    /// ON type "(" field { "," field } ")"
+    private mutating func typeAndFields() throws(SchemaSyntaxError) -> (SchemaName, [SchemaName]) {
         try expect(keyword: "ON")
-        var rule = SchemaDocument.CollationRule(
-            collation, on: try name(of: "a record type"), fields: [])
+        let type = try name(of: "a record type")
+        var fields: [SchemaName] = []
         try expect(symbol: "(")
         repeat {
-            try append(try name(of: "a field"), to: &rule.fields, "fields")
+            try append(try name(of: "a field"), to: &fields, "fields")
         } while try skip(symbol: ",")
         try expect(symbol: ")", orElse: ["','"])
-        return rule
+        return (type, fields)
     }
 
     private mutating func index(

@@ -15,7 +15,9 @@ struct SchemaPrinter {
             blocks.append(lines(document.roles.map { "CREATE ROLE \(name($0));" }))
         }
         blocks += document.types.map(recordType)
-        let directives = document.indexes.map(index) + document.collations.map(collationRule)
+        let directives =
+            document.indexes.map(index) + document.collations.map(collationRule)
+            + document.migrations.map { "MIGRATION " + typeAndFields($0.type, $0.fields) }
         if !directives.isEmpty { blocks.append(lines(directives.map { "// stratus: \($0)" })) }
         return blocks.joined(separator: "\n\n") + "\n"
     }
@@ -45,8 +47,11 @@ struct SchemaPrinter {
     }
 
     private static func collationRule(_ rule: SchemaDocument.CollationRule) -> String {
-        "COLLATION \(rule.collation.rawValue) "
-            + "ON \(name(rule.type)) (\(rule.fields.map(name).joined(separator: ", ")))"
+        "COLLATION \(rule.collation.rawValue) " + typeAndFields(rule.type, rule.fields)
+    }
+
+    private static func typeAndFields(_ type: SchemaName, _ fields: [SchemaName]) -> String {
+        "ON \(name(type)) (\(fields.map(name).joined(separator: ", ")))"
     }
 
     private static func lines(_ lines: [String]) -> String {

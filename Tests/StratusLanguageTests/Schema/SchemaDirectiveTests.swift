@@ -64,8 +64,8 @@ struct SchemaDirectiveTests {
     }
 
     @Test(arguments: [
-        ("", "expected INDEX, UNIQUE or COLLATION, found the end of the line", 12),
-        (" INDEXES", "expected INDEX, UNIQUE or COLLATION, found 'INDEXES'", 13),
+        ("", "expected INDEX, UNIQUE, COLLATION or MIGRATION, found the end of the line", 12),
+        (" INDEXES", "expected INDEX, UNIQUE, COLLATION or MIGRATION, found 'INDEXES'", 13),
         (" INDEX ON T (a)", "expected ON, found 'T'", 22),
         (" INDEX i ON T ()", "expected the name of a field, found ')'", 27),
         (" INDEX i ON T (a, b DOWN)", "expected ASC, DESC, ',' or ')', found 'DOWN'", 32),
