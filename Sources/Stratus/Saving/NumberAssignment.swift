@@ -198,21 +198,29 @@ struct NumberAssignment {
             isIncomplete = true
             return
         }
-        guard reading.schema.columnCount + newColumns.count < Schema.columnLimit else {
-            throw .refused(.limitExceeded, "a store has at most 1,048,576 fields of types")
-        }
-        try grow(by: SchemaAddition.columnLength)
-        addition.columns.append((column, kind))
-        newColumns[column] = kind
+        try add(kind, of: column)
     }
 
     /// Gives a field another kind than it has, or none any more.
     mutating func replace(
         _ column: Schema.Column, by kind: FieldKind?
     ) throws(EngineError) {
-        try grow(by: 2 * SchemaAddition.columnLength)
-        if reading.schema.kind(of: column) != nil { addition.columns.append((column, nil)) }
-        if let kind { addition.columns.append((column, kind)) }
+        if reading.schema.kind(of: column) != nil {
+            try grow(by: SchemaAddition.columnLength)
+            addition.columns.append((column, nil))
+        }
+        if let kind { try add(kind, of: column) }
+    }
+
+    private mutating func add(
+        _ kind: FieldKind, of column: Schema.Column
+    ) throws(EngineError) {
+        guard reading.schema.columnCount + newColumns.count < Schema.columnLimit else {
+            throw .refused(.limitExceeded, "a store has at most 1,048,576 fields of types")
+        }
+        try grow(by: SchemaAddition.columnLength)
+        addition.columns.append((column, kind))
+        newColumns[column] = kind
     }
 
     /// Assigns all that a save needs, or nothing where it cannot be done.
@@ -269,13 +277,12 @@ struct NumberAssignment {
             let isNew = column.type >= addition.firstNumber
             for form in forms where draft.indexes.all.count < IndexTable.limit {
                 let index = FieldIndex(
-                    number: UInt32(draft.indexes.all.count), type: column.type,
-                    field: column.field, form: form, state: isNew ? .complete : .building)
+                    number: 0, type: column.type, field: column.field, form: form,
+                    state: isNew ? .complete : .building)
                 if draft.indexes.of(type: column.type).contains(where: { $0.isLike(index) }) {
                     continue
                 }
-                try draft.add(index)
-                draft.indexes = draft.indexes.declaring(index)
+                try draft.declare(index)
                 if !isNew { draft.buildsIndexes = true }
             }
         }

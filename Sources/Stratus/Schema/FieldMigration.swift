@@ -85,11 +85,11 @@ extension Container {
         if mustChangeRecords {
             let records = RecordMigration(recordType: recordType, steps: steps)
             // Records may be moved to where they were looked for, and others be saved meanwhile.
-            while true {
-                let pass = try await change(records, asHost: user)
-                count += pass.count
-                if pass.count == 0, !pass.isPartial { break }
-            }
+            var pass: (found: Int, saved: Int)
+            repeat {
+                pass = try await change(records, asHost: user)
+                count += pass.saved
+            } while pass.found > 0
             try await answering { () async throws(EngineError) in
                 _ = try await engine().commit(MigrationEnd(recordType: recordType))
             }
@@ -98,12 +98,12 @@ extension Container {
         return count
     }
 
-    /// Looks at all records of the type once. Says how many were changed, and whether others were
-    /// saved by someone else at that moment, and have to be looked at again.
+    /// Looks at all records of the type once. Says how many had to be changed, and how many of these were;
+    /// others were saved by someone else at that moment.
     private nonisolated(nonsending) func change(
         _ migration: RecordMigration, asHost user: String
-    ) async throws(StoreError) -> (count: Int, isPartial: Bool) {
-        var (count, isPartial) = (0, false)
+    ) async throws(StoreError) -> (found: Int, saved: Int) {
+        var (found, saved) = (0, 0)
         for number in 0..<reading.zoneCount {
             guard let (database, zone) = try await zone(number + 1, asHost: user) else { continue }
             var cursor: RecordPage.Cursor?
@@ -118,13 +118,16 @@ extension Container {
                     guard error.isOfNoZone else { throw error }
                     break
                 }
-                let pass = try await database.rewrite(page.records, migration)
-                count += pass.count
-                isPartial = isPartial || pass.isPartial
+                var changed: [Record] = []
+                for record in page.records {
+                    if let record = try migration.changed(record) { changed.append(record) }
+                }
+                found += changed.count
+                saved += try await database.rewrite(changed, migration)
                 cursor = page.cursor
             } while cursor != nil
         }
-        return (count, isPartial)
+        return (found, saved)
     }
 
     /// A zone that is alive, with its database; nil where that number is of no such zone.
@@ -151,16 +154,12 @@ extension Container {
 }
 
 extension Database {
-    /// Saves those of the records of a zone that a migration changes. Where others save one of them at
-    /// that moment, all are fetched and saved once more, each by itself.
+    /// Saves records of one zone as a migration has changed them. Where others save one of them at that
+    /// moment, all are fetched and saved once more, each by itself. Returns how many were saved.
     fileprivate nonisolated(nonsending) func rewrite(
-        _ records: [Record], _ migration: RecordMigration
-    ) async throws(StoreError) -> (count: Int, isPartial: Bool) {
-        var changed: [Record] = []
-        for record in records {
-            if let record = try migration.changed(record) { changed.append(record) }
-        }
-        if try await rewrite(changed) { return (changed.count, false) }
+        _ changed: [Record], _ migration: RecordMigration
+    ) async throws(StoreError) -> Int {
+        if try await rewrite(changed) { return changed.count }
         var count = 0
         for record in changed {
             guard let found = try await self.records(for: [record.recordID])[record.recordID],
@@ -169,7 +168,7 @@ extension Database {
             else { continue }
             if try await rewrite([newer]) { count += 1 }
         }
-        return (count, count < changed.count)
+        return count
     }
 
     /// Saves records of one zone that were fetched, in one commit, as a restore does. Returns whether
@@ -196,26 +195,48 @@ extension Database {
 
 /// The steps of a migration, in their order.
 struct MigrationSteps: Sendable {
-    let all: [FieldMigration.Step]
+    struct Placed: Sendable {
+        let step: FieldMigration.Step
+        /// The names and the types that its field gets by the steps behind it.
+        var laterNames: [String] = []
+        var laterTypes: [Record.FieldType] = []
+
+        init(_ step: FieldMigration.Step, before others: ArraySlice<FieldMigration.Step>) {
+            self.step = step
+            var current = step.field
+            if case .rename(_, let name) = step { current = name }
+            for other in others where other.field == current {
+                switch other {
+                case .rename(_, let name):
+                    current = name
+                    laterNames.append(name)
+                case .change(_, let type, _): laterTypes.append(type)
+                case .add: continue
+                }
+            }
+        }
+    }
+
+    let all: [Placed]
 
     /// - Throws: ``StoreError`` with `invalidArguments` where a name is used again that a field was renamed
-    ///   from, or a field gets a type again that it had: then nobody could tell which steps were made.
+    ///   from, or a field gets a type again that it had: a record would not show which steps were made.
     init(_ steps: [FieldMigration.Step]) throws(StoreError) {
-        all = steps
+        all = steps.indices.map { Placed(steps[$0], before: steps[($0 + 1)...]) }
         var former: Set<String> = []
-        for (place, step) in steps.enumerated() {
-            var used = [step.field]
-            if case .rename(_, let name) = step { used.append(name) }
+        for placed in all {
+            var used = [placed.step.field]
+            if case .rename(_, let name) = placed.step { used.append(name) }
             if let name = used.first(where: { former.contains($0) }) { throw Self.repeated(name) }
-            if case .rename(let field, let name) = step {
+            if case .rename(let field, let name) = placed.step {
                 if name == field { throw Self.repeated(name) }
                 former.insert(field)
             }
-            let types = [step.type].compactMap { $0 } + later(place).types
+            let types = [placed.step.type].compactMap { $0 } + placed.laterTypes
             guard Set(types).count == types.count else {
                 throw StoreError(
                     .invalidArguments,
-                    "the steps of a migration give field '\(step.field)' one type twice")
+                    "the steps of a migration give field '\(placed.step.field)' one type twice")
             }
         }
     }
@@ -224,23 +245,6 @@ struct MigrationSteps: Sendable {
         StoreError(
             .invalidArguments,
             "a step of a migration uses the name '\(name)', from which a field was renamed")
-    }
-
-    /// The names and the types that the field of a step gets by the steps behind it.
-    func later(_ place: Int) -> (names: [String], types: [Record.FieldType]) {
-        var (names, types): ([String], [Record.FieldType]) = ([], [])
-        var current = all[place].field
-        if case .rename(_, let name) = all[place] { current = name }
-        for step in all[(place + 1)...] where step.field == current {
-            switch step {
-            case .rename(_, let name):
-                current = name
-                names.append(name)
-            case .change(_, let type, _): types.append(type)
-            case .add: continue
-            }
-        }
-        return (names, types)
     }
 }
 
@@ -272,10 +276,10 @@ private struct RecordMigration {
     /// The record as it is to be; nil where it is so already.
     func changed(_ record: Record) throws(StoreError) -> Record? {
         var record = record
-        for (place, step) in steps.all.enumerated() {
-            switch step {
+        for placed in steps.all {
+            switch placed.step {
             case .add(let field, let type, let value):
-                let names = [field] + steps.later(place).names
+                let names = [field] + placed.laterNames
                 guard let value, names.allSatisfy({ record[$0] == nil }) else { continue }
                 record.replace(field, by: value, isEncrypted: type.isEncrypted)
             case .rename(let field, let name):
@@ -287,7 +291,7 @@ private struct RecordMigration {
             case .change(let field, let type, let convert):
                 guard let value = record[field] else { continue }
                 let isEncrypted = record.isEncrypted(field)
-                let types = [type] + steps.later(place).types
+                let types = [type] + placed.laterTypes
                 if types.contains(where: { $0.isType(of: value, isEncrypted: isEncrypted) }) {
                     continue
                 }

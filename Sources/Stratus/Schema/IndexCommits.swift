@@ -25,18 +25,12 @@ struct IndexDeclaration: Transaction {
     ) throws(EngineError) -> Draft? {
         var draft = Draft(reading)
         draft.readSet.append(KeySpace.indexes.key())
-        var index = try index(reading.schema)
-        let all = reading.indexes.all
+        let index = try index(reading.schema)
         if let known = reading.indexes.of(type: index.type).first(where: { $0.isLike(index) }) {
             draft.results = [.done(known)]
-            return draft
+        } else {
+            draft.results = [.done(try draft.declare(index))]
         }
-        guard all.count < IndexTable.limit else {
-            throw .refused(.limitExceeded, "a store declares at most 65,536 indexes")
-        }
-        index.number = UInt32(all.count)
-        try draft.add(index)
-        draft.results = [.done(index)]
         return draft
     }
 
@@ -120,6 +114,26 @@ extension Draft {
     /// Adds the entry of an index.
     mutating func add(_ index: FieldIndex) throws(EngineError) {
         try buffer.add(.index) { index.write(to: &$0) }
+    }
+
+    /// Declares an index, whatever its number is: it gets the next one. Returns it with that.
+    @discardableResult
+    mutating func declare(_ index: FieldIndex) throws(EngineError) -> FieldIndex {
+        guard indexes.all.count < IndexTable.limit else {
+            throw .refused(.limitExceeded, "a store declares at most 65,536 indexes")
+        }
+        var index = index
+        index.number = UInt32(indexes.all.count)
+        try add(index)
+        indexes = indexes.declaring(index)
+        return index
+    }
+
+    /// Says that an index is kept no more.
+    mutating func drop(_ index: FieldIndex) throws(EngineError) {
+        var index = index
+        index.state = .dropped
+        try add(index)
     }
 }
 

@@ -23,8 +23,7 @@ struct MigrationStart: Transaction {
             document.change(fields)
             try draft.add(document, context)
         }
-        let mustChangeRecords = document.migrations.contains { $0.type.text == recordType }
-        draft.results = [.done(mustChangeRecords)]
+        draft.results = [.done(!document[migratingFieldsOf: recordType].isEmpty)]
         return draft
     }
 
@@ -45,21 +44,13 @@ struct MigrationStart: Transaction {
                 Schema.Column(type: type, field: column), by: fields.kinds[name])
         }
         try numbers.write(to: &draft)
-        var count = reading.indexes.all.count
         for index in reading.indexes.of(type: type) {
             let new = fields.changed(index, columns, draft.schema)
             if new == index { continue }
-            var dropped = index
-            dropped.state = .dropped
-            try draft.add(dropped)
+            try draft.drop(index)
             guard var new else { continue }
-            guard count < IndexTable.limit else {
-                throw .refused(.limitExceeded, "a store declares at most 65,536 indexes")
-            }
-            new.number = UInt32(count)
             new.state = .building
-            count += 1
-            try draft.add(new)
+            try draft.declare(new)
         }
         return true
     }
@@ -75,7 +66,7 @@ struct MigrationEnd: Transaction {
         guard context.isSerial else { return nil }
         var draft = Draft(reading)
         var document = try reading.schemaDocument()
-        document.migrations.removeAll { $0.type.text == recordType }
+        document[migratingFieldsOf: recordType] = []
         try draft.add(document, context)
         return draft
     }
@@ -110,14 +101,13 @@ private struct MigratedFields {
     }
 
     mutating func take(_ steps: MigrationSteps) throws(EngineError) {
-        for place in steps.all.indices {
-            let later = steps.later(place)
-            switch steps.all[place] {
+        for placed in steps.all {
+            switch placed.step {
             case .add(let field, let type, let value):
-                if later.names.contains(where: { kinds[$0] != nil }) { continue }
+                if placed.laterNames.contains(where: { kinds[$0] != nil }) { continue }
                 let kind = try Self.kind(of: type, field)
                 if let known = kinds[field] {
-                    if later.types.contains(where: { $0.kind == known }) { continue }
+                    if placed.laterTypes.contains(where: { $0.kind == known }) { continue }
                     try expect(kind, of: field)
                 } else {
                     if value != nil { ofRecords.insert(field) }
@@ -134,7 +124,7 @@ private struct MigratedFields {
             case .change(let field, let type, _):
                 let kind = try Self.kind(of: type, field)
                 guard let known = kinds[field], known != kind,
-                    !later.types.contains(where: { $0.kind == known })
+                    !placed.laterTypes.contains(where: { $0.kind == known })
                 else { continue }
                 kinds[field] = kind
                 ofRecords.insert(field)
@@ -173,7 +163,9 @@ private struct MigratedFields {
         let leading = index.leading.compactMap(column)
         guard let field = column(index.field), leading.count == index.leading.count,
             Set(leading + [field]).count == leading.count + 1,
-            leading.allSatisfy({ schema.columnKind($0, of: index.type).map(isLeading) == true }),
+            leading.allSatisfy({
+                schema.columnKind($0, of: index.type).map(FieldIndex.Form.digest.fits) == true
+            }),
             let kind = schema.columnKind(field, of: index.type)
         else { return nil }
         new.leading = leading
@@ -183,8 +175,6 @@ private struct MigratedFields {
         new.form = form
         return new
     }
-
-    private func isLeading(_ kind: FieldKind) -> Bool { FieldIndex.Form.digest.fits(kind) }
 }
 
 extension FieldIndex.Form {
@@ -232,11 +222,6 @@ extension SchemaDocument {
             let type = collations[place].type
             collations[place].fields = collations[place].fields.map { renamed($0, of: type) }
         }
-        if fields.ofRecords.isEmpty { return }
-        let known = migrations.filter { $0.type.text == fields.type }.flatMap(\.fields)
-        migrations.removeAll { $0.type.text == fields.type }
-        let all = fields.ofRecords.union(known.map(\.text)).sorted()
-        migrations.append(
-            Migration(on: SchemaName(fields.type), fields: all.map { SchemaName($0) }))
+        self[migratingFieldsOf: fields.type].formUnion(fields.ofRecords)
     }
 }

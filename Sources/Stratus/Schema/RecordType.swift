@@ -17,7 +17,7 @@ public struct RecordType: Hashable, Sendable {
     public var fields: [Field]
     /// In the order in which they were declared.
     public var indexes: [RecordIndex]
-    /// The fields of which a migration is not done: records may still have values of another type, or
+    /// The fields of which a migration is not done, sorted: records may still have values of another type, or
     /// under another name. See ``Container/migrate(_:_:asHost:)``.
     public var migratingFields: [String]
 }
@@ -74,10 +74,7 @@ extension Record {
         }
 
         /// As the schema language writes it, such as `LIST<STRING>`.
-        public var description: String {
-            let primitive = (isEncrypted ? "ENCRYPTED " : "") + element.rawValue
-            return isList ? "LIST<\(primitive)>" : primitive
-        }
+        public var description: String { declared.description }
     }
 }
 
@@ -87,9 +84,9 @@ extension Record.FieldType {
         self.init(element, isList: type.isList, isEncrypted: type.isEncrypted)
     }
 
-    /// As the store has it; nil of an encrypted asset or reference.
-    var kind: FieldKind? {
-        let value: ValueKind =
+    /// As a schema states it.
+    fileprivate var declared: SchemaDocument.FieldType {
+        let element: SchemaDocument.Element =
             switch element {
             case .asset: .asset
             case .bytes: .bytes
@@ -98,11 +95,13 @@ extension Record.FieldType {
             case .location: .location
             case .reference: .reference
             case .string: .string
-            case .timestamp: .date
+            case .timestamp: .timestamp
             }
-        let kind = FieldKind(value, isList: isList)
-        return isEncrypted ? kind.encrypted : kind
+        return SchemaDocument.FieldType(element, isList: isList, isEncrypted: isEncrypted)
     }
+
+    /// As the store has it; nil of an encrypted asset or reference.
+    var kind: FieldKind? { FieldKind(declared) }
 }
 
 extension Container {
@@ -130,8 +129,6 @@ extension RecordType {
             return Field(name: name, type: Record.FieldType(field.type))
         }
         self.indexes = indexes.filter { $0.recordType == type.name.text }
-        migratingFields = document.migrations.filter { $0.type == type.name }.flatMap {
-            $0.fields.map(\.text)
-        }
+        migratingFields = document[migratingFieldsOf: type.name.text].sorted()
     }
 }

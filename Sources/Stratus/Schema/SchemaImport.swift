@@ -74,25 +74,16 @@ struct SchemaImport: Transaction {
         _ wanted: [FieldIndex], _ reading: StoreReading, _ draft: inout Draft
     ) throws(EngineError) {
         let all = reading.indexes.all
-        for var index in all where index.state != .dropped {
-            if wanted.contains(where: { $0.isLike(index) }) { continue }
-            index.state = .dropped
-            try draft.add(index)
+        for index in all where index.state != .dropped {
+            if !wanted.contains(where: { $0.isLike(index) }) { try draft.drop(index) }
         }
-        var count = all.count
         for (place, index) in wanted.enumerated() {
             if all.contains(where: { $0.state != .dropped && $0.isLike(index) })
                 || wanted[..<place].contains(where: { $0.isLike(index) })
             {
                 continue
             }
-            var index = index
-            guard count < IndexTable.limit else {
-                throw .refused(.limitExceeded, "a store declares at most 65,536 indexes")
-            }
-            index.number = UInt32(count)
-            count += 1
-            try draft.add(index)
+            try draft.declare(index)
         }
     }
 

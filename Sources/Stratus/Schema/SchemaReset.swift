@@ -23,10 +23,9 @@ struct SchemaReset: Transaction {
             let entry = ZoneEntry(place, state: .deleted, name: name)
             try draft.buffer.add(.zone, zone: entry.number) { entry.write(to: &$0) }
         }
-        for var index in reading.indexes.all where index.state != .dropped {
+        for index in reading.indexes.all where index.state != .dropped {
             _ = try draft.flushIfFull(context, sink)
-            index.state = .dropped
-            try draft.add(index)
+            try draft.drop(index)
         }
         try forgetKinds(reading.schema, context, sink, &draft)
         try draft.add(SchemaDocument(), context)

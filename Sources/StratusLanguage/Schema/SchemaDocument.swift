@@ -113,6 +113,17 @@ extension SchemaDocument {
         }
     }
 
+    /// The fields of a type of which a migration is not done.
+    package subscript(migratingFieldsOf type: String) -> Set<String> {
+        get { Set(migrations.filter { $0.type.text == type }.flatMap { $0.fields.map(\.text) }) }
+        set {
+            migrations.removeAll { $0.type.text == type }
+            if newValue.isEmpty { return }
+            let fields = newValue.sorted().map { SchemaName($0) }
+            migrations.append(Migration(on: SchemaName(type), fields: fields))
+        }
+    }
+
     /// The collation of fields of a type: `// stratus: COLLATION BINARY ON Type (field, field)`.
     package struct CollationRule: Hashable, Sendable {
         package var collation: Collation

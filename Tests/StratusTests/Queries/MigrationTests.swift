@@ -18,13 +18,7 @@ import Testing
         for (database, zone) in places {
             if zone != .default { try await database.save(RecordZone(zoneID: zone)) }
             _ = try await database.modifyRecords(
-                saving: (0..<count).map { number in
-                    var record = Record(
-                        recordType: "Note",
-                        recordID: Record.ID(recordName: "r\(number)", zoneID: zone))
-                    for (key, value) in values { record[key] = value }
-                    return record
-                })
+                saving: (0..<count).map { note("r\($0)", values, in: zone) })
         }
         return places
     }
@@ -66,9 +60,7 @@ import Testing
         let text = try await container.schema()
         #expect(text.contains(/title +STRING QUERYABLE/) && !text.contains("titel"), "\(text)")
         #expect(!text.contains("MIGRATION"))
-        let query = Query(
-            recordType: "Note",
-            predicate: try Query.Predicate("title == %@", arguments: ["one"]))
+        let query = try noteQuery("title = 'one'")
         #expect(
             try await places[0].0.allRecords(matching: query, in: notes).count == 450)
         let plan = try await places[0].0.explanation(of: query, inZoneWith: notes)
@@ -89,8 +81,7 @@ import Testing
             ], asHost: "host")
         #expect(changed == 9)
         #expect(try await Self.records(places).allSatisfy { $0["n"] == .int64(17) })
-        let query = Query(
-            recordType: "Note", predicate: try Query.Predicate("n > 16"))
+        let query = try noteQuery("n > 16")
         #expect(try await places[1].0.allRecords(matching: query, in: places[1].1).count == 3)
         let wrong = await failure { try await places[0].0.save(note("new", ["n": "a text"])) }
         #expect(wrong.code == .invalidArguments)
@@ -201,8 +192,7 @@ import Testing
         type = try #require(try await container.recordTypes().first { $0.name == "Note" })
         #expect(type.migratingFields.isEmpty && type.indexes.allSatisfy { $0.state == .complete })
         let database = container.privateDatabase(for: "alice")
-        let query = Query(
-            recordType: "Note", predicate: try Query.Predicate("n == 0"))
+        let query = try noteQuery("n = 0")
         #expect(
             try await database.allRecords(matching: query, in: notes).map(\.recordID)
                 == [noteID("bad")])
@@ -298,7 +288,7 @@ import Testing
         #expect(type.fields.map(\.name) == ["amount", "n"])
     }
 
-    @Test func `steps that nobody could tell apart, or that lose data, are refused`() async throws {
+    @Test func `steps that are ambiguous, and steps that lose data, are refused`() async throws {
         let container = try Container.inMemory()
         _ = try await Self.fill(container, 1, ["n": 1, "title": "one"])
         let text = try await container.schema()
