@@ -69,6 +69,7 @@ extension StoreError.Cause {
         case .triggerEffect(let name): "triggerEffect.\(name)"
         case .triggerDepth(let name, _): "triggerDepth.\(name)"
         case .duplicate: "duplicate"
+        case .duplicateSubscription: "duplicateSubscription"
         }
     }
 }

@@ -1,6 +1,6 @@
 import StratusBytes
 
-// Subscriptions, matches, read marks and badges that use what is not known. What breaks a rule by
+// Subscriptions, matches, read marks, zone notifications and badges that use what is not known. What breaks a rule by
 // itself: ``SubscriptionEntryTests``. `Formats/Record.md`, "Validity", rule 4.
 extension HostilePayloadTests {
     /// A query without anchors.
@@ -61,6 +61,19 @@ extension HostilePayloadTests {
         }
     }
 
+    private static func zoneNotifications(
+        _ name: String, user: UInt64 = 1, number: UInt64 = 600, offset: UInt64 = 650
+    ) -> Malformation {
+        Malformation(name, entry: 65) {
+            $0.varint(user)
+            $0.uint8(0)
+            $0.uint64(number)
+            $0.uint8(1)
+            $0.varint(offset)
+            $0.uint8(1)
+        }
+    }
+
     private static func badge(_ name: String, user: UInt64) -> Malformation {
         Malformation(name, entry: 58) {
             $0.varint(user)
@@ -81,6 +94,9 @@ extension HostilePayloadTests {
         matches("matches of a change by an unknown user", modifier: 77),
         matches("matches for an unknown user", user: 77),
         readMark("a read mark of an unknown user", user: 77),
+        zoneNotifications("zone notifications of an unknown user", user: 77),
+        zoneNotifications("what a later subscription left", number: 1 << 40),
+        zoneNotifications("zone notifications of a later change", offset: 1 << 40),
         badge("a badge of an unknown user", user: 77),
     ]
 }

@@ -163,6 +163,15 @@ import Testing
         }
     }
 
+    private static func zoneNotifications(_ rest: [UInt8]) -> Malformation {
+        Malformation("zone notifications", entry: 65) {
+            $0.append([1, 0])
+            $0.uint64(600)
+            $0.append([1, 100, 1])
+            $0.append(rest)
+        }
+    }
+
     private static func badge(_ rest: [UInt8]) -> Malformation {
         Malformation("badge", entry: 58) {
             $0.append([1, 7])
@@ -180,7 +189,7 @@ import Testing
         (removal(extensions(0)), "extension"), (matches(flags: 2), "flags"),
         (matches(reason: 4), "reason"), (matches(extensions(4)), "extension"),
         (readMark(kind: 4), "subscription kind"), (readMark(extensions(2)), "extension"),
-        (badge(extensions(6)), "extension"),
+        (badge(extensions(6)), "extension"), (zoneNotifications(extensions(2)), "extension"),
     ]
 
     private static let ofOthers: [(entry: Malformation, what: String)] = [
@@ -265,7 +274,8 @@ import Testing
         zone(extensions(1)), user(extensions(3)), share(extensions(1)),
         participant(extensions(5)), identity(extensions(7)), roles(extensions(1)),
         subscription(extensions(1)), removal(extensions(3)), matches(extensions(1)),
-        readMark(extensions(7)), badge(extensions(1)), device(extensions(1)),
+        readMark(extensions(7)), badge(extensions(1)),
+        zoneNotifications(extensions(5)), device(extensions(1)),
         pushPosition(extensions(3)), requestState(extensions(1)),
     ]
 

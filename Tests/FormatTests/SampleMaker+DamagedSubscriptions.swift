@@ -33,6 +33,8 @@ extension LastEntry {
         ("matches-zone", matches(zone: 77)),
         ("read-mark-kind", readMark(kind: 9)),
         ("badge-value", badge(1 << 32)),
+        ("zone-notifications-count", zoneNotifications(count: 0, [])),
+        ("zone-notifications-offset", zoneNotifications(count: 1, [0xff, 0xff, 0xff, 0x7f, 1])),
     ]
 
     /// Of a query of all notes.
@@ -92,6 +94,15 @@ extension LastEntry {
             $0.uint64(600)
             $0.uint64(650)
             $0.uint32(1)
+        }
+    }
+
+    private static func zoneNotifications(count: UInt8, _ changes: [UInt8]) -> LastEntry {
+        LastEntry(65, zone: 0) {
+            $0.append([1, 0])
+            $0.uint64(600)
+            $0.uint8(count)
+            $0.append(changes)
         }
     }
 

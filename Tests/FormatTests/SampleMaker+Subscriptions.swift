@@ -23,7 +23,8 @@ extension SampleMaker {
     }
 
     /// The same with compacted segments: a mark at which there was more; matches that are needed,
-    /// and those of a zone that is gone; badges that were replaced.
+    /// and those of a zone that is gone or was purged; badges that were replaced; what a subscription to
+    /// a zone left.
     static func compactedSubscriptions() async throws -> StoreFiles {
         let story = try SubscriptionStory(seed: 93)
         let (maker, container, alice) = (story.maker, story.container, story.alice)
@@ -151,6 +152,11 @@ extension SubscriptionStory {
         }
         try await read(as: "alice") { $0.recordID == id("a", in: Self.gone) }
         try await alice.deleteRecordZone(withID: Self.gone)
+        // What is told of the first one stays, what of the second one goes.
+        try await alice.save(RecordZone(zoneID: Self.gone))
+        try await alice.save(note("c", in: Self.gone, ["size": 4.5, "n": 3]))
+        _ = try await alice.modifyRecordZones(
+            saving: [], deleting: [Self.gone], reason: .purged)
     }
 
     func endSubscriptions() async throws {
@@ -203,7 +209,9 @@ extension SubscriptionStory {
         try await container.setBadge(40, for: "bob")
         // Its matches are in no state that is kept.
         try await alice.save(note("gone-3", in: Self.gone, ["number": 3]))
-        try await alice.deleteRecordZone(withID: Self.gone)
+        _ = try await alice.modifyRecordZones(
+            saving: [], deleting: [Self.gone], reason: .purged)
+        try await save([Subscription(.zone(Self.zone, recordType: nil), id: "zone")])
         try await save([query("few", "number < 2", in: Self.zone, info: Self.badging)])
         try await alice.deleteSubscription(withID: "ended")
     }
@@ -212,7 +220,7 @@ extension SubscriptionStory {
         try await read(as: "alice") { $0.recordID == id("note-7") }
         try await container.setNotificationPolicy(NotificationPolicy(count: 9))
         try await container.setBadge(41, for: "bob")
-        try await alice.deleteSubscription(withID: "few")
+        for id in ["few", "zone"] { try await alice.deleteSubscription(withID: id) }
         try await save([
             query("few", "number BETWEEN {0, 2}", info: Self.bringing),
             Subscription(.zone(Self.zone, recordType: nil), id: "many"),

@@ -72,6 +72,15 @@ import Testing
         user: 9, time: 1_767_225_600_000_000,
         id: NotificationID(kind: 2, number: 600, offset: 1 << 52 - 1, place: .max))
 
+    private static let left = ZoneNotificationsEntry(
+        user: 9, time: -1, subscription: 600,
+        changes: [
+            ZoneNotificationsEntry.Change(offset: 700, zone: .max),
+            ZoneNotificationsEntry.Change(offset: 650, zone: 3),
+            ZoneNotificationsEntry.Change(offset: 700, zone: 1),
+            ZoneNotificationsEntry.Change(offset: 1 << 52 - 1, zone: 200),
+        ])
+
     private static func bytes(_ write: (inout ByteWriter) -> Void) -> [UInt8] {
         var writer = ByteWriter()
         write(&writer)
@@ -155,6 +164,9 @@ import Testing
         }
         Self.expectWhole(Self.mark, { $0.write(to: &$1) }) { span throws(FormatError) in
             try ReadMarkEntry(span)
+        }
+        Self.expectWhole(Self.left, { $0.write(to: &$1) }) { span throws(FormatError) in
+            try ZoneNotificationsEntry(span)
         }
         for badge in [BadgeEntry(user: 1, value: 0), BadgeEntry(user: .max, value: .max)] {
             Self.expectWhole(badge, { $0.write(to: &$1) }) { span throws(FormatError) in
@@ -538,6 +550,37 @@ extension SubscriptionEntryTests {
         }
     }
 
+    private static func badLeft(
+        _ name: String, _ error: FormatError, user: UInt8 = 1, time: Int64 = 0,
+        number: UInt64 = 5, count: UInt64 = 1, changes: [UInt64] = [6, 1], rest: [UInt8] = []
+    ) -> Case {
+        Case(name, 65, error) {
+            $0.uint8(user)
+            $0.signedVarint(time)
+            $0.uint64(number)
+            $0.varint(count)
+            for number in changes { $0.varint(number) }
+            $0.append(rest)
+        }
+    }
+
+    static let badLeftovers: [Case] = [
+        badLeft("of user 0", .value("user"), user: 0),
+        badLeft("past all years", .value("time"), time: 1 << 60),
+        badLeft("of number 0", .value("number"), number: 0),
+        badLeft("of a number that no entry has", .value("number"), number: 1 << 52),
+        badLeft("of no zones", .value("count"), count: 0, changes: []),
+        badLeft("of 4,097 zones", .value("count"), count: 4097),
+        badLeft("of a zone that is not there", .truncated, count: 2),
+        badLeft("of a change at offset 0", .value("offset"), changes: [0, 1]),
+        badLeft("of a change that no entry is", .value("offset"), changes: [1 << 52, 1]),
+        badLeft(
+            "of changes past all offsets", .value("offset"), count: 2, changes: [6, 1, .max, 1]),
+        badLeft("of zone 0", .value("zone"), changes: [6, 0]),
+        badLeft("of a zone of 33 bits", .integer, changes: [6, 1 << 32]),
+        badLeft("with bytes behind the end", .value("extensions"), rest: [0]),
+    ]
+
     static let badOthers: [Case] = [
         badRemoval("a removal for user 0", .value("user"), user: 0),
         badRemoval("a removal in scope 4", .newer("scope"), scope: 4),
@@ -571,6 +614,7 @@ extension SubscriptionEntryTests {
             case 55: _ = try SubscriptionRemovalEntry(span)
             case 56: _ = try MatchesEntry(span)
             case 57: _ = try ReadMarkEntry(span)
+            case 65: _ = try ZoneNotificationsEntry(span)
             default: _ = try BadgeEntry(span)
             }
             return nil
@@ -579,7 +623,7 @@ extension SubscriptionEntryTests {
         }
     }
 
-    @Test(arguments: badSubscriptions + badMatches + badOthers)
+    @Test(arguments: badSubscriptions + badMatches + badLeftovers + badOthers)
     func `an entry that breaks a rule is refused at the opening`(bad: Case) async throws {
         #expect(Self.refusal(of: bad) == bad.error)
         try await Self.expectRefusal(bad, bad.error)
@@ -590,6 +634,7 @@ extension SubscriptionEntryTests {
             Self.badSubscription("whole", .truncated) { _ in },
             Self.badRemoval("whole", .truncated),
             Self.badMatch("whole", .truncated) { _ in }, Self.badMark("whole", .truncated),
+            Self.badLeft("whole", .truncated),
         ]
         for whole in whole { #expect(Self.refusal(of: whole) == nil) }
     }
@@ -613,6 +658,9 @@ extension SubscriptionEntryTests {
             $0.values = [1, 0x8f, 0x4e, 2, 1, 2]
         },
         badMark("of an unknown user", .value(""), user: 2),
+        badLeft("zones, of an unknown user", .value(""), user: 2),
+        badLeft("zones, of a later one", .value(""), number: 1 << 40),
+        badLeft("zones, of a later change", .value(""), changes: [1 << 40, 1]),
         Case("of an unknown user", 58, .value("")) { $0.append([2, 1]) },
     ]
 
@@ -700,6 +748,11 @@ extension SubscriptionEntryTests {
             #expect(IndexKey.subscriptionAnchors(0, shape: 1, slot: .max).contains(key))
             #expect(!IndexKey.subscriptionAnchors(1, shape: 1, slot: .max).contains(key))
         }
+
+        let left = IndexKey.zoneNotifications(of: 7, from: high)
+        #expect(!left.contains(.zoneNotification(7, low)))
+        #expect(left.contains(.zoneNotification(7, high)))
+        #expect(!left.contains(.zoneNotification(8, high)))
 
         let numbers = IndexKey.subscriptionNumbers(4, from: 10)
         #expect(!numbers.contains(.subscriptionNumber(4, 9)))

@@ -4,15 +4,15 @@ from rows import need
 from shares import known, length, rest
 from xxhash import xxh3_64_intdigest, xxh3_128_intdigest
 
-# Keyspaces in the partition of a zone, and the store's own.
-NAMES = {15: "matches", 38: "subscriptions", 39: "subscriptionAnchors", 40: "subscriptionNumbers",
+NAMES = {38: "subscriptions", 39: "subscriptionAnchors", 40: "subscriptionNumbers",
          41: "subscriptionChanges", 42: "notifications", 43: "notificationTimes",
-         44: "notificationCounts", 45: "badges", 46: "readMarks", 54: "notificationPolicy"}
+         44: "notificationCounts", 45: "badges", 46: "readMarks", 54: "notificationPolicy",
+         55: "zoneNotifications"}
 # Where segments were compacted rows of these may be there that had gone.
-COME_BACK = (15, 42, 43, 44, 46)
+COME_BACK = (42, 43, 44, 46, 55)
 # In microseconds; of a user.
 LIFETIME, LIMIT = 2_592_000_000_000, 10_000
-QUERY, MATCHES, READ_MARK = 1, 1, 2
+QUERY, MATCHES, READ_MARK, ZONES = 1, 1, 2, 3
 
 
 def flag(c):
@@ -182,6 +182,18 @@ def read_mark(c):
     return m
 
 
+def zone_notifications(c):
+    n = dict(user=user_number(c), time=time_of(c), number=place(c), count=c.varint())
+    need(1 <= n["count"] <= 4096)
+    n["last"] = 0
+    for _ in range(n["count"]):
+        n["last"] += c.varint()
+        need(0 < n["last"] < 1 << 52)
+        need(c.varint(32))
+    rest(c)
+    return n
+
+
 def badge(c):
     b = dict(user=user_number(c), value=c.varint(32))
     rest(c)
@@ -206,7 +218,8 @@ def using(decode):
 
 
 DECODERS = {54: using(subscription), 55: using(removal), 56: using(matches),
-            57: using(read_mark), 58: using(badge), 64: policy}
+            57: using(read_mark), 58: using(badge), 64: policy,
+            65: using(zone_notifications)}
 
 
 def big(number, size=4):
@@ -240,11 +253,12 @@ class Subscriptions:
     def apply(self, f, time):
         """Takes an entry whose commit has that time; None: it is not known."""
         kind, d, offset = f["kind"], f["decoded"], f["offset"]
-        if kind == 34 and d["state"] != 1:
+        if kind == 34 and d["state"] == 3:
             if time is not None:
                 self.forget(time, offset)
             self.take([key for key, (kind, zone, *_) in self.notifications.items()
-                       if kind == MATCHES and zone == d["number"]], offset)
+                       if kind == MATCHES and zone == d["number"] and key[0] == d["database"]],
+                      offset)
         elif kind in (54, 55):
             self.replace(f, d)
         elif kind == 56:
@@ -258,6 +272,9 @@ class Subscriptions:
                 self.take([(d["user"], self.read[key][2])], offset)
             self.read[key] = location(f)
             self.add(d["user"], (READ_MARK, 0, d["time"], key, 1), offset)
+        elif kind == 65:
+            self.forget(d["time"], offset)
+            self.add(d["user"], (ZONES, 0, d["time"], None, d["count"]), offset)
         elif kind == 58:
             self.badges[d["user"]] = d["value"], length(f) << 1, offset
         elif kind == 64:
@@ -348,8 +365,8 @@ class Subscriptions:
             put(42, (here, time & MASK, at), big(user), big(at, 8))
             put(43, (here, key[1] if key else 0, at), big(time + (1 << 63), 8), big(at, 8),
                 big(user))
-            if kind == MATCHES:
-                put(15, (time & MASK, 0, at), big(at, 8), big(user), partition=zone)
+            if kind == ZONES:
+                put(55, (time & MASK, 0, at), big(user), big(at, 8))
         for space, some in ((44, self.counts), (45, self.badges)):
             for user, row in some.items():
                 put(space, row, big(user))

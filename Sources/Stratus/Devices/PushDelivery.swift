@@ -170,7 +170,7 @@ extension PushDelivery {
     }
 
     /// Sends what was not sent, up to the first that is not delivered, as long as the device is
-    /// registered as it was and its user's account can be used.
+    /// registered as it was, its user's account can be used, and the user may be told.
     private nonisolated(nonsending) func send(
         _ page: PushPage, _ device: DeviceKey, _ sent: inout Set<NotificationIdentifier>
     ) async throws(EngineError) -> PushOutcome {
@@ -178,14 +178,10 @@ extension PushDelivery {
             // Nothing of the page is lost: no position was written.
             if Task.isCancelled { return .retry }
             if container.state.head != page.head {
-                let (user, offset) = (page.user, page.device.offset)
-                let isStill = try await container.read { reading throws(EngineError) -> Bool in
-                    guard try reading.device(device)?.offset == offset else { return false }
-                    let refusal = try reading.accountRefusal(
-                        of: .user(user), in: .private(owner: user), isWrite: false)
-                    return refusal == nil
+                let maySend = try await container.read { reading throws(EngineError) -> Bool in
+                    try reading.maySend(push, of: page, to: device)
                 }
-                if !isStill { return .retry }
+                if !maySend { return .retry }
             }
             let outcome = await sender.send(push)
             guard outcome == .delivered else { return outcome }

@@ -18,6 +18,20 @@ struct PushPage: Sendable {
 }
 
 extension StoreReading {
+    /// Whether a push of a page that was read before may be sent yet.
+    func maySend(
+        _ push: Push, of page: PushPage, to device: DeviceKey
+    ) throws(EngineError) -> Bool {
+        guard try self.device(device)?.offset == page.device.offset else { return false }
+        let refusal = try accountRefusal(
+            of: .user(page.user), in: .private(owner: page.user), isWrite: false)
+        guard refusal == nil, let id = push.notification.id.entryID,
+            var reader = try NotificationReader(self, of: page.user)
+        else { return false }
+        var told = ToldNotifications()
+        return try told.hasTold(push.notification.id, id, to: &reader)
+    }
+
     /// What a device has to be sent behind `known`, if that is of its registration, and otherwise
     /// behind the position that the store has. Nil where the device is not registered.
     func pushPage(

@@ -27,6 +27,15 @@ public enum PushOutcome: Hashable, Sendable {
 
 /// What a device is to be sent.
 public struct Push: Sendable {
+    /// How soon a provider delivers a push (CloudKit's: by what its subscription says of it). The raw
+    /// values are those of `apns-priority`.
+    public enum Priority: Int, Hashable, Sendable {
+        /// When it suits the device: it is for the app alone.
+        case medium = 5
+        /// At once: it is for the user.
+        case high = 10
+    }
+
     /// Whose device it is.
     public let user: Record.ID
     /// Which device, with its token.
@@ -37,6 +46,12 @@ public struct Push: Sendable {
     /// one of their subscription is, or since they were not kept that long. The device fetches them
     /// by ``Container/notificationChanges(for:since:resultsLimit:)``.
     public let hasMore: Bool
+
+    /// How soon it is to be delivered: at once where the subscription says how a notification is shown,
+    /// heard, answered or counted.
+    public var priority: Priority {
+        notification.notificationInfo?.isVisible == true ? .high : .medium
+    }
 
     /// What the provider is given: JSON of at most 4,096 bytes, as of
     /// ``StoreNotification/payload(limit:)``.

@@ -76,6 +76,9 @@ public struct StoreError: Error, Sendable, Equatable {
         /// A record would have the same values in these fields as another one, which a unique index
         /// forbids; the other one, where the caller may read it.
         case duplicate(fields: [String], of: Record.ID?)
+        /// A subscription would say the same as the user's other one of that ID, which the profile
+        /// `.cloudKit` forbids: CloudKit's internal code 2032.
+        case duplicateSubscription(of: Subscription.ID)
     }
 
     /// In a box, since results are moved about far more often than anything fails.

@@ -69,7 +69,7 @@ struct ReadMarks: Transaction {
 }
 
 /// Which notifications a user was told, by the entries that brought them.
-private struct ToldNotifications {
+struct ToldNotifications {
     private var byOffset: [UInt64: Set<NotificationIdentifier>] = [:]
 
     mutating func hasTold(

@@ -87,10 +87,14 @@ struct NotificationPayload {
     private var written: String {
         var aps = aps
         if !alert.isEmpty { aps["alert"] = .object(alert) }
-        // What is neither shown nor heard, whatever was left out, is sent for the app itself.
-        let shown = ["body", "loc-key", "title", "title-loc-key", "subtitle", "subtitle-loc-key"]
+        // What says nothing to the user, whatever was left out, is sent for the app itself.
+        let shown = [
+            "body", "loc-key", "title", "title-loc-key", "subtitle", "subtitle-loc-key",
+            "action-loc-key", "launch-image",
+        ]
         let isVisible =
-            aps["sound"] != nil || aps["badge"] != nil || shown.contains { alert[$0] != nil }
+            shown.contains { alert[$0] != nil }
+            || ["badge", "category", "mutable-content", "sound"].contains { aps[$0] != nil }
         if part != nil, !isVisible { aps["content-available"] = .integer(1) }
         var cloud = cloud
         cloud["p"] = .integer(isPruned ? 1 : 0)

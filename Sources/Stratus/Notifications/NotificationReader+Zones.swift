@@ -21,32 +21,44 @@ extension NotificationReader {
         _ subscriptions: [StoredSubscription], since: JournalOffset
     ) throws(EngineError) -> [ZoneChange] {
         var found: [ZoneChange] = []
-        func add(_ subscription: StoredSubscription, _ zone: ZonePlace) throws(EngineError) {
-            let since = try start(of: subscription, since: since)
+        var changed: ChangedZones?
+        func changedZones() throws(EngineError) -> ChangedZones {
+            if let changed { return changed }
+            let read = try self.changedZones(since: since)
+            changed = read
+            return read
+        }
+        for subscription in subscriptions {
+            let start = try start(of: subscription, since: since)
+            var zones: [ZonePlace] = []
+            if subscription.entry.kind == .database {
+                zones = try changedZones().zones
+            } else {
+                let name = reading.hash(subscription.entry.zone)
+                let value = try reading.value(.zone(number, name))
+                if let zone = try ZonePlace.decoded(value),
+                    zone.capabilities.contains(.fetchChanges)
+                {
+                    zones = [zone]
+                }
+            }
             let type = subscription.entry.recordType
-            let changes = ZoneChanges(
-                zone: zone, type: type.isEmpty ? nil : type, since: since, reading)
-            guard let offset = try changes.last() else { return }
-            var change = ZoneChange(offset: offset, zone: zone, subscription: subscription)
-            if let device { change.isFromThisDevice = try changes.last(notBy: device) == nil }
-            found.append(change)
-        }
-        let ofDatabase = subscriptions.filter { $0.entry.kind == .database }
-        for subscription in subscriptions where subscription.entry.kind == .zone {
-            let name = reading.hash(subscription.entry.zone)
-            let value = try reading.value(.zone(number, name))
-            if let zone = try ZonePlace.decoded(value), zone.capabilities.contains(.fetchChanges) {
-                try add(subscription, zone)
+            for zone in zones {
+                var changes = ZoneChanges(
+                    zone: zone, type: type.isEmpty ? nil : type, since: start, reading)
+                // Only one that was made since may have come after others.
+                if zone.offset > start {
+                    changes.former = try changedZones().former[zone.number] ?? []
+                }
+                guard let offset = try changes.last() else { continue }
+                var change = ZoneChange(offset: offset, zone: zone, subscription: subscription)
+                if let device {
+                    change.isFromThisDevice = try changes.last(notBy: device) == nil
+                }
+                found.append(change)
             }
         }
-        if !ofDatabase.isEmpty {
-            for zone in try changedZones(since: since) {
-                for subscription in ofDatabase { try add(subscription, zone) }
-            }
-        }
-        return found.sorted {
-            ($0.offset, $0.subscription.number) < ($1.offset, $1.subscription.number)
-        }
+        return found
     }
 
     /// From where on a subscription tells what there is behind `since`: from where it began or, where
@@ -61,18 +73,39 @@ extension NotificationReader {
                 throw reading.damaged(at: offset)
             }
             let replaced = try reading.storedSubscription(entry)
-            guard replaced.entry.kind == last.entry.kind,
-                replaced.entry.zone == last.entry.zone,
-                replaced.entry.recordType == last.entry.recordType
-            else { break }
+            guard last.entry.goesOn(with: replaced.entry) else { break }
             last = replaced
         }
         return max(since, JournalOffset(rawValue: last.number))
     }
 
-    /// The zones that the feed of the user's own database has behind an offset, without the default
-    /// zone and without those in whose place there is another one by now.
-    private func changedZones(since: JournalOffset) throws(EngineError) -> [ZonePlace] {
+    /// What the feed of the user's own database has behind an offset, without the default zone.
+    private struct ChangedZones {
+        /// Those that are there, or were the last of their name.
+        var zones: [ZonePlace] = []
+        /// By the number of the last zone of their name those before it, which are gone.
+        var former: [UInt32: [ZonePlace]] = [:]
+    }
+
+    private func changedZones(since: JournalOffset) throws(EngineError) -> ChangedZones {
+        var changed = ChangedZones()
+        for zone in try zonesInFeed(since: since) where zone.capabilities.contains(.fetchChanges) {
+            if !zone.isAlive {
+                let name = reading.hash(try reading.zoneEntry(zone).name)
+                guard
+                    let last = try ZonePlace.decoded(reading.value(.zone(zone.database, name)))
+                else { continue }
+                if last.number != zone.number {
+                    changed.former[last.number, default: []].append(zone)
+                    continue
+                }
+            }
+            changed.zones.append(zone)
+        }
+        return changed
+    }
+
+    private func zonesInFeed(since: JournalOffset) throws(EngineError) -> [ZonePlace] {
         let all = KeySpace.databaseFeed.key().appending(number).asPrefix
         var numbers: [UInt32] = []
         try reading.scan(IndexKey.databaseFeed(number, since.next)..<all.upperBound) { _, value in
@@ -81,16 +114,15 @@ extension NotificationReader {
         }
         var zones: [ZonePlace] = []
         for number in numbers {
-            guard let zone = try reading.zone(number), zone.capabilities.contains(.fetchChanges)
-            else { continue }
-            if !zone.isAlive {
-                let name = reading.hash(try reading.zoneEntry(zone).name)
-                let last = try ZonePlace.decoded(reading.value(.zone(zone.database, name)))
-                guard last?.number == zone.number else { continue }
-            }
-            zones.append(zone)
+            if let zone = try reading.zone(number) { zones.append(zone) }
         }
         return zones
+    }
+
+    /// Whether a zone of the user was purged behind an offset, and the notifications of its records
+    /// with it.
+    func wasPurged(behind offset: JournalOffset) throws(EngineError) -> Bool {
+        try zonesInFeed(since: offset).contains { $0.state == .purged && $0.offset > offset }
     }
 
     /// A page of what has changed in the zones of others.

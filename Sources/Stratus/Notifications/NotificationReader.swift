@@ -12,7 +12,7 @@ struct NotificationReader {
     /// Of the user.
     let number: UInt32
     /// ``DeviceHash`` of the device for which they are read; nil: for any.
-    let device: UInt64?
+    private(set) var device: UInt64?
     let owner: Record.ID
     /// Those that were read, living or not.
     private var subscriptions: [UInt64: StoredSubscription] = [:]
@@ -30,10 +30,15 @@ struct NotificationReader {
             of: .user(user), in: .private(owner: user), isWrite: false)
         if let refusal { throw .refused(refusal) }
         guard let number = try reading.user(user) else { return nil }
+        self.init(reading, of: user, numbered: number)
+        self.device = Author(number, onDevice: device, seed: reading.identity.secret).device
+    }
+
+    /// For no device, and whether or not the account can be used.
+    init(_ reading: StoreReading, of user: UserID, numbered number: UInt32) {
         self.reading = reading
         self.user = user
         self.number = number
-        self.device = Author(number, onDevice: device, seed: reading.identity.secret).device
         owner = Record.ID(recordName: user.recordName)
     }
 
@@ -60,34 +65,56 @@ struct NotificationReader {
                 own.append(subscription)
             }
         }
-        var page = OwnPage(try zoneChanges(own, since: since), limit: limit)
+        let seen = min(since, token?.shared?.position.offset ?? since)
+        let ended = try endedSubscriptions(since: seen)
+        var changes = try zoneChanges(own, since: since)
+        for ended in ended where !ended.isShared {
+            changes += try zoneChanges(of: ended, since: since)
+        }
+        var page = OwnPage(changes, limit: limit)
         try read(&page, from: taken > 0 ? since : since.next, taken: taken)
+        var notifications = page.notifications
         var moreComing = page.isFull
+        let endedShared = ended.filter(\.isShared)
         var sharedToken: ChangeToken?
-        if !shared.isEmpty {
+        if !shared.isEmpty || !endedShared.isEmpty {
             var start =
                 if let known = token?.shared { known } else {
-                    try sharedStart(of: shared, since: since)
+                    try sharedStart(
+                        of: shared + endedShared.map(\.subscription), since: since)
                 }
             // A reader of all that is kept, or with gaps, is not refused for ended parts that are forgotten.
             if try isForgotten(start) { start.beginRound(at: reading.lastVersion) }
             sharedToken = start
-        }
-        if !moreComing, !shared.isEmpty {
-            let room = limit - page.notifications.count
-            // What is shared may have changed, which the next page finds out.
-            moreComing = room <= 0
-            if room > 0 {
-                let changes = try sharedChanges(shared, since: sharedToken, limit: room)
-                page.notifications += changes.notifications
-                sharedToken = changes.token
-                moreComing = changes.moreComing
+            let room = limit - notifications.count
+            if !moreComing, room > 0 {
+                var isAtEnd = true
+                if shared.isEmpty {
+                    // The position of the page says how far that was read, too.
+                    sharedToken = nil
+                } else {
+                    let changes = try sharedChanges(shared, since: start, limit: room)
+                    notifications += changes.notifications
+                    sharedToken = changes.token
+                    isAtEnd = !changes.moreComing
+                }
+                moreComing = !isAtEnd
+                // Until then the token stays where it was, and so does what they are told behind.
+                if isAtEnd {
+                    for ended in endedShared {
+                        notifications += try sharedNotifications(
+                            of: ended, since: start.position.offset)
+                    }
+                }
+            } else {
+                // What is shared may have changed, which the next page finds out.
+                moreComing = true
             }
         }
         let position =
             page.isFull ? reading.identity.version(at: page.last) : reading.lastVersion
         return NotificationChanges(
-            notifications: page.notifications,
+            notifications: notifications,
             notificationToken: NotificationToken(
                 user: number, at: position, taken: page.isFull ? page.taken : 0,
                 time: page.nextTime ?? reading.lastNotableTime,
@@ -96,7 +123,7 @@ struct NotificationReader {
     }
 
     /// Where a reader begins who was told nothing of what others share.
-    private func sharedStart(
+    func sharedStart(
         of subscriptions: [StoredSubscription], since: JournalOffset
     ) throws(EngineError) -> ChangeToken {
         var first = reading.head
@@ -109,7 +136,7 @@ struct NotificationReader {
     }
 
     /// Whether parts that the user had at the position of a shared token may be forgotten.
-    private func isForgotten(_ shared: ChangeToken) throws(EngineError) -> Bool {
+    func isForgotten(_ shared: ChangeToken) throws(EngineError) -> Bool {
         shared.isForgotten(by: try reading.participationHorizon(of: number))
     }
 
@@ -129,6 +156,7 @@ struct NotificationReader {
         // The last one that went by number or age, as far as the index knows.
         let gone = JournalOffset(rawValue: count?.second ?? 0)
         if token.read < gone { return false }
+        if try wasPurged(behind: token.read) { return false }
         // An index that was made anew does not know of those that compaction dropped before.
         let compacted = reading.view.segments.filter {
             $0.listed.isCompacted && $0.listed.end > token.read
@@ -174,7 +202,9 @@ extension NotificationReader {
         var nextTime: Int64?
 
         init(_ changes: [ZoneChange], limit: Int) {
-            self.changes = changes[...]
+            self.changes = changes.sorted {
+                ($0.offset, $0.subscription.number) < ($1.offset, $1.subscription.number)
+            }[...]
             self.limit = limit
         }
 
@@ -271,6 +301,10 @@ extension NotificationReader {
         case .readMark:
             told = row.count
             return [try readMark(row)]
+        case .zones:
+            // They stand where the zones changed.
+            told = row.count
+            return []
         }
     }
 
@@ -289,11 +323,8 @@ extension NotificationReader {
     private mutating func matches(
         of row: NotificationRow, behind told: inout Int, upTo limit: Int
     ) throws(EngineError) -> [StoreNotification] {
-        guard let zone = try reading.zone(row.zone), zone.isAlive else {
-            told = row.count
-            return []
-        }
-        guard let entry = try reading.keptEntry(at: row.offset), entry.kind == .matches,
+        guard let zone = try reading.zone(row.zone),
+            let entry = try reading.keptEntry(at: row.offset), entry.kind == .matches,
             let matches = entry.withPayload({ try? MatchesEntry($0) })
         else { throw reading.damaged(at: row.offset) }
         var teller = MatchTeller(

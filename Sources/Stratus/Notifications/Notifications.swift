@@ -74,7 +74,7 @@ public struct Notifications: AsyncSequence, Sendable {
                 return Answer(
                     page: NotificationPage(
                         notificationToken: try NotificationToken(unknown: token, in: reading)),
-                    watched: [.everything], head: reading.head)
+                    watched: [.users], head: reading.head)
             }
             let watched = try reader.watched
             return Answer(

@@ -9,6 +9,8 @@ struct ZoneChanges {
     let type: String?
     let since: JournalOffset
     let reading: StoreReading
+    /// Zones of the same name that are gone, and came before it.
+    var former: [ZonePlace] = []
 
     init(zone: ZonePlace, type: String?, since: JournalOffset, _ reading: StoreReading) {
         self.zone = zone
@@ -17,14 +19,16 @@ struct ZoneChanges {
         self.reading = reading
     }
 
-    /// The last change; nil where there was none. A zone that is gone was changed, whatever the type.
+    /// The last change; nil where there was none.
     ///
     /// - Parameter device: what it changed does not count. Takes the longer the more that was.
     func last(notBy device: UInt64? = nil) throws(EngineError) -> JournalOffset? {
         var last = since
-        if !zone.isAlive || type == nil, zone.offset > last {
-            let author = device == nil ? nil : try reading.zoneEntry(zone).device
-            if device == nil || author != device { last = zone.offset }
+        // That a zone is gone concerns every type.
+        let ends = zone.isAlive && type != nil ? former : former + [zone]
+        for end in ends where end.offset > last {
+            let author = device == nil ? nil : try reading.zoneEntry(end).device
+            if device == nil || author != device { last = end.offset }
         }
         if zone.isAlive {
             // Of deletions that are forgotten it is not known of which type they were, nor whose.

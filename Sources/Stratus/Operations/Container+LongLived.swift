@@ -189,14 +189,22 @@ extension Container {
         }
     }
 
-    /// Runs the operations that change records and are pending, of all users, in the order in which
-    /// they were submitted: as the opening of the store does beside whatever follows. Their
-    /// outcomes are kept.
+    /// Runs the operations that change records and are pending, of all users, the more urgent ones
+    /// first, and of one priority in the order in which they were submitted: as the opening of the
+    /// store does beside whatever follows. Their outcomes are kept.
     public nonisolated(nonsending) func continueLongLivedOperations() async throws(StoreError) {
         try await answering { () async throws(EngineError) in
             let places = try await read { reading throws(EngineError) in try reading.requests() }
             // One at a time: together they may be long.
+            var pending: [OperationPriority: [RequestPlace]] = [:]
             for place in places {
+                if longLivedRuns.isClosed { throw .closed }
+                guard let operation = try await operation(at: place), operation.isPendingChange
+                else { continue }
+                pending[operation.priority, default: []].append(place)
+            }
+            let order: [OperationPriority] = [.high, .normal, .low]
+            for place in order.flatMap({ pending[$0] ?? [] }) {
                 if longLivedRuns.isClosed { throw .closed }
                 guard let operation = try await operation(at: place), operation.isPendingChange
                 else { continue }

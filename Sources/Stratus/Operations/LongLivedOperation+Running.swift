@@ -93,7 +93,9 @@ extension LongLivedOperation {
             return .items(modification.items, try await caller.run(call, nil))
         case .move(let ids, let zone):
             do throws(EngineError) {
-                return .moved(try await database.move(ids, to: zone, stored.entry.id, run))
+                let moved = try await database.move(ids, to: zone, stored.entry.id, run)
+                if let progress { for record in moved { progress(record.recordID, 1) } }
+                return .moved(moved)
             } catch {
                 guard case .other(let refusal as StoreError) = error, refusal == .notRecorded
                 else { throw error }
@@ -109,6 +111,10 @@ extension LongLivedOperation {
                     try view.records(for: some, desiredKeys: keys)
                 }
                 results.merge(found) { _, last in last }
+                guard let progress else { continue }
+                for id in some {
+                    if case .success? = found[id] { progress(id, 1) }
+                }
             }
             return .records(ids, results)
         case .query(let fetch):

@@ -180,7 +180,8 @@ extension StoreError {
         case .damaged, .newerFormat, .locked, .poisoned, .fencedOut, .inputOutput, .tooManyFiles,
             .tooManyThreads, .notPermitted, .closed:
             return false
-        case .changeToken, .validator, .trigger, .triggerEffect, .triggerDepth, .duplicate, nil:
+        case .changeToken, .validator, .trigger, .triggerEffect, .triggerDepth, .duplicate,
+            .duplicateSubscription, nil:
             break
         }
         switch code {

@@ -137,7 +137,10 @@ struct RecordCall: Sendable {
     /// What became of the items of a commit.
     mutating func take(_ results: Outcomes) {
         if let progress = options.progress {
-            for item in zones?.zones[count].items ?? uploaded.items { progress(item.recordID, 1) }
+            let items = zones?.zones[count].items ?? uploaded.items
+            for (item, result) in zip(items, results) {
+                if case .success = result { progress(item.recordID, 1) }
+            }
         }
         if zones == nil { outcomes = results } else { zones?.put(results, ofZone: count) }
         count += 1

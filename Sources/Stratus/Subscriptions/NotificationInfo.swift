@@ -51,11 +51,15 @@ extension Subscription {
         /// Says nothing: such notifications are silent.
         public init() {}
 
-        /// Whether a notification is shown, heard, or seen in the badge.
+        /// Whether a notification is for the user, and not for the app alone: whether it says anything of
+        /// how it is shown, heard, answered or counted.
         var isVisible: Bool {
-            alertBody != nil || alertLocalizationKey != nil || title != nil
-                || titleLocalizationKey != nil || subtitle != nil
-                || subtitleLocalizationKey != nil || soundName != nil || shouldBadge
+            let texts = [
+                alertBody, alertLocalizationKey, title, titleLocalizationKey, subtitle,
+                subtitleLocalizationKey, alertActionLocalizationKey, alertLaunchImage, soundName,
+                category,
+            ]
+            return shouldBadge || shouldSendMutableContent || texts.contains { $0 != nil }
         }
 
         /// The texts, under their names.
@@ -117,7 +121,7 @@ extension Subscription.NotificationInfo {
         if isStrict, shouldSendContentAvailable, isVisible {
             throw .refused(
                 .invalidArguments,
-                "shouldSendContentAvailable is for notifications that are neither shown nor heard")
+                "shouldSendContentAvailable is for notifications that say nothing to the user")
         }
     }
 }

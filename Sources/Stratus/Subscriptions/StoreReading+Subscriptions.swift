@@ -167,6 +167,11 @@ extension SubscriptionEntry {
         }
     }
 
+    /// Whether it tells of zones what one did that it replaces.
+    func goesOn(with former: SubscriptionEntry) -> Bool {
+        kind == former.kind && zone == former.zone && recordType == former.recordType
+    }
+
     /// All that it says but for the ID and what it replaces: equal bytes are equal content.
     var content: [UInt8] {
         var entry = self

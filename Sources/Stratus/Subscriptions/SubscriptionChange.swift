@@ -85,10 +85,13 @@ struct SubscriptionChange: ItemizedTransaction {
                     draft.results.append(.unchanged)
                     continue
                 }
+                if let ended = written.ended {
+                    guard try leave(ended, view, context, sink, &draft) else { return nil }
+                }
                 // Many long ones are a long commit, which nothing comes between.
                 guard try draft.flushIfFull(context, sink) else { return nil }
                 let place = draft.buffer.count
-                switch written {
+                switch written.entry {
                 case .saved(let entry):
                     try draft.buffer.add(.subscription, limit: context.payloadLimit) {
                         entry.write(to: &$0)
@@ -112,9 +115,45 @@ struct SubscriptionChange: ItemizedTransaction {
     }
 
     /// What is to be written for an item.
-    private enum Written {
-        case saved(SubscriptionEntry)
-        case ended(SubscriptionRemovalEntry)
+    private struct Written {
+        enum Entry {
+            case saved(SubscriptionEntry)
+            case ended(SubscriptionRemovalEntry)
+        }
+
+        var entry: Entry
+        /// What ends by it without another one that goes on telling the same.
+        var ended: StoredSubscription?
+    }
+
+    /// Puts down what a subscription to zones had to tell; false where that needs a serial preparation.
+    private func leave(
+        _ ended: StoredSubscription, _ view: DatabaseView, _ context: PreparationContext,
+        _ sink: PartSink, _ draft: inout Draft
+    ) throws(EngineError) -> Bool {
+        if ended.entry.kind == .query { return true }
+        let (reading, user) = (try view.reading, ended.entry.user)
+        if case .shared = scope {
+            // What it was told depends on the shares of others.
+            if !context.isSerial { return false }
+        } else {
+            let feed = KeySpace.databaseFeed.key().appending(user).asPrefix
+            let first = IndexKey.databaseFeed(user, JournalOffset(rawValue: ended.number))
+            draft.readRanges.append(first..<feed.upperBound)
+        }
+        let reader = NotificationReader(reading, of: self.user, numbered: user)
+        var changes = try reader.changes(toldBy: ended)[...]
+        while !changes.isEmpty {
+            guard try draft.flushIfFull(context, sink) else { return false }
+            let entry = ZoneNotificationsEntry(
+                user: user, time: context.now, subscription: ended.number,
+                changes: Array(changes.prefix(ZoneNotificationsEntry.limit)))
+            try draft.buffer.add(.zoneNotifications, limit: context.payloadLimit) {
+                entry.write(to: &$0)
+            }
+            changes = changes.dropFirst(ZoneNotificationsEntry.limit)
+        }
+        return true
     }
 
     /// Nil where an item changes nothing.
@@ -134,9 +173,12 @@ struct SubscriptionChange: ItemizedTransaction {
             if let last, last.entry.content == entry.content { return nil }
             try checkUnique(entry, of: number, staged, reading, &draft)
             entry.former = last.map { $0.entry.former(at: $0.number) }
-            return .saved(entry)
+            let goesOn = last.map { entry.goesOn(with: $0.entry) } ?? true
+            return Written(entry: .saved(entry), ended: goesOn ? nil : last)
         case .delete:
-            return last.map { .ended(SubscriptionRemovalEntry($0.entry, at: $0.number)) }
+            guard let last else { return nil }
+            return Written(
+                entry: .ended(SubscriptionRemovalEntry(last.entry, at: last.number)), ended: last)
         }
     }
 
@@ -262,8 +304,10 @@ struct SubscriptionChange: ItemizedTransaction {
             .filter { !gone.contains(Array($0.id.utf8)) }
         for other in kept + staged where !other.id.utf8.elementsEqual(entry.id.utf8) {
             guard other.content == content else { continue }
-            throw .refused(
+            var error = StoreError(
                 .serverRejectedRequest, "subscription is duplicate of '\(other.id)'")
+            error.cause = .duplicateSubscription(of: other.id)
+            throw .refused(error)
         }
     }
 }

@@ -8,6 +8,8 @@ package enum ChangeSubject: Hashable, Sendable {
     case database(UInt32)
     /// The devices of all users: that one is registered or removed.
     case devices
+    /// Which users are known: that one becomes so.
+    case users
     /// Each of these, for one who waits.
     case everything
 }

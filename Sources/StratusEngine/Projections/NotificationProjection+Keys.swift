@@ -2,14 +2,13 @@ package import StratusIndex
 package import StratusJournal
 
 extension KeySpace {
-    /// In the partition of the zone: the notifications that its records' changes brought. A matches
-    /// entry is kept for their sake.
-    package static var matches: KeySpace {
-        KeySpace(15, "matches", names: .parts, mayComeBack: true)
-    }
-    /// The notifications of a user: ``NotificationRow``.
+    /// The notifications of a user: ``NotificationRow``. Their entries are kept for their sake.
     package static var notifications: KeySpace {
-        KeySpace(42, "notifications", names: .elsewhere, mayComeBack: true, isRestated: true)
+        KeySpace(42, "notifications", names: .parts, mayComeBack: true)
+    }
+    /// Those of them that subscriptions left which ended. The first word is their time.
+    package static var zoneNotifications: KeySpace {
+        KeySpace(55, "zoneNotifications", names: .elsewhere, mayComeBack: true, isRestated: true)
     }
     /// Those of all users, by time: ``NotificationRow``.
     package static var notificationTimes: KeySpace {
@@ -82,13 +81,7 @@ extension IndexKey {
 }
 
 extension IndexKey {
-    package static func match(
-        _ zone: UInt32, _ offset: JournalOffset, _ user: UInt32
-    ) -> IndexKey {
-        KeySpace.matches.key(zone: zone).appending(offset.rawValue).appending(user)
-    }
-
-    /// Of the notification of a user that the entry at `offset` brought, or of the read mark there.
+    /// Of the notifications of a user that the entry at `offset` brought, or of the read mark there.
     package static func notification(_ user: UInt32, _ offset: JournalOffset) -> IndexKey {
         KeySpace.notifications.key().appending(user).appending(offset.rawValue)
     }
@@ -98,6 +91,18 @@ extension IndexKey {
     ) -> Range<IndexKey> {
         let all = KeySpace.notifications.key().appending(user).asPrefix
         return notification(user, offset)..<all.upperBound
+    }
+
+    /// Of what a subscription of a user left that ended: the entry at `offset`.
+    package static func zoneNotification(_ user: UInt32, _ offset: JournalOffset) -> IndexKey {
+        KeySpace.zoneNotifications.key().appending(user).appending(offset.rawValue)
+    }
+    /// All that subscriptions of a user left, by entries at `offset` or behind it.
+    package static func zoneNotifications(
+        of user: UInt32, from offset: JournalOffset = .zero
+    ) -> Range<IndexKey> {
+        let all = KeySpace.zoneNotifications.key().appending(user).asPrefix
+        return zoneNotification(user, offset)..<all.upperBound
     }
 
     package static func notificationTime(
@@ -139,13 +144,15 @@ package struct NotificationRow: Equatable, Sendable {
     package enum Kind: UInt8, Sendable {
         case matches = 1
         case readMark = 2
+        /// What a subscription to zones left that ended.
+        case zones = 3
     }
 
     package var user: UInt32
     /// Of the entry.
     package var offset: JournalOffset
     package var kind: Kind
-    /// Of the records; 0 of a read mark.
+    /// Of the records; 0 where it is not of matches.
     package var zone: UInt32
     /// How many notifications there are; below 2^24.
     package var count: Int

@@ -8,9 +8,10 @@ extension EntryKind {
     package static let readMark = EntryKind(rawValue: 57)
     package static let badge = EntryKind(rawValue: 58)
     package static let notificationPolicy = EntryKind(rawValue: 64)
+    package static let zoneNotifications = EntryKind(rawValue: 65)
 }
 
-/// Notifications of query subscriptions, read marks and badges.
+/// Notifications of query subscriptions and of subscriptions that ended, read marks and badges.
 ///
 /// One entry after the other takes effect as if each were a group of its own, so that what is there
 /// depends on the entries alone, and not on the groups that they were written in.
@@ -21,18 +22,18 @@ package struct NotificationProjection: Projection {
         EntryForm(.badge, "badge"),
         // What is kept depends on each of them.
         EntryForm(.notificationPolicy, "notification policy", retention: .always),
+        EntryForm(.zoneNotifications, "zone notifications"),
     ]
-    // Comes before what drops the partition of a zone, where its matches are found.
     package static let alsoReads: [EntryKind] = [.zone]
     package static let keyspaces: [KeySpace] = [
-        .matches, .notifications, .notificationTimes, .notificationCounts, .badges, .readMarks,
-        .notificationPolicy,
+        .notifications, .zoneNotifications, .notificationTimes, .notificationCounts, .badges,
+        .readMarks, .notificationPolicy,
     ]
 
     /// An entry, which takes effect when the group ends.
     private struct Item {
         var offset: JournalOffset
-        /// In microseconds since 1970; of the end of a zone that of the commit.
+        /// In microseconds since 1970; of a purge that of the commit.
         var time: Int64
         var effect: Effect
     }
@@ -41,9 +42,11 @@ package struct NotificationProjection: Projection {
         /// How many notifications users have.
         case matches(zone: UInt32, users: [(user: UInt32, count: Int)])
         case readMark(user: UInt32, NotificationID, IndexValue)
+        /// Of a subscription that ended.
+        case zones(user: UInt32, count: Int)
         case policy(NotificationPolicyEntry)
-        /// With the matches that the index had of the zone.
-        case zoneEnd(zone: UInt32, [IndexKey])
+        /// Zones of a user are gone with all that the user had in them: where each was purged.
+        case purge(user: UInt32, zones: [UInt32: JournalOffset])
     }
 
     /// How many notifications a user has, since an entry at `stamp`.
@@ -69,8 +72,6 @@ package struct NotificationProjection: Projection {
     /// So many rows of a user are read at once, and of so many users.
     private static let readAhead = 64
     private static let userLimit = 1000
-    /// Why the matches of a zone could not be read.
-    private var failure: IndexError?
 
     package init() {}
 
@@ -88,15 +89,37 @@ package struct NotificationProjection: Projection {
                 Item(
                     offset: entry.offset, time: .min,
                     effect: .policy(try NotificationPolicyEntry(payload))))
+        case .zoneNotifications: try take(ZoneNotificationsEntry(payload), entry, &state)
         default:
             let zone = try ZoneEntry(payload)
-            if zone.state == .alive { return }
-            let matches = matchesBeforeEnd(of: zone.number, in: state.index)
-            open.append(
-                Item(
-                    offset: entry.offset, time: .min,
-                    effect: .zoneEnd(zone: zone.number, matches)))
+            if zone.state == .purged { purge(zone, at: entry.offset) }
         }
+    }
+
+    /// The zones that a commit purges go at once: there may be many.
+    private mutating func purge(_ zone: ZoneEntry, at offset: JournalOffset) {
+        var item = Item(
+            offset: offset, time: .min, effect: .purge(user: zone.database, zones: [:]))
+        var zones: [UInt32: JournalOffset] = [:]
+        if let last = open.last, case .purge(zone.database, let others) = last.effect {
+            (item, zones) = (last, others)
+            open.removeLast()
+        }
+        zones[zone.number] = offset
+        item.effect = .purge(user: zone.database, zones: zones)
+        open.append(item)
+    }
+
+    private mutating func take(
+        _ left: ZoneNotificationsEntry, _ entry: borrowing FoldedEntry, _ state: inout FoldState
+    ) throws(FormatError) {
+        guard state.numbers.hasUser(left.user) else { throw .value("user number") }
+        try left.check(at: entry.offset)
+        open.append(
+            Item(
+                offset: entry.offset, time: left.time,
+                effect: .zones(user: left.user, count: left.changes.count)))
+        wake(left.user, &state)
     }
 
     private mutating func take(
@@ -139,40 +162,16 @@ package struct NotificationProjection: Projection {
         state.changes?.note(.database(user))
     }
 
-    /// The matches that the index has of a zone, but for those of this group. Once the partition is
-    /// dropped a merge may take them away, so they cannot be looked for when the group ends.
-    private mutating func matchesBeforeEnd(
-        of zone: UInt32, in index: OrderedIndex
-    ) -> [IndexKey] {
-        do throws(IndexError) {
-            return try Self.matches(of: zone, at: .max, in: index)
-        } catch {
-            failure = failure ?? error
-            return []
-        }
-    }
-
-    /// The keys of the matches of a zone at a point.
-    private static func matches(
-        of zone: UInt32, at point: UInt64, in index: OrderedIndex
-    ) throws(IndexError) -> [IndexKey] {
-        var keys: [IndexKey] = []
-        var cursor = index.cursor(KeySpace.matches.range(zone: zone), at: point, .blocking)
-        while let (key, _) = try cursor.next() { keys.append(key) }
-        return keys
-    }
-
     package mutating func completeCommit(at time: Int64, in state: inout FoldState) {
         if open.isEmpty { return }
         for var item in open {
-            if case .zoneEnd = item.effect { item.time = time }
+            if case .purge = item.effect { item.time = time }
             complete.append(item)
         }
         open.removeAll()
     }
 
     package mutating func endGroup(in state: inout FoldState) throws(IndexError) {
-        if let failure { throw failure }
         if complete.isEmpty { return }
         let items = complete
         complete.removeAll()
@@ -193,8 +192,17 @@ package struct NotificationProjection: Projection {
                 for (user, count) in users { try add(count, item, to: user, in: zone, &state) }
             case .readMark(let user, let id, let location):
                 try mark(id, of: user, location, item, &state)
-            case .zoneEnd(let zone, let matches):
-                try end(zone, matches, item, &state)
+            case .zones(let user, let count):
+                let key = IndexKey.zoneNotification(user, item.offset)
+                let value = IndexValue(
+                    stamp: item.offset.rawValue, first: UInt64(bitPattern: item.time))
+                state.index.set(key, value, isFresh: true)
+                let row = NotificationRow(
+                    user: user, offset: item.offset, kind: .zones, zone: 0, count: count,
+                    time: item.time)
+                try add(row, marked: 0, &state)
+            case .purge(let user, let zones):
+                try purge(zones, of: user, &state)
             }
         }
         // The index gets the users in one order, whatever the dictionary's.
@@ -220,9 +228,6 @@ extension NotificationProjection {
         let row = NotificationRow(
             user: user, offset: item.offset, kind: .matches, zone: zone, count: count,
             time: item.time)
-        let match = IndexValue(
-            stamp: item.offset.rawValue, first: UInt64(bitPattern: item.time))
-        state.index.set(.match(zone, item.offset, user), match, isFresh: true)
         try add(row, marked: 0, &state)
     }
 
@@ -242,16 +247,18 @@ extension NotificationProjection {
         try add(row, marked: id.offset, &state)
     }
 
-    /// With a zone the notifications of its records go.
-    private mutating func end(
-        _ zone: UInt32, _ matches: [IndexKey], _ item: Item, _ state: inout FoldState
+    /// With zones that are purged the notifications of their records go. Only the user whose zones they
+    /// are has any.
+    private mutating func purge(
+        _ zones: [UInt32: JournalOffset], of user: UInt32, _ state: inout FoldState
     ) throws(IndexError) {
-        // Those of the group, too, which no merge has seen.
-        let point = item.offset.previous.rawValue
-        let keys = try matches + Self.matches(of: zone, at: point, in: state.index)
-        for key in keys {
-            let (offset, user) = (JournalOffset(rawValue: key.uint64(at: 5)), key.uint32(at: 13))
-            try remove(offset, of: user, at: item.offset.rawValue, &state)
+        var rows: [NotificationRow] = []
+        var cursor = state.index.cursor(IndexKey.notifications(of: user), .blocking)
+        while let (key, value) = try cursor.next() {
+            if let row = NotificationRow(key, value), row.kind == .matches { rows.append(row) }
+        }
+        for row in rows {
+            if let end = zones[row.zone] { try remove(row, at: end.rawValue, &state) }
         }
     }
 
@@ -337,8 +344,8 @@ extension NotificationProjection {
         _ row: NotificationRow, at stamp: UInt64, _ state: inout FoldState
     ) throws(IndexError) {
         switch row.kind {
-        case .matches:
-            state.index.remove(.match(row.zone, row.offset, row.user), at: stamp)
+        case .matches: break
+        case .zones: state.index.remove(.zoneNotification(row.user, row.offset), at: stamp)
         case .readMark:
             let key = IndexKey.notificationTime(row.time, row.offset, row.user)
             guard let value = try state.index.value(of: key, .blocking) else { break }
@@ -412,6 +419,10 @@ extension NotificationProjection {
             numbers.useType(matches.greatestName)
         case .readMark: numbers.useUser(try ReadMarkEntry(payload).user)
         case .notificationPolicy: _ = try NotificationPolicyEntry(payload)
+        case .zoneNotifications:
+            let left = try ZoneNotificationsEntry(payload)
+            numbers.useUser(left.user)
+            try left.check(at: entry.offset)
         default: numbers.useUser(try BadgeEntry(payload).user)
         }
     }
@@ -435,6 +446,11 @@ extension NotificationProjection {
             return EntryDescription(
                 detail: "user \(mark.user), notification \(mark.id.offset) of subscription "
                     + "\(mark.id.number)")
+        case .zoneNotifications:
+            let left = try ZoneNotificationsEntry(payload)
+            return EntryDescription(
+                detail: "user \(left.user), \(left.changes.count) zones of subscription "
+                    + "\(left.subscription)")
         case .notificationPolicy:
             let policy = try NotificationPolicyEntry(payload)
             return EntryDescription(

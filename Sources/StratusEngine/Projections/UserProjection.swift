@@ -40,6 +40,7 @@ struct UserProjection: Projection {
         state.index.set(
             .userNumber(user.number),
             IndexValue(stamp: entry.stamp, first: user.bits.high, second: user.bits.low))
+        state.changes?.note(.users)
     }
 
     package static func validate(

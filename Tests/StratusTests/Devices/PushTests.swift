@@ -152,6 +152,61 @@ extension PushTests {
             ])
     }
 
+    @Test func `what a user may not read any more is not sent, though the page has it`() async throws {
+        let (container, _) = try await Self.begin()
+        let open = #", GRANT CREATE TO "_icloud", GRANT READ TO "_world""#
+        func declare(_ grants: String) async throws {
+            try await container.importSchema(
+                "DEFINE SCHEMA RECORD TYPE Page (n INT64\(grants));")
+        }
+        try await declare(open)
+        let alice = container.publicDatabase(as: "alice")
+        for number in 0..<4 {
+            try await alice.save(querySubscription("s\(number)", type: "Page"))
+        }
+        try await alice.save(querySubscription("t"))
+        try await container.publicDatabase(as: "bob").save(note("p", type: "Page", in: .default))
+        let sender = TestSender { _, number in
+            if number == 1 {
+                try? await declare(#", GRANT CREATE TO "_icloud", GRANT READ TO "_creator""#)
+            }
+            return .delivered
+        }
+        try await delivering(container, through: sender) {
+            while sender.sent.count < 2 { await Task.yield() }
+            try await alice.save(note("end", in: .default))
+            await sender.wait(for: "t created end")
+        }
+        #expect(sender.lines() == ["s0 created p", "s1 created p", "t created end"])
+    }
+
+    @Test func `a push is urgent where it is for the user`() async throws {
+        let (container, database) = try await Self.begin()
+        var titled = Subscription.NotificationInfo()
+        titled.title = "new"
+        var waking = Subscription.NotificationInfo()
+        waking.shouldSendContentAvailable = true
+        waking.desiredKeys = ["n"]
+        waking.collapseIDKey = "one"
+        let infos: [Subscription.NotificationInfo?] = [titled, waking, nil, badging]
+        for (number, info) in infos.enumerated() {
+            try await database.save(querySubscription("s\(number)", info: info))
+        }
+        try await database.save(note("a"))
+        let priorities = Mutex<[String: Push.Priority]>([:])
+        let sender = TestSender { push, _ in
+            priorities.withLock { $0[push.notification.subscriptionID] = push.priority }
+            return .delivered
+        }
+        try await delivering(container, through: sender) {
+            await sender.wait(for: "s3 created a")
+        }
+        #expect(
+            priorities.withLock { $0 }
+                == ["s0": .high, "s1": .medium, "s2": .medium, "s3": .high])
+        #expect(Push.Priority.high.rawValue == 10 && Push.Priority.medium.rawValue == 5)
+    }
+
     @Test func `a device that is removed amid its pushes is sent no more of them`() async throws {
         let (container, database) = try await Self.begin()
         for number in 0..<10 { try await database.save(querySubscription("s\(number)")) }

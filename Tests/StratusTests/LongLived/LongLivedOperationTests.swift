@@ -260,6 +260,43 @@ import Testing
         #expect(await told.reduce(into: [String]()) { $0.append($1) } == ["a"])
     }
 
+    @Test func `of what fails progress tells nothing, in zones that do what they can`()
+        async throws
+    {
+        let (container, _) = try await makeDatabase()
+        let database = container.publicDatabase(as: "alice")
+        let stale = Record(
+            recordType: "Note", recordID: noteID("stale", in: .default), recordChangeTag: "1")
+        let operation = try await database.submit(
+            Self.saving([note("a", in: .default), stale, note("b", in: .default)]),
+            operationID: "one")
+        let (told, continuation) = AsyncStream<String>.makeStream()
+        _ = try await operation.outcome { id, _ in continuation.yield(id.recordName) }
+        continuation.finish()
+        #expect(await told.reduce(into: [String]()) { $0.append($1) } == ["a", "b"])
+    }
+
+    @Test func `progress tells of each record that is fetched or moved`() async throws {
+        let (_, database) = try await makeDatabase()
+        try await database.save(RecordZone(zoneID: Self.other))
+        for name in ["a", "b"] { try await database.save(note(name)) }
+        let requests: [LongLivedRequest] = [
+            .records([noteID("b"), noteID("none"), noteID("a")], desiredKeys: nil),
+            .move([noteID("a"), noteID("b")], to: Self.other),
+        ]
+        for (number, request) in requests.enumerated() {
+            let operation = try await database.submit(request, operationID: "o\(number)")
+            let (told, continuation) = AsyncStream<Record.ID>.makeStream()
+            _ = try await operation.outcome { id, done in
+                if done == 1 { continuation.yield(id) }
+            }
+            continuation.finish()
+            let ids = await told.reduce(into: [Record.ID]()) { $0.append($1) }
+            #expect(Set(ids.map(\.recordName)) == ["a", "b"] && ids.count == 2)
+            #expect(ids.allSatisfy { $0.zoneID == (number == 0 ? notes : Self.other) })
+        }
+    }
+
     @Test func `the operations of a user are listed in the order of their submission`()
         async throws
     {

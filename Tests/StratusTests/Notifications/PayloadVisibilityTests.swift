@@ -63,15 +63,12 @@ import Testing
         },
         Part("soundName", ["sound": .text("x")]) { $0.soundName = "x" },
         Part("shouldBadge", ["badge": .number("1")]) { $0.shouldBadge = true },
-        // These add to an alert, and are none.
-        Part("alertActionLocalizationKey", isVisible: false, alert: "action-loc-key") {
+        Part("alertActionLocalizationKey", alert: "action-loc-key") {
             $0.alertActionLocalizationKey = "x"
         },
-        Part("alertLaunchImage", isVisible: false, alert: "launch-image") {
-            $0.alertLaunchImage = "x"
-        },
-        Part("category", isVisible: false, ["category": .text("x")]) { $0.category = "x" },
-        Part("shouldSendMutableContent", isVisible: false, ["mutable-content": .number("1")]) {
+        Part("alertLaunchImage", alert: "launch-image") { $0.alertLaunchImage = "x" },
+        Part("category", ["category": .text("x")]) { $0.category = "x" },
+        Part("shouldSendMutableContent", ["mutable-content": .number("1")]) {
             $0.shouldSendMutableContent = true
         },
         Part("collapseIDKey", isVisible: false, [:]) { $0.collapseIDKey = "x" },
@@ -100,7 +97,7 @@ import Testing
 
     // Semantics 6.2 and 16, 18: the profile accepts what is shown and wakes the app besides.
     @Test(arguments: parts, [false, true])
-    func `content-available is set on request, and where nothing is shown or heard`(
+    func `content-available is set on request, and where nothing is said to the user`(
         part: Part, wakes: Bool
     ) async throws {
         var info = part.info
@@ -167,7 +164,7 @@ import Testing
 
     // Semantics 16, 18.
     @Test(arguments: parts)
-    func `CloudKit's profile refuses content-available beside anything shown or heard`(
+    func `CloudKit's profile refuses content-available beside anything for the user`(
         part: Part
     ) async throws {
         // Zone and database subscriptions do not count in the badge.

@@ -11,8 +11,6 @@ struct SubscriptionModel {
     }
 
     struct Zone {
-        /// Another one for each zone of the same name.
-        var instance: Int
         var made: Int
         var records: [String: Record] = [:]
         /// When records were changed last, and those of each type.
@@ -46,10 +44,12 @@ struct SubscriptionModel {
         var badges = false
         /// Of a subscription that fires once: of the items with this identity there is one.
         var once: String?
-        /// Where the record lies, or lay.
-        var zone: (name: ZoneName, instance: Int)?
-        /// Whether it went with its zone.
-        var isGone = false
+    }
+
+    /// A subscription to zones that ended, and when each of them had changed last by then.
+    struct Ended {
+        var held: Held
+        var changes: [String: Int]
     }
 
     struct ZoneName: Hashable {
@@ -66,11 +66,11 @@ struct SubscriptionModel {
 
     private(set) var zones: [ZoneName: Zone] = [:]
     private(set) var held: [Held] = []
+    private(set) var ended: [Ended] = []
     private(set) var groups: [String: [Group]] = [:]
     private(set) var badges: [String: Int] = [:]
     /// Counts all that happened.
     private(set) var sequence = 0
-    private var instances = 0
     /// When a zone of the name was deleted last.
     private(set) var deletions: [ZoneName: Int] = [:]
 
@@ -85,25 +85,21 @@ struct SubscriptionModel {
 extension SubscriptionModel {
     mutating func makeZone(_ zone: String, in database: DatabaseName) {
         sequence += 1
-        instances += 1
         let name = ZoneName(database: database, zone: zone)
-        zones[name] = Zone(instance: instances, made: sequence)
+        zones[name] = Zone(made: sequence)
     }
 
     mutating func deleteZone(_ zone: String, of database: DatabaseName) {
         sequence += 1
         let name = ZoneName(database: database, zone: zone)
-        let instance = zones.removeValue(forKey: name)?.instance
+        zones[name] = nil
         deletions[name] = sequence
-        for user in groups.keys {
-            for group in (groups[user] ?? []).indices {
-                for item in (groups[user]?[group].items ?? []).indices {
-                    let place = groups[user]?[group].items[item].zone
-                    guard place?.name == name, place?.instance == instance else { continue }
-                    groups[user]?[group].items[item].isGone = true
-                }
-            }
-        }
+    }
+
+    /// What one to zones had to tell stays.
+    private mutating func end(_ old: Held) {
+        if case .query = old.subscription.kind { return }
+        ended.append(Ended(held: old, changes: changedZones(old)))
     }
 
     func place(
@@ -126,8 +122,12 @@ extension SubscriptionModel {
         if let place {
             // One that watches the same goes on where the other was.
             let old = held.remove(at: place)
-            if condition == nil, old.condition == nil, old.subscription.kind == subscription.kind {
-                if case .query = subscription.kind {} else { made = old.made }
+            if case .query = subscription.kind {
+                end(old)
+            } else if old.subscription.kind == subscription.kind {
+                made = old.made
+            } else {
+                end(old)
             }
         }
         held.append(
@@ -138,7 +138,7 @@ extension SubscriptionModel {
 
     mutating func remove(_ id: Subscription.ID, _ user: String, _ database: DatabaseName) {
         sequence += 1
-        if let place = place(of: id, user, database) { held.remove(at: place) }
+        if let place = place(of: id, user, database) { end(held.remove(at: place)) }
     }
 
     mutating func setBadge(_ value: Int, of user: String) {
@@ -230,7 +230,6 @@ extension SubscriptionModel {
             reason = 2
         }
         guard let record = change.new ?? change.old else { return nil }
-        let name = ZoneName(database: change.database, zone: change.zone)
         let info = held.subscription.notificationInfo
         var item = Item(
             line: Self.line(
@@ -238,7 +237,6 @@ extension SubscriptionModel {
         for key in info?.desiredKeys ?? [] { item.values[key] = record[key] }
         item.badges = info?.shouldBadge ?? false
         item.once = options.contains(.firesOnce) ? "\(index)" : nil
-        item.zone = zones[name].map { (name, $0.instance) }
         return item
     }
 }

@@ -111,7 +111,7 @@ struct SubscriptionReader {
     }
 
     private func openItems(of group: SubscriptionModel.Group) -> [Int] {
-        group.items.indices.filter { !group.items[$0].isGone && !seen.contains($0) }
+        group.items.indices.filter { !seen.contains($0) }
     }
 
     /// Each match that badges is one more than the last.
@@ -123,30 +123,29 @@ struct SubscriptionReader {
             return
         }
         let last = max(lastBadge, group.badge)
-        let isWhole = !group.items.contains { $0.isGone }
-        let isNext = isWhole ? badge == last + 1 : (badge ?? 0) > last
-        if !isNext { problems.append("\(item.line) has the badge \(badge ?? 0) after \(last)") }
+        if badge != last + 1 { problems.append("\(item.line) has the badge \(badge ?? 0) after \(last)") }
         lastBadge = badge ?? last
     }
 
     /// A zone is told where it has changed since it was told last.
     private mutating func takeZone(_ notification: StoreNotification, _ model: SubscriptionModel) {
         let line = notification.told
-        guard let zone = notification.zoneID?.zoneName,
-            let held = model.zoneSubscriptions(of: user).first(where: {
-                $0.subscription.subscriptionID == notification.subscriptionID
-            })
-        else { return problems.append("\(line): of no subscription") }
         if notification.badge != nil { problems.append("\(line) has a badge") }
-        let key = Told(
-            subscription: notification.subscriptionID, made: held.made, zone: zone)
-        let since = max(start, held.made, toldBefore[key] ?? 0)
-        let (change, deletion) = model.lastChanges(of: zone, held)
-        // One that was deleted and made anew may be told as two.
-        guard max(change, deletion) > since, told[key] == toldBefore[key] || deletion > since else {
-            return problems.append("\(line): nothing happened since \(since)")
+        // Those that ended come first.
+        for (held, changes) in model.zoneChanges(toldTo: user)
+        where held.subscription.subscriptionID == notification.subscriptionID {
+            guard let zone = notification.zoneID?.zoneName, let change = changes[zone] else {
+                continue
+            }
+            let key = Told(
+                subscription: notification.subscriptionID, made: held.made, zone: zone)
+            guard change > max(start, held.made, toldBefore[key] ?? 0),
+                told[key] == toldBefore[key]
+            else { continue }
+            told[key] = model.sequence
+            return
         }
-        told[key] = model.sequence
+        problems.append("\(line): nothing happened that it could tell")
     }
 
     /// At the end nothing is left out.
@@ -160,8 +159,8 @@ struct SubscriptionReader {
             }
             leave()
         }
-        for held in model.zoneSubscriptions(of: user) {
-            for (zone, change) in model.changedZones(held) {
+        for (held, changes) in model.zoneChanges(toldTo: user) {
+            for (zone, change) in changes {
                 let key = Told(
                     subscription: held.subscription.subscriptionID, made: held.made, zone: zone)
                 if change > max(start, held.made), told[key] ?? 0 < change {
@@ -173,12 +172,15 @@ struct SubscriptionReader {
 }
 
 extension SubscriptionModel {
-    /// A user's subscriptions to zones and databases.
-    func zoneSubscriptions(of user: String) -> [Held] {
-        held.filter {
+    /// A user's subscriptions to zones and databases, those that ended first, and when each of their
+    /// zones changed last as they are told of it.
+    func zoneChanges(toldTo user: String) -> [(held: Held, changes: [String: Int])] {
+        let living = held.filter {
             if case .query = $0.subscription.kind { return false }
-            return $0.user == user && $0.database == .own(user)
+            return $0.user == user
         }
+        return ended.filter { $0.held.user == user }.map { ($0.held, $0.changes) }
+            + living.map { ($0, changedZones($0)) }
     }
 
     private func concerns(_ held: Held, _ zone: String) -> (isConcerned: Bool, type: String?) {
@@ -189,26 +191,19 @@ extension SubscriptionModel {
         }
     }
 
-    /// When a zone was last changed as a subscription is told of it, and when one of the name was
-    /// deleted last.
-    func lastChanges(of zone: String, _ held: Held) -> (change: Int, deletion: Int) {
-        let (isConcerned, type) = concerns(held, zone)
-        guard isConcerned else { return (0, 0) }
-        let name = ZoneName(database: held.database, zone: zone)
-        let place = zones[name]
-        let change =
-            type.map { place?.changedTypes[$0] ?? 0 }
-            ?? max(place?.changed ?? 0, place?.made ?? 0)
-        return (change, deletions[name] ?? 0)
-    }
-
-    /// The living zones that a subscription is about, and when records there changed last.
-    func changedZones(_ held: Held) -> [(zone: String, change: Int)] {
-        zones.compactMap { name, zone in
+    /// The zones that a subscription is about, living or not, and when they changed last as it is told
+    /// of it: that a zone is made concerns no type, that it is deleted each.
+    func changedZones(_ held: Held) -> [String: Int] {
+        var changes: [String: Int] = [:]
+        for name in Set(zones.keys).union(deletions.keys) where name.database == held.database {
             let (isConcerned, type) = concerns(held, name.zone)
-            guard isConcerned, name.database == held.database else { return nil }
-            let change = type.map { zone.changedTypes[$0] ?? 0 } ?? zone.changed
-            return (name.zone, change)
+            guard isConcerned else { continue }
+            let zone = zones[name]
+            let change =
+                type.map { zone?.changedTypes[$0] ?? 0 }
+                ?? max(zone?.changed ?? 0, zone?.made ?? 0)
+            changes[name.zone] = max(change, deletions[name] ?? 0)
         }
+        return changes
     }
 }

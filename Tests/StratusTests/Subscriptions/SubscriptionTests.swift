@@ -326,6 +326,7 @@ extension SubscriptionTests {
             #expect(error.code == .serverRejectedRequest)
             let sentence = "subscription is duplicate of '\(subscription.subscriptionID)'"
             #expect(error.reason.contains(sentence), "\(error.reason)")
+            #expect(error.cause == .duplicateSubscription(of: subscription.subscriptionID))
             // The same identity is no duplicate of itself.
             try await database.save(subscription)
         }

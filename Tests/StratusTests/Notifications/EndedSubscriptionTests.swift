@@ -1,0 +1,266 @@
+import FoundationEssentials
+import Stratus
+import StratusEngine
+import Support
+import Testing
+
+/// What zone and database subscriptions tell that have ended: `Formats/Notification.md`, "Zones and
+/// databases", 6.
+@Suite(.timeLimit(.minutes(20))) struct EndedSubscriptionTests {
+    private static let other = RecordZone.ID(zoneName: "other")
+
+    private static func begin() async throws -> (container: Container, database: Database) {
+        let (container, database) = try await makeDatabase()
+        try await database.save(RecordZone(zoneID: other))
+        return (container, database)
+    }
+
+    /// How a subscription ends.
+    enum End: CaseIterable {
+        case deleted, ofAnotherType, ofAnotherZone, ofTheDatabase, ofQueries
+
+        func end(_ id: Subscription.ID, in database: Database) async throws {
+            switch self {
+            case .deleted: try await database.deleteSubscription(withID: id)
+            case .ofAnotherType:
+                try await database.save(Subscription(.zone(notes, recordType: "Page"), id: id))
+            case .ofAnotherZone:
+                try await database.save(Subscription(.zone(other, recordType: nil), id: id))
+            case .ofTheDatabase:
+                try await database.save(Subscription(.database(recordType: "Page"), id: id))
+            case .ofQueries: try await database.save(querySubscription(id, type: "Page"))
+            }
+        }
+    }
+
+    @Test(arguments: End.allCases)
+    func `what it had to tell is told, and no later change`(end: End) async throws {
+        let (container, database) = try await Self.begin()
+        let token = try await container.notificationToken()
+        try await database.save(Subscription(.zone(notes, recordType: nil), id: "z"))
+        try await database.save(note("a"))
+        try await end.end("z", in: database)
+        try await database.save(note("b"))
+        var page = try await FollowedNotifications(of: container, since: token)
+        #expect(page.told == ["z zone notes"])
+        #expect(page.items.first?.zoneID == notes && page.items.first?.databaseScope == .private)
+        // Once.
+        page = try await FollowedNotifications(of: container, since: page.token)
+        #expect(page.told == [])
+        // Without a token all is told that is kept.
+        #expect(try await container.told() == ["z zone notes"])
+        let id = try #require(try await FollowedNotifications(of: container).items.first).id
+        let result = try await container.markNotificationsRead([id], for: "alice")
+        #expect(result[id]?.code == nil && result.count == 1)
+        let items = try await FollowedNotifications(of: container).items
+        #expect(items.first { $0.id == id }?.isRead == true)
+    }
+
+    @Test func `what was told before it ended is not told again`() async throws {
+        let (container, database) = try await Self.begin()
+        try await database.save(Subscription(.database(recordType: nil), id: "d"))
+        try await database.save(note("a"))
+        let page = try await FollowedNotifications(of: container)
+        #expect(page.told == ["d database notes"])
+        try await database.save(note("b", in: Self.other))
+        try await database.deleteSubscription(withID: "d")
+        #expect(try await container.told(since: page.token) == ["d database other"])
+        // One that never had anything to tell leaves nothing.
+        try await database.save(Subscription(.database(recordType: nil), id: "e"))
+        try await database.deleteSubscription(withID: "e")
+        #expect(try await container.told(since: page.token) == ["d database other"])
+    }
+
+    @Test func `it stands in pages where the zones changed, whatever their size`() async throws {
+        let (container, database) = try await Self.begin()
+        try await database.save(querySubscription("q"))
+        try await database.save(Subscription(.database(recordType: nil), id: "d"))
+        try await database.save(Subscription(.database(recordType: "Note"), id: "n"))
+        let token = try await container.notificationToken()
+        try await database.save(note("a", in: Self.other))
+        try await database.save(note("b"))
+        try await database.save(note("c", in: .default))
+        let living = try await container.told(since: token)
+        #expect(living.count == 7)
+        let first = try await container.notificationChanges(
+            for: "alice", since: token, resultsLimit: 3)
+        for id in ["d", "n"] { try await database.deleteSubscription(withID: id) }
+        for limit in [1, 2, 3, 7, 8] {
+            let page = try await FollowedNotifications(
+                of: container, since: token, resultsLimit: limit)
+            #expect(page.told == living, "pages of \(limit)")
+        }
+        // Who had read some gets the others.
+        let rest = try await FollowedNotifications(
+            of: container, since: first.notificationToken, resultsLimit: 1)
+        #expect(first.notifications.map { $0.told } + rest.told == living)
+    }
+
+    @Test func `what a deletion of the zone had to tell stays, too`() async throws {
+        let (container, database) = try await Self.begin()
+        try await database.save(Subscription(.zone(notes, recordType: "Note"), id: "z"))
+        try await database.save(Subscription(.database(recordType: nil), id: "d"))
+        let token = try await container.notificationToken()
+        try await database.deleteRecordZone(withID: notes)
+        for id in ["z", "d"] { try await database.deleteSubscription(withID: id) }
+        #expect(
+            try await container.told(since: token).sorted() == ["d database notes", "z zone notes"])
+        try await database.save(RecordZone(zoneID: notes))
+        #expect(
+            try await container.told(since: token).sorted() == ["d database notes", "z zone notes"])
+    }
+
+    @Test func `it lasts, whatever becomes of the index, and as long as others`() async throws {
+        let time = SteppedTime()
+        var store = DiskStore()
+        store.options.clock = time.clock
+        var container = try store.open()
+        var alice = container.privateDatabase(for: "alice")
+        try await alice.save(RecordZone(zoneID: notes))
+        let start = try await container.notificationToken()
+        try await alice.save(Subscription(.zone(notes, recordType: nil), id: "z"))
+        try await alice.save(note("a"))
+        try await alice.deleteSubscription(withID: "z")
+        for _ in 0..<2 {
+            #expect(try await container.told(since: start) == ["z zone notes"])
+            try await container.compact()
+            try await container.checkpoint()
+            #expect(try await StoreVerification(of: container).findings.isEmpty)
+            try await container.close()
+            try store.deleteIndex()
+            container = try store.open(creating: false)
+        }
+        alice = container.privateDatabase(for: "alice")
+        time.add(seconds: 31 * 86_400)
+        try await alice.save(querySubscription("q"))
+        try await alice.save(note("b"))
+        #expect(try await container.told() == ["q created b"])
+        do throws(StoreError) {
+            _ = try await container.notificationChanges(for: "alice", since: start)
+            Issue.record("a token is good though something behind it is gone")
+        } catch {
+            #expect(error.cause == .changeToken(.compacted))
+        }
+        try await container.compact()
+        try await container.checkpoint()
+        #expect(try await StoreVerification(of: container).findings.isEmpty)
+        try await container.close()
+    }
+
+    @Test func `of more zones than an entry holds each is told once`() async throws {
+        let (container, database) = try await makeDatabase()
+        try await database.save(Subscription(.database(recordType: nil), id: "d"))
+        let token = try await container.notificationToken()
+        let count = ZoneNotificationsEntry.limit + 100
+        for begin in stride(from: 0, to: count, by: 400) {
+            let zones = (begin..<min(begin + 400, count)).map {
+                RecordZone(zoneID: RecordZone.ID(zoneName: "zone\($0)"))
+            }
+            _ = try await database.modifyRecordZones(saving: zones, deleting: [])
+        }
+        let living = try await container.told(since: token)
+        #expect(living.count == count)
+        try await database.deleteSubscription(withID: "d")
+        #expect(try await container.told(since: token) == living)
+        // The oldest went, and so the token from before them is good no more.
+        try await container.setNotificationPolicy(NotificationPolicy(count: 50))
+        try await database.save(querySubscription("q"))
+        try await database.save(note("a"))
+        let kept = try await container.told()
+        #expect(kept.count == 101 && kept.last == "q created a")
+        do throws(StoreError) {
+            _ = try await container.notificationChanges(for: "alice", since: token)
+            Issue.record("a token is good though something behind it is gone")
+        } catch {
+            #expect(error.cause == .changeToken(.compacted))
+        }
+    }
+
+    @Test func `the device that made the changes hears nothing of them`() async throws {
+        let (container, pad) = try await Self.begin()
+        let phone = container.privateDatabase(for: "alice", device: "phone")
+        let token = try await container.notificationToken()
+        try await pad.save(Subscription(.database(recordType: nil), id: "d"))
+        try await pad.save(querySubscription("q", type: "End"))
+        try await phone.save(note("a"))
+        try await phone.save(note("b", in: Self.other))
+        try await pad.save(note("c", in: Self.other))
+        try await pad.deleteSubscription(withID: "d")
+        try await pad.save(note("end", type: "End", in: .default))
+        func heard(on device: String) async throws -> [String] {
+            let pages = container.notifications(for: "alice", device: device, since: token)
+            let page = try await pages.first { _ in true }
+            return (page?.notifications ?? []).map { $0.told }
+        }
+        #expect(try await heard(on: "phone") == ["d database other", "q created end"])
+        // The latest of each subscription, of which the one in the other zone is.
+        #expect(try await heard(on: "tablet") == ["d database other", "q created end"])
+        #expect(
+            try await container.told(since: token)
+                == ["d database notes", "d database other", "q created end"])
+    }
+}
+
+// What others share.
+extension EndedSubscriptionTests {
+    @Test func `what it had to tell of shared zones is told`() async throws {
+        let (fixture, _) = try await SharingFixture.shared()
+        let container = fixture.container
+        try await fixture.bob.save(Subscription(.database(recordType: nil), id: "d"))
+        let token = try await container.notificationToken(of: "bob")
+        try await fixture.alice.save(note("b", ["n": 10]), savePolicy: .changedKeys)
+        try await fixture.bob.deleteSubscription(withID: "d")
+        try await fixture.alice.save(note("b", ["n": 11]), savePolicy: .changedKeys)
+        for limit in [1, 1000] {
+            let page = try await FollowedNotifications(
+                of: container, for: "bob", since: token, resultsLimit: limit)
+            #expect(page.told == ["d database notes"])
+            #expect(page.items.first?.databaseScope == .shared)
+            #expect(page.items.first?.zoneID == fixture.zone)
+            #expect(try await container.told(to: "bob", since: page.token) == [])
+        }
+        #expect(try await container.told(to: "bob") == ["d database notes"])
+    }
+
+    @Test func `beside another one each zone is told to both`() async throws {
+        let (fixture, _) = try await SharingFixture.shared()
+        let container = fixture.container
+        let bobs = container.privateDatabase(for: "bob")
+        try await bobs.save(querySubscription("q"))
+        try await fixture.bob.save(Subscription(.database(recordType: nil), id: "d"))
+        try await fixture.bob.save(Subscription(.database(recordType: nil), id: "e"))
+        let token = try await container.notificationToken(of: "bob")
+        try await bobs.save(note("own", in: .default))
+        try await fixture.alice.save(note("b", ["n": 10]), savePolicy: .changedKeys)
+        // Which page of one has no room for what is shared.
+        let first = try await container.notificationChanges(
+            for: "bob", since: token, resultsLimit: 1)
+        #expect(first.notifications.map { $0.told } == ["q created own"] && first.moreComing)
+        try await fixture.bob.deleteSubscription(withID: "d")
+        for start in [token, first.notificationToken] {
+            for limit in [1, 2, 1000] {
+                let page = try await FollowedNotifications(
+                    of: container, for: "bob", since: start, resultsLimit: limit)
+                let shared = page.told.filter { $0 != "q created own" }
+                #expect(shared.sorted() == ["d database notes", "e database notes"])
+                #expect(try await container.told(to: "bob", since: page.token) == [])
+            }
+        }
+    }
+
+    @Test func `it may have ended while a page had no room for it`() async throws {
+        let (fixture, _) = try await SharingFixture.shared()
+        let container = fixture.container
+        let bobs = container.privateDatabase(for: "bob")
+        try await bobs.save(querySubscription("q"))
+        try await fixture.bob.save(Subscription(.database(recordType: nil), id: "d"))
+        let token = try await container.notificationToken(of: "bob")
+        try await fixture.alice.save(note("b", ["n": 10]), savePolicy: .changedKeys)
+        for number in 0..<3 { try await bobs.save(note("own\(number)", in: .default)) }
+        try await fixture.bob.deleteSubscription(withID: "d")
+        let page = try await FollowedNotifications(
+            of: container, for: "bob", since: token, resultsLimit: 1)
+        #expect(page.told == (0..<3).map { "q created own\($0)" } + ["d database notes"])
+        #expect(try await container.told(to: "bob", since: page.token) == [])
+    }
+}
