@@ -196,8 +196,10 @@ import Testing
         #expect(answer.status == 200 && answer.body["operationID"].text == "one")
         for call in ["operations/fetch", "operations/cancel"] {
             let gone = try await gateway.call(call, #"{"operationID":"one"}"#)
-            #expect(gone.status == 404 && gone.code == "NOT_FOUND")
+            #expect(gone.body["ckErrorCode"].number == 20)
         }
+        let never = try await gateway.call("operations/fetch", #"{"operationID":"none"}"#)
+        #expect(never.status == 404 && never.code == "NOT_FOUND")
         // Others' operations are not to be had.
         try await database.submit(.records([], desiredKeys: nil), operationID: "two")
         let others = try await gateway.call(

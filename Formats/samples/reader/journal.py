@@ -443,6 +443,8 @@ class Journal:
                     raise f["damage"]
             if f["kind"] in (54, 55) and f["decoded"]["number"] >= f["offset"]:
                 raise f["damage"]
+            if f["kind"] == 65 and max(f["decoded"]["number"], f["decoded"]["last"]) >= f["offset"]:
+                raise f["damage"]
             if f["kind"] == 62 and f["decoded"]["request"] >= f["offset"]:
                 raise f["damage"]
             if f["kind"] == 59 and f["decoded"]["start"] >= f["offset"]:

@@ -90,7 +90,8 @@ extension NotificationReader {
         toldBy subscription: StoredSubscription
     ) throws(EngineError) -> [ZoneNotificationsEntry.Change] {
         guard subscription.entry.scope == .shared else {
-            return try zoneChanges([subscription], since: .zero).map {
+            let start = try start(of: subscription, since: .zero)
+            return try zoneChanges([subscription], since: start).map {
                 ZoneNotificationsEntry.Change(offset: $0.offset.rawValue, zone: $0.zone.number)
             }
         }

@@ -172,6 +172,22 @@ extension Container {
         }
     }
 
+    /// Why a user has no long-lived operation of that ID: `operationCancelled` where the last one was
+    /// cancelled, as long as that is known, otherwise `unknownItem`.
+    package nonisolated(nonsending) func absence(
+        of operationID: String, for user: String
+    ) async throws(StoreError) -> StoreError {
+        try await answering { () async throws(EngineError) -> StoreError in
+            let name = RequestName(of: try namedUser(user), operationID, identity)
+            return try await read { reading throws(EngineError) -> StoreError in
+                if case .cancelled? = try reading.requestState(name)?.entry.state {
+                    return .requestCancelled
+                }
+                return .noRequest
+            }
+        }
+    }
+
     /// The operation of that ID as the store has it, for a host that repeats its request. Nil where
     /// there is none, or it is damaged.
     package nonisolated(nonsending) func keptOperation(

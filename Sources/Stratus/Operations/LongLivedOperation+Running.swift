@@ -195,8 +195,6 @@ extension LongLivedOperation {
     private nonisolated(nonsending) func readState() async throws(EngineError) -> HeldState {
         let (store, point) = (container, stored.entry.point)
         try store.limits?.admit(user)
-        // What a participant may read, the shares say as they are now.
-        if stored.entry.scope == .shared { return HeldState(store.published) }
         if let held = store.longLivedRuns.heldState(of: stored.offset, now: store.now) {
             return held
         }
@@ -214,7 +212,10 @@ extension LongLivedOperation {
         if Task.isCancelled { throw .refused(.requestCancelled) }
         let caller = database
         return try await container.threads.run { () throws(EngineError) in
-            try body(DatabaseView(state.reading, caller.scope, caller.principal, caller.device))
+            var reading = state.reading
+            reading.showsOnlyWhatIsShared = true
+            return try body(
+                DatabaseView(reading, caller.scope, caller.principal, caller.device))
         }
     }
 }

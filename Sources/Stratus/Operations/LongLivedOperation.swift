@@ -98,7 +98,7 @@ public struct LongLivedOperation: Sendable {
     ///
     /// An operation that is pending is run first. What changes the store is done once, however often
     /// this is called and whenever the process dies; what reads it reads the state in which it was
-    /// submitted, in the shared database the newest one. A run that is under way is waited for,
+    /// submitted, as far as its user may read it by then. A run that is under way is waited for,
     /// and it goes on where the task that waits is cancelled.
     ///
     /// - Parameter progress: is told of items as they are done, by the run that this begins.

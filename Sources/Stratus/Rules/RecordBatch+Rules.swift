@@ -44,7 +44,7 @@ extension RecordBatch {
             }
         }
         let reader = RuleReader(
-            self, results, planned, Set(concerned), zone: zone.number, reading)
+            self, results, planned, Set(concerned), in: zone, reading)
         let cascade = RuleCascade(
             zone: zone.number, access, limit: context.partLimit / 128, itemCount: items.count,
             isOfUse: deletions.isEmpty ? nil : takesAlong)

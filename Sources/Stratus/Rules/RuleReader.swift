@@ -2,7 +2,7 @@ internal import StratusBytes
 internal import StratusIndex
 internal import StratusEngine
 
-/// Reads records for a rule: of the zone of the change, in the state that the commit is checked
+/// Reads records for a rule: of the database of the change, in the state that the commit is checked
 /// against. For the duration of one call of the rule.
 ///
 /// What is read becomes part of the commit's read set: where another commit changes it meanwhile,
@@ -41,7 +41,8 @@ public final class RuleReader {
 
     private let batch: RecordBatch
     private let reading: StoreReading
-    private let zone: UInt32
+    /// Of the change.
+    private let zone: ZonePlace
     /// The caller's items that passed their checks, and what they would do.
     private let plans: [ItemResult]
     private let planned: [String: Int]
@@ -49,13 +50,15 @@ public final class RuleReader {
     private let concerned: Set<Int>
     private var writes: [String: Write] = [:]
     private var stored: [String: Stored] = [:]
+    /// Those of other zones.
+    private var elsewhere: [Record.ID: Stored] = [:]
     /// What was relied on.
     private(set) var readSet: [IndexKey] = []
     private var failure: EngineError?
 
     init(
         _ batch: RecordBatch, _ plans: [ItemResult], _ planned: [String: Int],
-        _ concerned: Set<Int>, zone: UInt32, _ reading: StoreReading
+        _ concerned: Set<Int>, in zone: ZonePlace, _ reading: StoreReading
     ) {
         self.concerned = concerned
         self.batch = batch
@@ -66,18 +69,24 @@ public final class RuleReader {
     }
 
     /// The record as the commit leaves it, as far as the call and the triggers that have run say;
-    /// nil where it is not there.
+    /// nil where it is not there. Of another zone of the database it is the one in the store: a commit
+    /// changes records of one zone.
     ///
-    /// - Throws: what the rule has to pass on: the record cannot be read, or not without waiting.
+    /// - Throws: what the rule has to pass on: the record cannot be read, or not without waiting, or
+    ///   it is of another database.
     public func record(for id: Record.ID) throws(RuleRefusal) -> Record? {
-        try answer { () throws(EngineError) in try current(name(of: id)) }
+        try answer { () throws(EngineError) in
+            try batch.isInside(id.zoneID) ? current(id.recordName) : stored(elsewhere: id)
+        }
     }
 
     /// The record as it is in the store, whatever the commit does to it; nil where it is not there.
     ///
-    /// - Throws: what the rule has to pass on: the record cannot be read, or not without waiting.
+    /// - Throws: as ``record(for:)``.
     public func storedRecord(for id: Record.ID) throws(RuleRefusal) -> Record? {
-        try answer { () throws(EngineError) in try stored(name(of: id)) }
+        try answer { () throws(EngineError) in
+            try batch.isInside(id.zoneID) ? stored(id.recordName) : stored(elsewhere: id)
+        }
     }
 
     private func answer(
@@ -92,13 +101,26 @@ public final class RuleReader {
         }
     }
 
-    private func name(of id: Record.ID) throws(EngineError) -> String {
-        guard batch.isInside(id.zoneID) else {
+    /// The record of that name in another zone of the same owner.
+    private func stored(elsewhere id: Record.ID) throws(EngineError) -> Record? {
+        guard batch.isOfSameOwner(id.zoneID) else {
             throw .refused(
-                StoreError(.invalidArguments, "a rule reads records of the zone of the change")
-                    .with(id))
+                StoreError(
+                    .invalidArguments, "a rule reads records of the database of the change"
+                ).with(id))
         }
-        return id.recordName
+        if let stored = elsewhere[id] { return stored.record }
+        let key = IndexKey.zone(zone.database, reading.hash(id.zoneID.zoneName))
+        readSet.append(key)
+        var record: Record?
+        if let other = try ZonePlace.decoded(reading.value(key)), other.isAlive {
+            let key = IndexKey.record(other.number, reading.hash(id.recordName))
+            readSet.append(key)
+            let place = try reading.value(key).map { EntryLocation($0) }
+            if let place, !place.isDeleted { record = try reading.record(place, as: id) }
+        }
+        elsewhere[id] = Stored(record: record)
+        return record
     }
 
     private func current(_ name: String) throws(EngineError) -> Record? {
@@ -121,7 +143,7 @@ extension RuleReader {
     /// The record of that name in the store.
     func stored(_ name: String) throws(EngineError) -> Record? {
         if let stored = stored[name] { return stored.record }
-        let key = IndexKey.record(zone, reading.hash(name))
+        let key = IndexKey.record(zone.number, reading.hash(name))
         readSet.append(key)
         let place = try reading.value(key).map { EntryLocation($0) }
         var record: Record?

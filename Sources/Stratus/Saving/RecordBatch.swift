@@ -303,7 +303,11 @@ struct RecordBatch: RecordedTransaction {
 
     /// Whether a zone that a caller names is the batch's own: the owner may be named in two ways.
     func isInside(_ zone: RecordZone.ID) -> Bool {
-        guard zone.zoneName == zoneID.zoneName else { return false }
+        zone.zoneName == zoneID.zoneName && isOfSameOwner(zone)
+    }
+
+    /// Whether a zone that a caller names is in the database of the batch's own.
+    func isOfSameOwner(_ zone: RecordZone.ID) -> Bool {
         if zone.ownerName == zoneID.ownerName { return true }
         if case .shared = scope { return false }
         return zone.ownerName == RecordZone.ID.currentUser || zone.ownerName == caller.recordName

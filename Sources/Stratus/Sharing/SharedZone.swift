@@ -19,7 +19,7 @@ struct SharedZone: Sendable {
     /// The participant's number.
     let user: UInt32
     /// All that the user ever had in the zone, by the numbers of their shares.
-    let parts: [Part]
+    private(set) var parts: [Part]
     /// What the user may do in each share that is visible.
     private var grants: [UInt32: SharedGrant]
     /// What the user may do in all of the zone, where all of it is shared.
@@ -48,6 +48,20 @@ struct SharedZone: Sendable {
         }
         self.parts = parts
         self.grants = grants
+        if reading.showsOnlyWhatIsShared {
+            let newest = reading.newest
+            let now = try newest.zone(zone.number).map { place throws(EngineError) in
+                try SharedZone(place, for: user, newest)
+            }
+            keep(only: now?.shares ?? [])
+        }
+    }
+
+    /// Leaves out what the user has of other shares.
+    private mutating func keep(only shares: [UInt32]) {
+        parts = parts.filter { $0.end != nil || shares.contains($0.share) }
+        grants = grants.filter { shares.contains($0.key) }
+        if !parts.contains(where: { $0.isWholeZone && $0.end == nil }) { wholeZone = nil }
     }
 
     /// Whether the user had a part in a share when a version was written.
@@ -186,7 +200,8 @@ extension StoreReading {
     func sharedZone(
         _ zone: ZonePlace, for user: UserID
     ) throws(EngineError) -> SharedZone? {
-        let change = sharingChange
+        // What depends on two states is not kept.
+        let change = showsOnlyWhatIsShared ? nil : sharingChange
         if let change,
             let known = derived(of: user.bits, zone.number, from: change) as? KeptSharedZone,
             known.shared.zone == zone

@@ -40,6 +40,9 @@ package struct StoreReading: Sendable {
     package private(set) var mode: ReadMode
     /// Nothing from there on is seen.
     private let point: JournalOffset
+    /// Whether a participant is shown of an earlier state only what the shares of the newest one show,
+    /// too.
+    package var showsOnlyWhatIsShared = false
 
     package init(_ store: StoreState, _ mode: ReadMode, at point: JournalOffset? = nil) {
         self.store = store
@@ -56,7 +59,9 @@ package struct StoreReading: Sendable {
 
     /// The same from an earlier point.
     package func looking(from point: JournalOffset) -> StoreReading {
-        StoreReading(store, mode, at: point)
+        var reading = StoreReading(store, mode, at: point)
+        reading.showsOnlyWhatIsShared = showsOnlyWhatIsShared
+        return reading
     }
 
     /// The same of the newest state, whatever point this looks from.

@@ -58,9 +58,7 @@ extension Session {
     ) async throws(StoreError) -> LongLivedOperation {
         let found = try await container.longLivedOperation(operationID, for: try user())
         guard let found else {
-            throw StoreError(
-                .unknownItem,
-                "there is no such long-lived operation: it was delivered, or is forgotten")
+            throw try await container.absence(of: operationID, for: try user())
         }
         return found
     }

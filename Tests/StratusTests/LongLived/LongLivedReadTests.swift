@@ -42,6 +42,77 @@ import Testing
         #expect(try await container.longLivedOperation("one", for: "alice") == nil)
     }
 
+    @Test(arguments: [false, true])
+    func `what others share is read as of then, as far as it is still shared`(
+        zoneWide: Bool
+    ) async throws {
+        let (fixture, share) =
+            try await zoneWide ? SharingFixture.zoneWide() : SharingFixture.shared()
+        let bob = fixture.bob
+        let ids = ["a", "b", "new"].map { fixture.id($0) }
+        let requests: [LongLivedRequest] = [
+            .records(ids, desiredKeys: nil),
+            .query(
+                LongLivedRequest.QueryFetch(
+                    Query(recordType: "Note", predicate: FieldKey<Int>("n") <= 4),
+                    inZoneWith: fixture.zone)),
+            .zoneChanges([LongLivedRequest.ZoneFetch(inZoneWith: fixture.zone)]),
+            .databaseChanges(since: nil, resultsLimit: nil),
+        ]
+        for round in 0..<2 {
+            for (number, request) in requests.enumerated() {
+                try await bob.submit(request, operationID: "o\(round)\(number)")
+            }
+        }
+        try await fixture.alice.save(note("a", ["n": 20]), savePolicy: .changedKeys)
+        try await fixture.alice.deleteRecord(withID: noteID("b"))
+        try await bob.save(fixture.newNote("new", under: zoneWide ? nil : "root"))
+        let watched: Set<String> = ["a", "b", "new"]
+        func names(_ records: [Record]) -> String {
+            let names = records.map { $0.recordID.recordName }
+            return names.filter { watched.contains($0) }.sorted().joined(separator: " ")
+        }
+        func outcomes(_ round: Int) async throws -> [String: String] {
+            var found: [String: String] = [:]
+            for number in requests.indices {
+                let operation = try #require(
+                    try await fixture.container.longLivedOperation(
+                        "o\(round)\(number)", for: "bob"))
+                let line: String
+                do throws(StoreError) {
+                    switch try await operation.outcome() {
+                    case .records(let results):
+                        var numbers: [String] = []
+                        for id in ids {
+                            let number = (try? results[id]?.get())?["n"]?.int64Value
+                            numbers.append(number.map(String.init) ?? "-")
+                        }
+                        line = numbers.joined(separator: " ")
+                    case .query(let page): line = names(page.records)
+                    case .zoneChanges(let pages):
+                        if case .success(let page)? = pages.values.first {
+                            line = names(page.modifications)
+                        } else {
+                            line = "-"
+                        }
+                    case .databaseChanges(let page):
+                        line = page.modifications.map { $0.zoneName }.joined()
+                    default: line = "another outcome"
+                    }
+                } catch {
+                    line = "\(error.code)"
+                }
+                found["\(number)"] = line
+            }
+            return found
+        }
+        let shared = try await outcomes(0)
+        #expect(shared == ["0": "2 4 -", "1": "a b", "2": "a b", "3": "notes"])
+        try await fixture.remove("bob", from: share)
+        let left = try await outcomes(1)
+        #expect(left == ["0": "- - -", "1": "zoneNotFound", "2": "-", "3": ""])
+    }
+
     @Test func `a query finds what it would have found then, page by page`() async throws {
         let (_, database) = try await Self.begin()
         let query = Query(

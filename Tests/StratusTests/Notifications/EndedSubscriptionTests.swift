@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Stratus
 import StratusEngine
+import StratusJournal
 import Support
 import Testing
 
@@ -123,7 +124,7 @@ import Testing
         try await alice.deleteSubscription(withID: "z")
         for _ in 0..<2 {
             #expect(try await container.told(since: start) == ["z zone notes"])
-            try await container.compact()
+            try await container.maintenance.compact()
             try await container.checkpoint()
             #expect(try await StoreVerification(of: container).findings.isEmpty)
             try await container.close()
@@ -141,7 +142,7 @@ import Testing
         } catch {
             #expect(error.cause == .changeToken(.compacted))
         }
-        try await container.compact()
+        try await container.maintenance.compact()
         try await container.checkpoint()
         #expect(try await StoreVerification(of: container).findings.isEmpty)
         try await container.close()

@@ -268,7 +268,7 @@ extension NotificationAccessTests {
             }
             #expect(try await container.told(since: between) == ["s created d"])
             #expect(try await container.told(to: "bob", since: bobs) == [])
-            try await container.compact()
+            try await container.maintenance.compact()
             try await container.checkpoint()
             #expect(try await StoreVerification(of: container).findings.isEmpty)
             try await container.close()

@@ -641,6 +641,95 @@ extension RecordRulesTests {
         try await container.close()
     }
 
+    /// Keeps the doctor of one zone on call while the one of the other zone is not.
+    private static var onCallElsewhere: RecordRules {
+        var rules = RecordRules()
+        rules.validate("Doctor", named: "someone") { change, reader throws(RuleRefusal) in
+            guard let new = change.new, new["on"] == 0 else { return }
+            let name = change.recordID.zoneID.zoneName == "notes" ? "other" : "notes"
+            let zone = RecordZone.ID(
+                zoneName: name, ownerName: change.recordID.zoneID.ownerName)
+            let id = Record.ID(recordName: "doctor", zoneID: zone)
+            let other = try reader.record(for: id)
+            let stored = try reader.storedRecord(for: id)
+            if other?["on"] != 1 || stored?["on"] != 1 { throw Self.refusal() }
+        }
+        return rules
+    }
+
+    private static func doctor(in zone: RecordZone.ID, on: Bool) -> Record {
+        note("doctor", ["on": on ? 1 : 0], type: "Doctor", in: zone)
+    }
+
+    @Test func `a rule reads records of other zones, and two zones never pass together`()
+        async throws
+    {
+        let database = try await Self.database(Self.onCallElsewhere)
+        let other = RecordZone.ID(zoneName: "other")
+        // Neither the zone nor the record is there.
+        let alone = await failure { try await database.save(Self.doctor(in: notes, on: false)) }
+        #expect(alone.code == .serverRejectedRequest)
+        try await database.save(RecordZone(zoneID: other))
+        for _ in 0..<200 {
+            for zone in [notes, other] {
+                try await database.save(Self.doctor(in: zone, on: true), savePolicy: .allKeys)
+            }
+            let refused = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for zone in [notes, other] {
+                    group.addTask {
+                        let result = try await database.modifyRecords(
+                            saving: [Self.doctor(in: zone, on: false)], savePolicy: .allKeys)
+                        return result.partialFailure != nil
+                    }
+                }
+                var count = 0
+                for try await isRefused in group where isRefused { count += 1 }
+                return count
+            }
+            #expect(refused == 1)
+        }
+        // Of a zone that is gone nothing is read.
+        try await database.save(Self.doctor(in: other, on: true), savePolicy: .allKeys)
+        try await database.deleteRecordZone(withID: other)
+        let gone = await failure {
+            try await database.save(Self.doctor(in: notes, on: false), savePolicy: .allKeys)
+        }
+        #expect(gone.code == .serverRejectedRequest)
+    }
+
+    @Test func `a rule reads no other database`() async throws {
+        var rules = RecordRules()
+        rules.validate("Note", named: "abroad") { _, reader throws(RuleRefusal) in
+            let zone = RecordZone.ID(zoneName: "notes", ownerName: "_0")
+            _ = try reader.record(for: Record.ID(recordName: "a", zoneID: zone))
+        }
+        let database = try await Self.database(rules)
+        let error = await failure { try await database.save(note("a")) }
+        #expect(error.code == .invalidArguments)
+    }
+
+    @Test func `in a shared tree a rule reads the owner's other zones`() async throws {
+        var rules = RecordRules()
+        rules.validate("Note", named: "limit") { change, reader throws(RuleRefusal) in
+            let zone = RecordZone.ID(
+                zoneName: "other", ownerName: change.recordID.zoneID.ownerName)
+            let limit = try reader.record(for: Record.ID(recordName: "limit", zoneID: zone))
+            guard let most = limit?["n"]?.int64Value else { return }
+            if (change.new?["n"]?.int64Value ?? 0) > most { throw Self.refusal() }
+        }
+        let fixture = try await SharingFixture.family(rules: rules)
+        let share = try await fixture.share("root", with: ["bob"])
+        try await fixture.accept(share, ["bob"])
+        try await fixture.alice.save(RecordZone(zoneName: "other"))
+        try await fixture.alice.save(
+            note("limit", ["n": 10], type: "Limit", in: RecordZone.ID(zoneName: "other")))
+        let error = await failure {
+            try await fixture.bob.save(fixture.newNote("new", under: "a", ["n": 11]))
+        }
+        #expect(error.code == .serverRejectedRequest)
+        try await fixture.bob.save(fixture.newNote("new", under: "a", ["n": 10]))
+    }
+
     @Test func `counts of many tasks at once are right`() async throws {
         let database = try await Self.database(Self.counting)
         try await withThrowingTaskGroup(of: Void.self) { group in
