@@ -110,7 +110,7 @@ extension StoreReading {
         PushPosition(
             start: device.start,
             token: NotificationToken(
-                user: key.user, at: identity.version(at: device.start), time: .max, shared: nil,
-                of: identity))
+                user: key.user, at: identity.version(at: device.start), time: .max,
+                head: identity.version(at: device.start), shared: nil, of: identity))
     }
 }

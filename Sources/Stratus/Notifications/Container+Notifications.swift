@@ -133,6 +133,8 @@ extension NotificationToken {
     init(unknown last: NotificationToken?, in reading: StoreReading) throws(EngineError) {
         try last?.check(of: 0, reading)
         self.init(
-            user: 0, at: .none, time: reading.lastNotableTime, shared: nil, of: reading.identity)
+            user: 0, at: .none, time: reading.lastNotableTime, head: reading.lastVersion,
+            shared: nil,
+            of: reading.identity)
     }
 }

@@ -119,10 +119,18 @@ extension NotificationReader {
         return zones
     }
 
-    /// Whether a zone of the user was purged behind an offset, and the notifications of its records
-    /// with it.
-    func wasPurged(behind offset: JournalOffset) throws(EngineError) -> Bool {
-        try zonesInFeed(since: offset).contains { $0.state == .purged && $0.offset > offset }
+    /// Whether a zone of the user was purged since the state of a token, and the notifications of its
+    /// records with it.
+    func wasPurged(since token: NotificationToken) throws(EngineError) -> Bool {
+        var last = token.head.offset
+        do throws(EngineError) {
+            try reading.checkHistory(has: token.head, of: token.lineage)
+        } catch {
+            if error.wouldBlock { throw error }
+            // That state was lost.
+            last = token.read
+        }
+        return try zonesInFeed(since: last).contains { $0.state == .purged && $0.offset > last }
     }
 
     /// A page of what has changed in the zones of others.

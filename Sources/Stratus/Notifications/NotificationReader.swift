@@ -73,53 +73,57 @@ struct NotificationReader {
         }
         var page = OwnPage(changes, limit: limit)
         try read(&page, from: taken > 0 ? since : since.next, taken: taken)
-        var notifications = page.notifications
-        var moreComing = page.isFull
-        let endedShared = ended.filter(\.isShared)
-        var sharedToken: ChangeToken?
-        if !shared.isEmpty || !endedShared.isEmpty {
-            var start =
-                if let known = token?.shared { known } else {
-                    try sharedStart(
-                        of: shared + endedShared.map(\.subscription), since: since)
-                }
-            // A reader of all that is kept, or with gaps, is not refused for ended parts that are forgotten.
-            if try isForgotten(start) { start.beginRound(at: reading.lastVersion) }
-            sharedToken = start
-            let room = limit - notifications.count
-            if !moreComing, room > 0 {
-                var isAtEnd = true
-                if shared.isEmpty {
-                    // The position of the page says how far that was read, too.
-                    sharedToken = nil
-                } else {
-                    let changes = try sharedChanges(shared, since: start, limit: room)
-                    notifications += changes.notifications
-                    sharedToken = changes.token
-                    isAtEnd = !changes.moreComing
-                }
-                moreComing = !isAtEnd
-                // Until then the token stays where it was, and so does what they are told behind.
-                if isAtEnd {
-                    for ended in endedShared {
-                        notifications += try sharedNotifications(
-                            of: ended, since: start.position.offset)
-                    }
-                }
-            } else {
-                // What is shared may have changed, which the next page finds out.
-                moreComing = true
-            }
-        }
+        let shares = try sharedPart(
+            shared, ended.filter(\.isShared), behind: token,
+            room: page.isFull ? 0 : limit - page.notifications.count)
         let position =
             page.isFull ? reading.identity.version(at: page.last) : reading.lastVersion
         return NotificationChanges(
-            notifications: notifications,
+            notifications: page.notifications + shares.notifications,
             notificationToken: NotificationToken(
                 user: number, at: position, taken: page.isFull ? page.taken : 0,
-                time: page.nextTime ?? reading.lastNotableTime,
-                shared: sharedToken, of: reading.identity),
-            moreComing: moreComing)
+                time: page.nextTime ?? reading.lastNotableTime, head: reading.lastVersion,
+                shared: shares.token, of: reading.identity),
+            moreComing: page.isFull || shares.moreComing)
+    }
+
+    /// What others share, at the end of a page.
+    private struct SharedPart {
+        var notifications: [StoreNotification] = []
+        /// Nil where no subscription is to it any more: the position of the page says how far it was read.
+        var token: ChangeToken?
+        var moreComing = false
+    }
+
+    private func sharedPart(
+        _ living: [StoredSubscription], _ ended: [EndedSubscription],
+        behind token: NotificationToken?, room: Int
+    ) throws(EngineError) -> SharedPart {
+        if living.isEmpty, ended.isEmpty { return SharedPart() }
+        var start =
+            if let known = token?.shared { known } else {
+                try sharedStart(
+                    of: living + ended.map(\.subscription),
+                    since: token?.position.offset ?? .zero)
+            }
+        // A reader of all that is kept, or with gaps, is not refused for ended parts that are forgotten.
+        if try isForgotten(start) { start.beginRound(at: reading.lastVersion) }
+        // What is shared may have changed, which the next page finds out.
+        if room <= 0 { return SharedPart(token: start, moreComing: true) }
+        var part = SharedPart()
+        if !living.isEmpty {
+            let changes = try sharedChanges(living, since: start, limit: room)
+            part.notifications = changes.notifications
+            part.token = changes.token
+            part.moreComing = changes.moreComing
+        }
+        // Until the end the token keeps the position behind which they are told.
+        if part.moreComing { return part }
+        for subscription in ended {
+            part.notifications += try sharedNotifications(
+                of: subscription, since: start.position.offset)
+        }
+        return part
     }
 
     /// Where a reader begins who was told nothing of what others share.
@@ -156,7 +160,7 @@ struct NotificationReader {
         // The last one that went by number or age, as far as the index knows.
         let gone = JournalOffset(rawValue: count?.second ?? 0)
         if token.read < gone { return false }
-        if try wasPurged(behind: token.read) { return false }
+        if try wasPurged(since: token) { return false }
         // An index that was made anew does not know of those that compaction dropped before.
         let compacted = reading.view.segments.filter {
             $0.listed.isCompacted && $0.listed.end > token.read
@@ -202,9 +206,10 @@ extension NotificationReader {
         var nextTime: Int64?
 
         init(_ changes: [ZoneChange], limit: Int) {
-            self.changes = changes.sorted {
-                ($0.offset, $0.subscription.number) < ($1.offset, $1.subscription.number)
-            }[...]
+            self.changes =
+                changes.sorted {
+                    ($0.offset, $0.subscription.number) < ($1.offset, $1.subscription.number)
+                }[...]
             self.limit = limit
         }
 

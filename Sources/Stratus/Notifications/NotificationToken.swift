@@ -19,18 +19,20 @@ public struct NotificationToken: Hashable, Sendable {
     private(set) var taken: UInt32
     /// In microseconds since 1970: notifications from before are not needed any more.
     private(set) var time: Int64
+    /// The greatest version of the state that was read last.
+    private(set) var head: Version
     /// How far the shared database was read; nil: there was no subscription to it.
     private(set) var shared: ChangeToken?
 
     private static let format: UInt8 = 1
     private static let scope: UInt8 = 6
     /// Of all but the shared token.
-    private static let length = 55
-    private static let sharedPlace = 50
+    private static let length = 63
+    private static let sharedPlace = 58
 
     init(
-        user: UInt32, at position: Version, taken: Int = 0, time: Int64, shared: ChangeToken?,
-        of identity: StoreIdentity
+        user: UInt32, at position: Version, taken: Int = 0, time: Int64, head: Version,
+        shared: ChangeToken?, of identity: StoreIdentity
     ) {
         storeID = identity.storeID
         lineage = identity.lineage
@@ -38,6 +40,7 @@ public struct NotificationToken: Hashable, Sendable {
         self.position = position
         self.taken = UInt32(truncatingIfNeeded: taken)
         self.time = time
+        self.head = head
         self.shared = shared
     }
 
@@ -66,6 +69,7 @@ public struct NotificationToken: Hashable, Sendable {
         position = Version(rawValue: span.uint64(at: 30))
         taken = span.uint32(at: 38)
         time = Int64(bitPattern: span.uint64(at: 42))
+        head = Version(rawValue: span.uint64(at: 50))
         guard count > 0 else { return }
         let place = Self.sharedPlace + 1
         guard let token = try? ChangeToken(data: Data(bytes[place..<place + count])),
@@ -92,6 +96,7 @@ public struct NotificationToken: Hashable, Sendable {
         writer.uint64(position.rawValue)
         writer.uint32(taken)
         writer.int64(time)
+        writer.uint64(head.rawValue)
         writer.uint8(UInt8(shared.count))
         writer.append(shared)
         writer.uint32(UInt32(truncatingIfNeeded: Checksum.xxh3(writer.bytes.span)))

@@ -119,7 +119,8 @@ struct IndexComparisonTests {
         try await database.save(fewer.record)
     }
 
-    /// A subscription that badges, and two notifications, one of which is read.
+    /// A subscription that badges, and two notifications, one of which is read; and one to the zone
+    /// that ends with something to tell.
     @inline(never)
     private static func notify(_ container: Container, _ database: Database) async throws {
         let ones = try Query.Predicate("number = 1")
@@ -129,12 +130,14 @@ struct IndexComparisonTests {
             ones, recordType: "Note", zoneID: nil,
             options: [.firesOnRecordCreation, .firesOnRecordUpdate])
         try await database.save(Subscription(kind, id: "ones", notificationInfo: info))
+        try await database.save(Subscription(.database(recordType: nil), id: "zones"))
         for _ in 0..<2 { try await save("told", to: database) }
         let page = try await container.notificationChanges(for: "alice")
         let first = try #require(page.notifications.first)
         let results = try await container.markNotificationsRead([first.id], for: "alice")
         let result = try #require(results[first.id])
         try result.get()
+        try await database.deleteSubscription(withID: "zones")
     }
 
     private struct Sender: PushSender {

@@ -152,7 +152,9 @@ extension PushTests {
             ])
     }
 
-    @Test func `what a user may not read any more is not sent, though the page has it`() async throws {
+    @Test func `what a user may not read any more is not sent, though the page has it`()
+        async throws
+    {
         let (container, _) = try await Self.begin()
         let open = #", GRANT CREATE TO "_icloud", GRANT READ TO "_world""#
         @Sendable func declare(_ grants: String) async throws {

@@ -257,8 +257,11 @@ extension EndedSubscriptionTests {
         try await fixture.bob.save(Subscription(.database(recordType: nil), id: "d"))
         let token = try await container.notificationToken(of: "bob")
         try await fixture.alice.save(note("b", ["n": 10]), savePolicy: .changedKeys)
-        for number in 0..<3 { try await bobs.save(note("own\(number)", in: .default)) }
-        try await fixture.bob.deleteSubscription(withID: "d")
+        for number in 0..<3 {
+            try await bobs.save(note("own\(number)", in: .default))
+            // Between notifications that pages end with.
+            if number == 0 { try await fixture.bob.deleteSubscription(withID: "d") }
+        }
         let page = try await FollowedNotifications(
             of: container, for: "bob", since: token, resultsLimit: 1)
         #expect(page.told == (0..<3).map { "q created own\($0)" } + ["d database notes"])

@@ -123,7 +123,9 @@ struct SubscriptionReader {
             return
         }
         let last = max(lastBadge, group.badge)
-        if badge != last + 1 { problems.append("\(item.line) has the badge \(badge ?? 0) after \(last)") }
+        if badge != last + 1 {
+            problems.append("\(item.line) has the badge \(badge ?? 0) after \(last)")
+        }
         lastBadge = badge ?? last
     }
 
