@@ -28,8 +28,7 @@ extension StoreReading {
         guard refusal == nil, let id = push.notification.id.entryID,
             var reader = try NotificationReader(self, of: page.user)
         else { return false }
-        var told = ToldNotifications()
-        return try told.hasTold(push.notification.id, id, to: &reader)
+        return try reader.mayTell(id)
     }
 
     /// What a device has to be sent behind `known`, if that is of its registration, and otherwise

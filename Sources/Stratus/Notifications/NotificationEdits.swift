@@ -69,7 +69,7 @@ struct ReadMarks: Transaction {
 }
 
 /// Which notifications a user was told, by the entries that brought them.
-struct ToldNotifications {
+private struct ToldNotifications {
     private var byOffset: [UInt64: Set<NotificationIdentifier>] = [:]
 
     mutating func hasTold(
@@ -93,7 +93,7 @@ struct ToldNotifications {
 
 extension NotificationReader {
     /// Whether a notification of a zone may have been told: of past ones nothing is kept.
-    fileprivate func mayHaveTold(_ id: NotificationID) throws(EngineError) -> Bool {
+    func mayHaveTold(_ id: NotificationID) throws(EngineError) -> Bool {
         let offset = JournalOffset(rawValue: id.offset)
         guard offset < reading.head,
             let subscription = try reading.subscription(numbered: id.number),

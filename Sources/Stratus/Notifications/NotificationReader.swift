@@ -328,10 +328,8 @@ extension NotificationReader {
     private mutating func matches(
         of row: NotificationRow, behind told: inout Int, upTo limit: Int
     ) throws(EngineError) -> [StoreNotification] {
-        guard let zone = try reading.zone(row.zone),
-            let entry = try reading.keptEntry(at: row.offset), entry.kind == .matches,
-            let matches = entry.withPayload({ try? MatchesEntry($0) })
-        else { throw reading.damaged(at: row.offset) }
+        guard let zone = try reading.zone(row.zone) else { throw reading.damaged(at: row.offset) }
+        let (entry, matches) = try matches(at: row.offset)
         var teller = MatchTeller(
             row, matches, entry, try zoneID(zone), isPublic: zone.database == 0,
             skipped: told, limit: limit)
@@ -440,6 +438,30 @@ extension NotificationReader {
         else { throw .damaged(entry) }
         subscriptions[number] = found
         return found
+    }
+
+    /// Whether the user may still be told what a page had. What was purged, or is not kept any more,
+    /// nobody is told.
+    mutating func mayTell(_ id: NotificationID) throws(EngineError) -> Bool {
+        guard id.kind == SubscriptionEntry.Kind.query.rawValue else { return try mayHaveTold(id) }
+        let offset = JournalOffset(rawValue: id.offset)
+        let key = IndexKey.notification(number, offset)
+        guard let row = try reading.value(key).flatMap({ NotificationRow(key, $0) }),
+            let zone = try reading.zone(row.zone)
+        else { return false }
+        if zone.database != 0 { return true }
+        let (entry, matches) = try matches(at: offset)
+        guard Int(id.place) < matches.changes.count else { throw .damaged(entry) }
+        return try mayRead(matches.changes[Int(id.place)], entry)
+    }
+
+    private func matches(
+        at offset: JournalOffset
+    ) throws(EngineError) -> (entry: JournalEntry, matches: MatchesEntry) {
+        guard let entry = try reading.keptEntry(at: offset), entry.kind == .matches,
+            let matches = entry.withPayload({ try? MatchesEntry($0) })
+        else { throw reading.damaged(at: offset) }
+        return (entry, matches)
     }
 
     /// Whether the user may read the record of the public database.

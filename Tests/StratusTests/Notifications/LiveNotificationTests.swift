@@ -180,6 +180,8 @@ import Testing
         async let page = container.notifications(for: "alice", since: token).first {
             !$0.notifications.isEmpty
         }
+        // Until it waits.
+        try await Task.sleep(for: .milliseconds(50))
         let database = container.privateDatabase(for: "alice")
         try await database.save(querySubscription("s"))
         try await database.save(note("a", in: .default))

@@ -215,6 +215,22 @@ extension OwnChangeTests {
         #expect(lines == ["q", "dnq"])
     }
 
+    @Test func `a device is told that its user was removed, though it changed the records`()
+        async throws
+    {
+        let (fixture, share) = try await SharingFixture.shared()
+        let second = try await fixture.share("out", with: ["bob"])
+        try await fixture.accept(second, ["bob"])
+        let lines = try await Self.heard(fixture) { phone in
+            for name in SharingFixture.members {
+                let record = fixture.newNote(name, ["n": 9])
+                try await phone.save(record, savePolicy: .changedKeys)
+            }
+            try await fixture.remove("bob", from: share)
+        }
+        #expect(lines == ["dnq", "dnq"])
+    }
+
     @Test func `a device is told that a share ended, though it changed the records`() async throws {
         let (fixture, share) = try await SharingFixture.shared()
         let second = try await fixture.share("out", with: ["bob"])
