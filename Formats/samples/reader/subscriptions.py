@@ -240,6 +240,8 @@ class Subscriptions:
         # By user and offset: kind, zone, time, what a read mark has as its key in 46, and how many
         # notifications there are.
         self.notifications = {}
+        # The databases of zones that are gone.
+        self.gone = {}
         # How long and how many are kept, by the last policy and by the least: where the row is.
         self.policies = {}
 
@@ -257,8 +259,12 @@ class Subscriptions:
             if time is not None:
                 self.forget(time, offset)
             self.take([key for key, (kind, zone, *_) in self.notifications.items()
-                       if kind == MATCHES and zone == d["number"] and key[0] == d["database"]],
+                       if kind == MATCHES and key[0] == d["database"]
+                       and (zone == d["number"] or self.gone.get(zone) == d["database"])],
                       offset)
+            self.gone[d["number"]] = d["database"]
+        elif kind == 34 and d["state"] == 2:
+            self.gone[d["number"]] = d["database"]
         elif kind in (54, 55):
             self.replace(f, d)
         elif kind == 56:

@@ -247,18 +247,33 @@ extension NotificationProjection {
         try add(row, marked: id.offset, &state)
     }
 
-    /// With zones that are purged the notifications of their records go. Only the user whose zones they
-    /// are has any.
+    /// With zones that are purged the notifications of their records go, and of those in zones that were
+    /// gone before. Only the user whose zones they are has any.
     private mutating func purge(
         _ zones: [UInt32: JournalOffset], of user: UInt32, _ state: inout FoldState
     ) throws(IndexError) {
-        var rows: [NotificationRow] = []
+        guard let first = zones.values.min() else { return }
+        var ends = zones
+        var living: Set<UInt32> = []
+        var gone: [(row: NotificationRow, end: JournalOffset)] = []
         var cursor = state.index.cursor(IndexKey.notifications(of: user), .blocking)
         while let (key, value) = try cursor.next() {
-            if let row = NotificationRow(key, value), row.kind == .matches { rows.append(row) }
+            guard let row = NotificationRow(key, value), row.kind == .matches else { continue }
+            if ends[row.zone] == nil, !living.contains(row.zone) {
+                // Of another database, there, or gone by a later entry of the group.
+                let place = try state.index.value(of: .zoneNumber(row.zone), .blocking)
+                    .flatMap { ZonePlace($0) }
+                if let place, place.database == user, !place.isAlive, place.offset < first {
+                    ends[row.zone] = first
+                } else {
+                    living.insert(row.zone)
+                }
+            }
+            if let end = ends[row.zone] { gone.append((row, end)) }
         }
-        for row in rows {
-            if let end = zones[row.zone] { try remove(row, at: end.rawValue, &state) }
+        // In the order of the entries by which they go.
+        for (row, end) in gone.sorted(by: { ($0.end, $0.row.offset) < ($1.end, $1.row.offset) }) {
+            try remove(row, at: end.rawValue, &state)
         }
     }
 

@@ -251,6 +251,8 @@ extension NotificationAccessTests {
         try await database.save(note("a"))
         try await container.publicDatabase(as: "bob").save(note("b", in: .default))
         try await database.save(note("c", in: Self.other))
+        // One that was deleted before leaves nothing either.
+        try await database.deleteRecordZone(withID: Self.other)
         try await container.purge(user: "alice")
         // The subscriptions stay.
         try await database.save(RecordZone(zoneID: notes))
