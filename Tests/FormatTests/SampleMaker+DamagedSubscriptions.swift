@@ -18,6 +18,7 @@ extension LastEntry {
         ("subscription-scope", subscription(flags: 0, scope: 1, kind: 2, type: "", zone: "notes")),
         ("subscription-info", subscription(info: fourKeys)),
         ("subscription-former", subscription(former: 1 << 40)),
+        ("subscription-origin", subscription(former: 1, origin: 1)),
         ("subscription-anchors", subscription(anchors: [0x81, 0x08])),
         ("subscription-anchor-kind", subscription(anchors: anchor(kind: 8))),
         ("subscription-removal-number", removal(number: 1 << 40)),
@@ -40,7 +41,8 @@ extension LastEntry {
     /// Of a query of all notes.
     private static func subscription(
         flags: UInt64 = 1, scope: UInt8 = 2, kind: UInt8 = 1, type: String = "Note",
-        zone: String = "", info: [UInt8] = [0], former: UInt64 = 0, anchors: [UInt8] = [0]
+        zone: String = "", info: [UInt8] = [0], former: UInt64 = 0, origin: UInt8 = 0,
+        anchors: [UInt8] = [0]
     ) -> LastEntry {
         LastEntry(54, zone: 0) {
             $0.varint(flags)
@@ -49,7 +51,7 @@ extension LastEntry {
             $0.append(info)
             $0.varint(former)
             // No type, and no anchors.
-            if former > 0 { $0.append([0, 0]) }
+            if former > 0 { $0.append([0, 0, origin]) }
             $0.append(anchors)
         }
     }

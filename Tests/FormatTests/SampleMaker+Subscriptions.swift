@@ -106,11 +106,17 @@ extension SubscriptionStory {
         try await container.publicDatabase(as: "carol").save(query("above", "n > 1"))
     }
 
-    /// By another predicate, by another kind, and by what is the same, which changes nothing.
+    /// By another predicate, by another kind, by what goes on with other words, and by what is the same,
+    /// which changes nothing.
     func replaceSubscriptions() async throws {
         try await save([query("equal", "n IN {1, 2, 3}", in: Self.zone, info: Self.bringing)])
         try await save([Subscription(.zone(Self.gone, recordType: nil), id: "below")])
         try await save([query("typed zone", "n = 2", in: Self.other)])
+        for info in [Self.badging, Self.bringing] {
+            try await save([
+                Subscription(.database(recordType: nil), id: "database", notificationInfo: info)
+            ])
+        }
         try await save([query("never", "FALSEPREDICATE")])
     }
 

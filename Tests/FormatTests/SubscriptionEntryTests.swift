@@ -141,6 +141,13 @@ import Testing
             SubscriptionEntry(
                 user: .max, scope: .shared, kind: .database, id: "æ", recordType: "Note",
                 former: SubscriptionEntry.Replaced(number: 1, recordType: "", anchors: [])))
+        var entry = SubscriptionEntry(
+            user: 1, scope: .private, kind: .database, id: "d",
+            former: SubscriptionEntry.Replaced(number: 700, recordType: "", anchors: []))
+        for origin: UInt64 in [1, 300, 700] {
+            entry.origin = origin
+            Self.expectWhole(entry)
+        }
     }
 
     @Test func `a full list of anchors is read as it was written`() throws {
@@ -395,11 +402,17 @@ extension SubscriptionEntryTests {
         badSubscription("a former number that no entry has", .value("number")) { raw in
             raw.former = bytes {
                 $0.varint(UInt64(1) << 52)
-                $0.append([0, 0])
+                $0.append([0, 0, 0])
             }
         },
         badSubscription("1,025 former anchors", .value("count")) { raw in
             raw.former = [1, 0] + count1025
+        },
+        badSubscription("a query that goes on with what one told", .value("origin")) { raw in
+            raw.former = [5, 0, 0, 5]
+        },
+        badSubscription("an origin behind what it replaces", .value("origin")) { raw in
+            (raw.kind, raw.flags, raw.former) = (3, 0, [5, 0, 0, 6])
         },
         badSubscription("1,025 anchors", .value("count")) { $0.anchors = count1025 },
         badSubscription("anchors that are not there", .truncated) { $0.anchors = [0x80, 0x08] },
@@ -645,7 +658,7 @@ extension SubscriptionEntryTests {
         badSubscription("in the place of a later one", .value("")) { raw in
             raw.former = bytes {
                 $0.varint(UInt64(1) << 40)
-                $0.append([0, 0])
+                $0.append([0, 0, 0])
             }
         },
         badRemoval("of an unknown user", .value(""), user: 2),

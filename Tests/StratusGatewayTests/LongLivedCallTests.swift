@@ -104,6 +104,35 @@ import Testing
         #expect(try await Self.fetch(gateway, "one").body["records"] == first.body["records"])
     }
 
+    // Formats/Index.md, "Notifications", 2.
+    @Test func `a purge takes along what is told of a zone that the same commit deletes before it`()
+        async throws
+    {
+        let gateway = try await TestGateway()
+        let database = gateway.container.privateDatabase(for: "alice")
+        let zones = ["first", "deleted", "last", "kept"].map { RecordZone.ID(zoneName: $0) }
+        for zone in zones { try await database.save(RecordZone(zoneID: zone)) }
+        try await database.save(
+            Subscription(
+                .query(
+                    .all, recordType: "Note", zoneID: nil, options: [.firesOnRecordCreation]),
+                id: "s"))
+        for zone in zones {
+            try await database.save(
+                Record(recordType: "Note", recordID: Record.ID(recordName: "a", zoneID: zone)))
+        }
+        let operations = zip(["purge", "delete", "purge"], zones).map { type, zone in
+            #"{"operationType":"\#(type)","zone":{"zoneID":{"zoneName":"\#(zone.zoneName)"}}}"#
+        }
+        let body =
+            #"{"operations":[\#(operations.joined(separator: ","))],"#
+            + #""operationID":"one","isLongLived":true}"#
+        let answer = try await gateway.call("zones/modify", body)
+        #expect(answer.status == 200)
+        let told = try await gateway.container.notificationChanges(for: "alice").notifications
+        #expect(told.map { $0.zoneID?.zoneName } == ["kept"])
+    }
+
     @Test func `a long-lived change of zones is made once, as one commit`() async throws {
         let gateway = try await TestGateway()
         func body(_ more: String) -> String {

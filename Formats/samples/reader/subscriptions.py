@@ -90,6 +90,7 @@ def subscription(c):
     s["number"], s["former"] = c.varint(52), ("", [])
     if s["number"]:
         s["former"] = c.text(), anchors(c)
+        need(c.varint(52) <= (s["number"] if s["kind"] != QUERY else 0))
     s["anchors"] = anchors(c)
     need(s["kind"] == QUERY or not s["anchors"])
     rest(c)
@@ -280,7 +281,7 @@ class Subscriptions:
             self.add(d["user"], (READ_MARK, 0, d["time"], key, 1), offset)
         elif kind == 65:
             self.forget(d["time"], offset)
-            self.add(d["user"], (ZONES, 0, d["time"], None, d["count"]), offset)
+            self.add(d["user"], (ZONES, 0, d["time"], None, 1), offset)
         elif kind == 58:
             self.badges[d["user"]] = d["value"], length(f) << 1, offset
         elif kind == 64:

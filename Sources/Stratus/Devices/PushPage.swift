@@ -7,6 +7,8 @@ struct PushPage: Sendable {
     var device: StoredDevice
     /// In their order.
     var pushes: [Push] = []
+    /// Whether others waited, or may have.
+    var hasMore = false
     /// Behind what they lie; nil where the user's account cannot be used.
     var start: PushPosition?
     /// How far it was sent its pushes once it was sent these; nil where ``start`` is.
@@ -69,6 +71,7 @@ extension StoreReading {
         page.start = position
         page.position = PushPosition(start: device.start, token: latest.notificationToken)
         let owner = Record.ID(recordName: user.recordName)
+        page.hasMore = latest.hasMore
         page.pushes = latest.notifications.map {
             Push(
                 user: owner, device: PushDevice(device), notification: $0,

@@ -134,7 +134,6 @@ extension NotificationToken {
         try last?.check(of: 0, reading)
         self.init(
             user: 0, at: .none, time: reading.lastNotableTime, head: reading.lastVersion,
-            shared: nil,
-            of: reading.identity)
+            shared: nil, of: reading.identity)
     }
 }

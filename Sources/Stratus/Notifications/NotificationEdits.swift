@@ -100,7 +100,7 @@ extension NotificationReader {
             subscription.entry.user == number, subscription.entry.kind.rawValue == id.kind,
             let zone = try reading.zone(id.place)
         else { return false }
-        guard try offset > start(of: subscription, since: .zero) else { return false }
+        guard offset > start(of: subscription, since: .zero) else { return false }
         if subscription.entry.kind == .zone {
             let name = try reading.zoneEntry(zone).name
             guard name == subscription.entry.zone else { return false }

@@ -88,13 +88,7 @@ struct NotificationPayload {
         var aps = aps
         if !alert.isEmpty { aps["alert"] = .object(alert) }
         // What says nothing to the user, whatever was left out, is sent for the app itself.
-        let shown = [
-            "body", "loc-key", "title", "title-loc-key", "subtitle", "subtitle-loc-key",
-            "action-loc-key", "launch-image",
-        ]
-        let isVisible =
-            shown.contains { alert[$0] != nil }
-            || ["badge", "category", "mutable-content", "sound"].contains { aps[$0] != nil }
+        let isVisible = aps.keys.contains { $0 != "content-available" }
         if part != nil, !isVisible { aps["content-available"] = .integer(1) }
         var cloud = cloud
         cloud["p"] = .integer(isPruned ? 1 : 0)

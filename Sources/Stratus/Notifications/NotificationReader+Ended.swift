@@ -7,6 +7,8 @@ internal import StratusJournal
 
 /// A zone or database subscription that ended, and what it had to tell then.
 struct EndedSubscription {
+    /// Of the entry that says so.
+    var offset: JournalOffset
     var subscription: StoredSubscription
     /// By their offsets.
     var changes: [ZoneNotificationsEntry.Change]
@@ -33,49 +35,30 @@ extension NotificationReader {
                 let subscription = try reading.subscription(numbered: left.subscription),
                 subscription.entry.user == number
             else { throw reading.damaged(at: offset) }
-            ended.append(EndedSubscription(subscription: subscription, changes: left.changes))
+            ended.append(
+                EndedSubscription(
+                    offset: offset, subscription: subscription, changes: left.changes))
         }
         return ended
     }
 
-    /// What one that ended had to tell of zones of the user's own, behind an offset.
-    func zoneChanges(
-        of ended: EndedSubscription, since: JournalOffset
-    ) throws(EngineError) -> [ZoneChange] {
-        var found: [ZoneChange] = []
-        for change in ended.changes where change.offset > since.rawValue {
-            guard let zone = try reading.zone(change.zone) else { continue }
-            var told = ZoneChange(
-                offset: JournalOffset(rawValue: change.offset), zone: zone,
-                subscription: ended.subscription)
-            if let device {
-                let type = ended.subscription.entry.recordType
-                let changes = ZoneChanges(
-                    zone: zone, type: type.isEmpty ? nil : type,
-                    since: try start(of: ended.subscription, since: since), reading)
-                // What has changed since then counts, too: a push too many says nothing wrong.
-                told.isFromThisDevice = try changes.last(notBy: device) == nil
-            }
-            found.append(told)
-        }
-        return found
-    }
-
-    /// What one that ended had to tell of zones of others, behind an offset.
-    func sharedNotifications(
+    /// What one that ended had to tell of zones of others, behind an offset. A user without a part in a
+    /// zone is told nothing of it.
+    mutating func sharedNotifications(
         of ended: EndedSubscription, since: JournalOffset
     ) throws(EngineError) -> [StoreNotification] {
         let view = DatabaseView(reading, .shared(user: user), principal)
+        let start = start(of: ended.subscription, since: since)
         var found: [StoreNotification] = []
         for change in ended.changes where change.offset > since.rawValue {
             guard let zone = try reading.zone(change.zone) else { continue }
             let shared = try SharedZone(zone, for: number, reading)
+            if shared.parts.isEmpty { continue }
             var isOwn = false
-            if let device, zone.isAlive {
+            if device != nil, zone.isAlive {
                 let changes = SharedZoneChanges(
-                    shared, ofType: ended.subscription.entry.recordType,
-                    since: try start(of: ended.subscription, since: since), reading)
-                isOwn = try !changes.hasAny(notBy: device)
+                    shared, ofType: ended.subscription.entry.recordType, since: start, reading)
+                isOwn = try !changes.hasAny(notBy: device, &entriesLeft)
             }
             found.append(
                 try notification(
@@ -86,17 +69,17 @@ extension NotificationReader {
     }
 
     /// What a subscription to zones has to tell since it began.
-    func changes(
+    mutating func changes(
         toldBy subscription: StoredSubscription
     ) throws(EngineError) -> [ZoneNotificationsEntry.Change] {
         guard subscription.entry.scope == .shared else {
-            let start = try start(of: subscription, since: .zero)
+            let start = start(of: subscription, since: .zero)
             return try zoneChanges([subscription], since: start).map {
                 ZoneNotificationsEntry.Change(offset: $0.offset.rawValue, zone: $0.zone.number)
             }
         }
         var changes: [ZoneNotificationsEntry.Change] = []
-        var token = try sharedStart(of: [subscription], since: .zero)
+        var token = sharedStart(of: [subscription], since: .zero)
         if try isForgotten(token) { token.beginRound(at: reading.lastVersion) }
         while true {
             let page = try sharedChanges([subscription], since: token, limit: Page.usual)

@@ -16,20 +16,34 @@ extension NotificationReader {
         var isFromThisDevice = false
     }
 
-    /// What has changed in the user's own zones since an offset, by the offsets of the changes.
-    func zoneChanges(
-        _ subscriptions: [StoredSubscription], since: JournalOffset
+    /// What has changed in the user's own zones since an offset, as subscriptions tell of it that are
+    /// there or have ended.
+    mutating func zoneChanges(
+        _ subscriptions: [StoredSubscription], _ ended: [EndedSubscription] = [],
+        since: JournalOffset
     ) throws(EngineError) -> [ZoneChange] {
         var found: [ZoneChange] = []
         var changed: ChangedZones?
+        let reader = self
         func changedZones() throws(EngineError) -> ChangedZones {
             if let changed { return changed }
-            let read = try self.changedZones(since: since)
+            let read = try reader.changedZones(since: since)
             changed = read
             return read
         }
+        func changes(
+            in zone: ZonePlace, of subscription: StoredSubscription, since start: JournalOffset
+        ) throws(EngineError) -> ZoneChanges {
+            var changes = ZoneChanges(
+                zone, ofType: subscription.entry.recordType, since: start, reader.reading)
+            // Only one that was made since may have come after others.
+            if zone.offset > start {
+                changes.former = try changedZones().former[zone.number] ?? []
+            }
+            return changes
+        }
         for subscription in subscriptions {
-            let start = try start(of: subscription, since: since)
+            let start = start(of: subscription, since: since)
             var zones: [ZonePlace] = []
             if subscription.entry.kind == .database {
                 zones = try changedZones().zones
@@ -42,41 +56,38 @@ extension NotificationReader {
                     zones = [zone]
                 }
             }
-            let type = subscription.entry.recordType
             for zone in zones {
-                var changes = ZoneChanges(
-                    zone: zone, type: type.isEmpty ? nil : type, since: start, reading)
-                // Only one that was made since may have come after others.
-                if zone.offset > start {
-                    changes.former = try changedZones().former[zone.number] ?? []
-                }
-                guard let offset = try changes.last() else { continue }
+                let changes = try changes(in: zone, of: subscription, since: start)
+                guard let offset = try changes.last(&entriesLeft) else { continue }
                 var change = ZoneChange(offset: offset, zone: zone, subscription: subscription)
                 if let device {
-                    change.isFromThisDevice = try changes.last(notBy: device) == nil
+                    change.isFromThisDevice = try changes.last(notBy: device, &entriesLeft) == nil
                 }
                 found.append(change)
+            }
+        }
+        for ended in ended {
+            let start = start(of: ended.subscription, since: since)
+            for change in ended.changes where change.offset > since.rawValue {
+                guard let zone = try reading.zone(change.zone) else { continue }
+                var told = ZoneChange(
+                    offset: JournalOffset(rawValue: change.offset), zone: zone,
+                    subscription: ended.subscription)
+                if let device {
+                    let changes = try changes(in: zone, of: ended.subscription, since: start)
+                    // What has changed since then counts, too: a push too many says nothing wrong.
+                    told.isFromThisDevice = try changes.last(notBy: device, &entriesLeft) == nil
+                }
+                found.append(told)
             }
         }
         return found
     }
 
     /// From where on a subscription tells what there is behind `since`: from where it began or, where
-    /// it says again what one under its ID said before it, from where that did.
-    func start(
-        of subscription: StoredSubscription, since: JournalOffset
-    ) throws(EngineError) -> JournalOffset {
-        var last = subscription
-        while last.number > since.rawValue, let former = last.entry.former {
-            let offset = JournalOffset(rawValue: former.number)
-            guard let entry = try reading.keptEntry(at: offset) else {
-                throw reading.damaged(at: offset)
-            }
-            let replaced = try reading.storedSubscription(entry)
-            guard last.entry.goesOn(with: replaced.entry) else { break }
-            last = replaced
-        }
-        return max(since, JournalOffset(rawValue: last.number))
+    /// it goes on with what others told before it, from where the first of them did.
+    func start(of subscription: StoredSubscription, since: JournalOffset) -> JournalOffset {
+        max(since, JournalOffset(rawValue: subscription.origin))
     }
 
     /// What the feed of the user's own database has behind an offset, without the default zone.
@@ -140,7 +151,7 @@ extension NotificationReader {
         var moreComing: Bool
     }
 
-    func sharedChanges(
+    mutating func sharedChanges(
         _ subscriptions: [StoredSubscription], since token: ChangeToken?, limit: Int
     ) throws(EngineError) -> SharedPage {
         let scope = DatabaseScope.shared(user: user)
@@ -162,14 +173,14 @@ extension NotificationReader {
             guard last <= bound else { continue }
             let offset = last.offset
             for subscription in subscriptions {
-                let since = try start(of: subscription, since: seen)
+                let since = start(of: subscription, since: seen)
                 guard offset > since else { continue }
                 let changes = SharedZoneChanges(
                     shared, ofType: subscription.entry.recordType, since: since, reading)
                 var isOwn = false
                 if !isGone {
-                    guard try changes.hasAny() else { continue }
-                    if let device { isOwn = try !changes.hasAny(notBy: device) }
+                    guard try changes.hasAny(&entriesLeft) else { continue }
+                    if let device { isOwn = try !changes.hasAny(notBy: device, &entriesLeft) }
                 }
                 page.notifications.append(
                     try notification(

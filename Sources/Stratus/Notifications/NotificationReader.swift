@@ -20,6 +20,9 @@ struct NotificationReader {
     /// What the user may read of the public database, by the grants and roles now. The inner one is nil
     /// where that is everything, the outer one until it is asked for.
     private var publicReader: PublicReader??
+    /// So many entries are read to tell of what type and by whom something was changed in a zone; behind
+    /// that it is told of whatever was.
+    var entriesLeft: Int
 
     /// Nil where the user is not known, who has no notifications. Fails where the user's account
     /// cannot be used.
@@ -35,11 +38,15 @@ struct NotificationReader {
     }
 
     /// For no device, and whether or not the account can be used.
-    init(_ reading: StoreReading, of user: UserID, numbered number: UInt32) {
+    init(
+        _ reading: StoreReading, of user: UserID, numbered number: UInt32,
+        entryLimit: Int = .max
+    ) {
         self.reading = reading
         self.user = user
         self.number = number
         owner = Record.ID(recordName: user.recordName)
+        entriesLeft = entryLimit
     }
 
     var principal: Principal { .user(user) }
@@ -65,17 +72,22 @@ struct NotificationReader {
                 own.append(subscription)
             }
         }
-        let seen = min(since, token?.shared?.position.offset ?? since)
-        let ended = try endedSubscriptions(since: seen)
-        var changes = try zoneChanges(own, since: since)
-        for ended in ended where !ended.isShared {
-            changes += try zoneChanges(of: ended, since: since)
-        }
+        let ended = try endedSubscriptions(since: since)
+        let changes = try zoneChanges(own, ended.filter { !$0.isShared }, since: since)
         var page = OwnPage(changes, limit: limit)
+        page.left = ended.filter(\.isShared)
+        var start: ChangeToken?
+        if !shared.isEmpty || !page.left.isEmpty {
+            start =
+                token?.shared
+                ?? sharedStart(of: shared + page.left.map(\.subscription), since: since)
+            page.sharedPosition = start?.position.offset ?? .zero
+        }
         try read(&page, from: taken > 0 ? since : since.next, taken: taken)
-        let shares = try sharedPart(
-            shared, ended.filter(\.isShared), behind: token,
-            room: page.isFull ? 0 : limit - page.notifications.count)
+        var shares = SharedPart(token: start)
+        if let start, !page.isFull {
+            shares = try sharedPart(shared, since: start, room: page.room)
+        }
         let position =
             page.isFull ? reading.identity.version(at: page.last) : reading.lastVersion
         return NotificationChanges(
@@ -95,45 +107,26 @@ struct NotificationReader {
         var moreComing = false
     }
 
-    private func sharedPart(
-        _ living: [StoredSubscription], _ ended: [EndedSubscription],
-        behind token: NotificationToken?, room: Int
+    private mutating func sharedPart(
+        _ subscriptions: [StoredSubscription], since start: ChangeToken, room: Int
     ) throws(EngineError) -> SharedPart {
-        if living.isEmpty, ended.isEmpty { return SharedPart() }
-        var start =
-            if let known = token?.shared { known } else {
-                try sharedStart(
-                    of: living + ended.map(\.subscription),
-                    since: token?.position.offset ?? .zero)
-            }
+        if subscriptions.isEmpty { return SharedPart() }
+        var start = start
         // A reader of all that is kept, or with gaps, is not refused for ended parts that are forgotten.
         if try isForgotten(start) { start.beginRound(at: reading.lastVersion) }
         // What is shared may have changed, which the next page finds out.
-        if room <= 0 { return SharedPart(token: start, moreComing: true) }
-        var part = SharedPart()
-        if !living.isEmpty {
-            let changes = try sharedChanges(living, since: start, limit: room)
-            part.notifications = changes.notifications
-            part.token = changes.token
-            part.moreComing = changes.moreComing
-        }
-        // Until the end the token keeps the position behind which they are told.
-        if part.moreComing { return part }
-        for subscription in ended {
-            part.notifications += try sharedNotifications(
-                of: subscription, since: start.position.offset)
-        }
-        return part
+        if room == 0 { return SharedPart(token: start, moreComing: true) }
+        let changes = try sharedChanges(subscriptions, since: start, limit: room)
+        return SharedPart(
+            notifications: changes.notifications, token: changes.token,
+            moreComing: changes.moreComing)
     }
 
     /// Where a reader begins who was told nothing of what others share.
     func sharedStart(
         of subscriptions: [StoredSubscription], since: JournalOffset
-    ) throws(EngineError) -> ChangeToken {
-        var first = reading.head
-        for subscription in subscriptions {
-            first = min(first, try start(of: subscription, since: since))
-        }
+    ) -> ChangeToken {
+        let first = subscriptions.reduce(reading.head) { min($0, start(of: $1, since: since)) }
         return ChangeToken(
             participant: number, in: nil, at: reading.identity.version(at: first),
             of: reading.identity)
@@ -195,6 +188,10 @@ extension NotificationReader {
         var notifications: [StoreNotification] = []
         /// By their offsets.
         private var changes: ArraySlice<ZoneChange>
+        /// Subscriptions to the shared database that ended, and behind which offset what they had to tell
+        /// was not told.
+        var left: [EndedSubscription] = []
+        var sharedPosition = JournalOffset.zero
         private let limit: Int
         /// Of what was taken last.
         var last = JournalOffset.zero
@@ -263,6 +260,12 @@ extension NotificationReader {
                 page.last = row.offset
                 page.notifications += try notifications(
                     of: row, behind: &told, upTo: max(1, page.room))
+                if row.kind == .zones,
+                    let left = page.left.first(where: { $0.offset == row.offset })
+                {
+                    page.notifications += try sharedNotifications(
+                        of: left, since: page.sharedPosition)
+                }
                 if told < row.count {
                     (page.taken, page.nextTime, page.isFull) = (told, row.time, true)
                     return
@@ -307,7 +310,7 @@ extension NotificationReader {
             told = row.count
             return [try readMark(row)]
         case .zones:
-            // They stand where the zones changed.
+            // Those of the user's own stand where they changed.
             told = row.count
             return []
         }
@@ -440,8 +443,8 @@ extension NotificationReader {
         return found
     }
 
-    /// Whether the user may still be told what a page had. What was purged, or is not kept any more,
-    /// nobody is told.
+    /// Whether the user may still be told what a page had: not of what was purged, or is not kept any
+    /// more.
     mutating func mayTell(_ id: NotificationID) throws(EngineError) -> Bool {
         guard id.kind == SubscriptionEntry.Kind.query.rawValue else { return try mayHaveTold(id) }
         let offset = JournalOffset(rawValue: id.offset)

@@ -6,9 +6,9 @@ internal import StratusJournal
 /// A page has the latest notification of each subscription since the page before, without those of
 /// changes that the device made itself. It says where there were more, or where some from behind the
 /// token are not kept any more. ``Container`` gives all that are kept, from the same tokens:
-/// ``Container/notificationChanges(for:since:resultsLimit:)``. Pages in which there is nothing are not
-/// given. A page is read when it is asked for, never ahead. Waiting costs nothing: only a commit ends it
-/// that concerns the user, or what is shared with the user.
+/// ``Container/notificationChanges(for:since:resultsLimit:)``. A page without notifications is given only
+/// where it says so. A page is read when it is asked for, never ahead. Waiting costs nothing: only a
+/// commit ends it that concerns the user, or what is shared with the user.
 ///
 /// The sequence ends when its task is cancelled or the container closed. It throws what the call
 /// for a page throws, but not `changeTokenExpired` for what is not kept any more. In a container opened
@@ -42,7 +42,9 @@ public struct Notifications: AsyncSequence, Sendable {
                 while !isDone, !Task.isCancelled {
                     let answer = try await notifications.answer(since: token)
                     token = answer.page.notificationToken
-                    if !answer.page.notifications.isEmpty { return answer.page }
+                    if !answer.page.notifications.isEmpty || answer.page.hasMore {
+                        return answer.page
+                    }
                     let published = notifications.container.published
                     guard await published.change(of: answer.watched, since: answer.head) else {
                         break

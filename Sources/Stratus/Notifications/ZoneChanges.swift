@@ -12,17 +12,24 @@ struct ZoneChanges {
     /// Zones of the same name that are gone, and came before it.
     var former: [ZonePlace] = []
 
-    init(zone: ZonePlace, type: String?, since: JournalOffset, _ reading: StoreReading) {
+    init(
+        _ zone: ZonePlace, ofType type: String, since: JournalOffset, _ reading: StoreReading
+    ) {
         self.zone = zone
-        self.type = type
+        self.type = type.isEmpty ? nil : type
         self.since = since
         self.reading = reading
     }
 
     /// The last change; nil where there was none.
     ///
-    /// - Parameter device: what it changed does not count. Takes the longer the more that was.
-    func last(notBy device: UInt64? = nil) throws(EngineError) -> JournalOffset? {
+    /// - Parameters:
+    ///   - device: what it changed does not count. Takes the longer the more that was.
+    ///   - entriesLeft: so many entries may be read, less those that were. Where that is not enough, the
+    ///     last change of all counts.
+    func last(
+        notBy device: UInt64? = nil, _ entriesLeft: inout Int
+    ) throws(EngineError) -> JournalOffset? {
         var last = since
         // That a zone is gone concerns every type.
         let ends = zone.isAlive && type != nil ? former : former + [zone]
@@ -37,7 +44,7 @@ struct ZoneChanges {
                 let feed = KeySpace.feed.range(zone: zone.number)
                 last = max(last, try reading.lastChange(in: feed).offset)
             } else {
-                last = try lastRecord(behind: last, notBy: device)
+                last = try lastRecord(behind: last, notBy: device, &entriesLeft)
             }
         }
         return last > since ? last : nil
@@ -46,7 +53,7 @@ struct ZoneChanges {
     /// The last offset behind `start` where a record that counts was saved or deleted; `start` where
     /// none was. A record that another device changed, too, counts with its last change of all devices.
     private func lastRecord(
-        behind start: JournalOffset, notBy device: UInt64?
+        behind start: JournalOffset, notBy device: UInt64?, _ entriesLeft: inout Int
     ) throws(EngineError) -> JournalOffset {
         var number: UInt32?
         if let type {
@@ -57,10 +64,17 @@ struct ZoneChanges {
         let version = reading.identity.version(at: start)
         let first = IndexKey.feed(zone.number, Version(rawValue: version.rawValue + 1))
         var last = start
+        var newest: JournalOffset?
         guard first < all.upperBound else { return last }
         try reading.scan(first..<all.upperBound, .backward) { _, value throws(EngineError) in
             let place = EntryLocation(value)
             guard place.offset > last else { return false }
+            newest = newest ?? place.offset
+            entriesLeft -= 1
+            if entriesLeft < 0 {
+                last = newest ?? place.offset
+                return false
+            }
             let found = try reading.changedRecord(reading.entry(place))
             guard let number, found.type != number else {
                 if let device, try reading.isOnly(of: device, found, since: since) { return true }
@@ -106,8 +120,13 @@ struct SharedZoneChanges {
     /// Whether anything that counts was changed, which is known of a zone that was. Where it cannot be
     /// told any more, it was.
     ///
-    /// - Parameter device: what it changed does not count. Takes the longer the more that was.
-    func hasAny(notBy device: UInt64? = nil) throws(EngineError) -> Bool {
+    /// - Parameters:
+    ///   - device: what it changed does not count. Takes the longer the more that was.
+    ///   - entriesLeft: so many entries may be read, less those that were. Where that is not enough,
+    ///     something was changed.
+    func hasAny(
+        notBy device: UInt64? = nil, _ entriesLeft: inout Int
+    ) throws(EngineError) -> Bool {
         if isEmpty { return false }
         if type == nil, device == nil { return true }
         // Who ended a part, and took its records out of sight, is not known.
@@ -121,6 +140,8 @@ struct SharedZoneChanges {
                     shared, since: token, head: reading.lastVersion, Page(nil), reading)
                 try feed.run()
                 for change in feed.changes {
+                    entriesLeft -= 1
+                    if entriesLeft < 0 { return true }
                     let found = try reading.changedRecord(
                         at: change.entry, ordinal: change.ordinal)
                     if let type, found.type != type { continue }

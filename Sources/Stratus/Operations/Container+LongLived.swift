@@ -179,12 +179,7 @@ extension Container {
     ) async throws(StoreError) -> StoreError {
         try await answering { () async throws(EngineError) -> StoreError in
             let name = RequestName(of: try namedUser(user), operationID, identity)
-            return try await read { reading throws(EngineError) -> StoreError in
-                if case .cancelled? = try reading.requestState(name)?.entry.state {
-                    return .requestCancelled
-                }
-                return .noRequest
-            }
+            return try await read { reading throws(EngineError) in try reading.absence(of: name) }
         }
     }
 

@@ -65,12 +65,7 @@ extension LongLivedOperation {
     private nonisolated(nonsending) func ended() async throws(EngineError) -> EngineError {
         let (name, offset) = (name, stored.offset)
         return try await container.read { reading throws(EngineError) -> EngineError in
-            if let last = try reading.requestState(name), last.entry.request == offset,
-                case .cancelled = last.entry.state
-            {
-                return .refused(.requestCancelled)
-            }
-            return .refused(.noRequest)
+            .refused(try reading.absence(of: name, at: offset))
         }
     }
 

@@ -39,8 +39,9 @@ public struct LongLivedOperation: Sendable {
         case shared
     }
 
-    /// Is told of each record that was saved, deleted or moved, or of those that were asked for by
-    /// name read, with the number 1; of one that failed it is not told. Called from any thread.
+    /// Is told of each record that was saved, deleted or moved, then under its new ID, or of those that
+    /// were asked for by name read, with the number 1; of one that failed it is not told. Called from
+    /// any thread.
     public typealias Progress = @Sendable (Record.ID, Double) -> Void
 
     /// The name that its user gave it.

@@ -129,6 +129,19 @@ extension StoreReading {
             failures: failures)
     }
 
+    /// Why there is no request of a name: `operationCancelled` where the last one was cancelled, as long
+    /// as that is known.
+    ///
+    /// - Parameter request: where it lay; nil: wherever.
+    func absence(
+        of name: RequestName, at request: JournalOffset? = nil
+    ) throws(EngineError) -> StoreError {
+        guard let last = try requestState(name)?.entry, case .cancelled = last.state,
+            request == nil || request == last.request
+        else { return .noRequest }
+        return .requestCancelled
+    }
+
     /// The last state of a request, and when it was committed.
     func requestState(
         _ name: RequestName
@@ -222,6 +235,8 @@ struct EndingCall<Call: ItemizedTransaction>: Transaction {
     let call: Call
     let name: RequestName
     let request: StoredRequest
+
+    var beginsGroup: Bool { call.beginsGroup }
 
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink

@@ -114,13 +114,19 @@ public final class RuleReader {
         readSet.append(key)
         var record: Record?
         if let other = try ZonePlace.decoded(reading.value(key)), other.isAlive {
-            let key = IndexKey.record(other.number, reading.hash(id.recordName))
-            readSet.append(key)
-            let place = try reading.value(key).map { EntryLocation($0) }
-            if let place, !place.isDeleted { record = try reading.record(place, as: id) }
+            record = try find(id, in: other)
         }
         elsewhere[id] = Stored(record: record)
         return record
+    }
+
+    /// Looks a record up in the store.
+    private func find(_ id: Record.ID, in zone: ZonePlace) throws(EngineError) -> Record? {
+        let key = IndexKey.record(zone.number, reading.hash(id.recordName))
+        readSet.append(key)
+        guard let place = try reading.value(key).map({ EntryLocation($0) }), !place.isDeleted
+        else { return nil }
+        return try reading.record(place, as: id)
     }
 
     private func current(_ name: String) throws(EngineError) -> Record? {
@@ -143,11 +149,7 @@ extension RuleReader {
     /// The record of that name in the store.
     func stored(_ name: String) throws(EngineError) -> Record? {
         if let stored = stored[name] { return stored.record }
-        let key = IndexKey.record(zone.number, reading.hash(name))
-        readSet.append(key)
-        let place = try reading.value(key).map { EntryLocation($0) }
-        var record: Record?
-        if let place, !place.isDeleted { record = try reading.record(place, as: id(name)) }
+        let record = try find(id(name), in: zone)
         stored[name] = Stored(record: record)
         return record
     }

@@ -9,6 +9,9 @@ struct StoredSubscription: Sendable {
     /// Where its entry lies, which is its number.
     let number: UInt64
     let entry: SubscriptionEntry
+
+    /// Of one to zones the number of the first of those that told the same, one after the other.
+    var origin: UInt64 { entry.origin == 0 ? number : entry.origin }
 }
 
 // What the store says of subscriptions.
@@ -177,6 +180,7 @@ extension SubscriptionEntry {
         var entry = self
         entry.id = "-"
         entry.former = nil
+        entry.origin = 0
         entry.anchors = []
         var writer = ByteWriter()
         entry.write(to: &writer)

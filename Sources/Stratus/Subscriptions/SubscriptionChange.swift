@@ -57,6 +57,10 @@ struct SubscriptionChange: ItemizedTransaction {
         self.items = try DistinctItems(items)
     }
 
+    /// What one that ends had to tell of zones is read of the feed of their database, which has the
+    /// changes of a group when it ends.
+    var beginsGroup: Bool { true }
+
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
     ) throws(EngineError) -> Draft? {
@@ -73,6 +77,11 @@ struct SubscriptionChange: ItemizedTransaction {
                 try numbers.write(to: &draft)
             }
         }
+        var teller = try known.map { number throws(EngineError) in
+            NotificationReader(
+                reading, of: user, numbered: number,
+                entryLimit: context.isSerial ? Self.serialLimit : .max)
+        }
         var staged: [SubscriptionEntry] = []
         var isAny = false
         for item in items.distinct {
@@ -86,7 +95,7 @@ struct SubscriptionChange: ItemizedTransaction {
                     continue
                 }
                 if let ended = written.ended {
-                    guard try leave(ended, view, context, sink, &draft) else { return nil }
+                    guard try leave(ended, &teller, context, sink, &draft) else { return nil }
                 }
                 // Many long ones are a long commit, which nothing comes between.
                 guard try draft.flushIfFull(context, sink) else { return nil }
@@ -126,13 +135,16 @@ struct SubscriptionChange: ItemizedTransaction {
         var ended: StoredSubscription?
     }
 
+    /// So many entries are read to tell what subscriptions had to tell, while others wait.
+    private static let serialLimit = 4096
+
     /// Puts down what a subscription to zones had to tell; false where that needs a serial preparation.
     private func leave(
-        _ ended: StoredSubscription, _ view: DatabaseView, _ context: PreparationContext,
-        _ sink: PartSink, _ draft: inout Draft
+        _ ended: StoredSubscription, _ teller: inout NotificationReader?,
+        _ context: PreparationContext, _ sink: PartSink, _ draft: inout Draft
     ) throws(EngineError) -> Bool {
         if ended.entry.kind == .query { return true }
-        let (reading, user) = (try view.reading, ended.entry.user)
+        let user = ended.entry.user
         if case .shared = scope {
             // What it was told depends on the shares of others.
             if !context.isSerial { return false }
@@ -141,8 +153,7 @@ struct SubscriptionChange: ItemizedTransaction {
             let first = IndexKey.databaseFeed(user, JournalOffset(rawValue: ended.number))
             draft.readRanges.append(first..<feed.upperBound)
         }
-        let reader = NotificationReader(reading, of: self.user, numbered: user)
-        var changes = try reader.changes(toldBy: ended)[...]
+        var changes = try teller?.changes(toldBy: ended)[...] ?? []
         while !changes.isEmpty {
             guard try draft.flushIfFull(context, sink) else { return false }
             let entry = ZoneNotificationsEntry(
@@ -173,7 +184,9 @@ struct SubscriptionChange: ItemizedTransaction {
             if let last, last.entry.content == entry.content { return nil }
             try checkUnique(entry, of: number, staged, reading, &draft)
             entry.former = last.map { $0.entry.former(at: $0.number) }
-            let goesOn = last.map { entry.goesOn(with: $0.entry) } ?? true
+            guard let last else { return Written(entry: .saved(entry)) }
+            let goesOn = entry.kind != .query && entry.goesOn(with: last.entry)
+            if goesOn { entry.origin = last.origin }
             return Written(entry: .saved(entry), ended: goesOn ? nil : last)
         case .delete:
             guard let last else { return nil }

@@ -85,6 +85,9 @@ internal import StratusJournal
     package var info: SubscriptionInfo?
     /// What it replaces.
     package var former: Replaced?
+    /// Of one to zones that goes on telling what one before it told: the number of the first of them.
+    /// Otherwise 0.
+    package var origin: UInt64 = 0
     package var anchors: [SubscriptionAnchor]
 
     /// In bytes.
@@ -141,6 +144,7 @@ internal import StratusJournal
         if let former {
             writer.countedText(former.recordType)
             SubscriptionAnchor.write(former.anchors, to: &writer)
+            writer.varint(origin)
         }
         SubscriptionAnchor.write(anchors, to: &writer)
     }
@@ -177,7 +181,11 @@ internal import StratusJournal
         guard hasInfo <= 1 else { throw .value("info") }
         if hasInfo == 1 { info = try SubscriptionInfo(bytes, &cursor) }
         let number = try cursor.varint(bytes)
-        if number != 0 { former = try Replaced(number, bytes, &cursor) }
+        if number != 0 {
+            former = try Replaced(number, bytes, &cursor)
+            origin = try cursor.varint(bytes)
+            guard origin <= number, origin == 0 || kind != .query else { throw .value("origin") }
+        }
         anchors = try SubscriptionAnchor.list(bytes, &cursor)
         if kind != .query, !anchors.isEmpty { throw .value("anchors") }
         try ExtensionBlock.end(bytes, &cursor)

@@ -36,6 +36,19 @@ package struct NotificationProjection: Projection {
         /// In microseconds since 1970; of a purge that of the commit.
         var time: Int64
         var effect: Effect
+
+        /// What the index says of the notifications that it brings a user.
+        func row(
+            _ kind: NotificationRow.Kind, of user: UInt32, in zone: UInt32 = 0, count: Int
+        ) -> NotificationRow {
+            NotificationRow(
+                user: user, offset: offset, kind: kind, zone: zone, count: count, time: time)
+        }
+
+        /// The zone of a user that it purges; nil where it purges none.
+        func purgedZone(of user: UInt32) -> UInt32? {
+            if case .purge(user, let zone) = effect { zone } else { nil }
+        }
     }
 
     private enum Effect {
@@ -43,10 +56,10 @@ package struct NotificationProjection: Projection {
         case matches(zone: UInt32, users: [(user: UInt32, count: Int)])
         case readMark(user: UInt32, NotificationID, IndexValue)
         /// Of a subscription that ended.
-        case zones(user: UInt32, count: Int)
+        case zones(user: UInt32)
         case policy(NotificationPolicyEntry)
-        /// Zones of a user are gone with all that the user had in them: where each was purged.
-        case purge(user: UInt32, zones: [UInt32: JournalOffset])
+        /// A zone of a user is gone with all that the user had in it.
+        case purge(user: UInt32, zone: UInt32)
     }
 
     /// How many notifications a user has, since an entry at `stamp`.
@@ -92,22 +105,12 @@ package struct NotificationProjection: Projection {
         case .zoneNotifications: try take(ZoneNotificationsEntry(payload), entry, &state)
         default:
             let zone = try ZoneEntry(payload)
-            if zone.state == .purged { purge(zone, at: entry.offset) }
+            if zone.state != .purged { return }
+            open.append(
+                Item(
+                    offset: entry.offset, time: .min,
+                    effect: .purge(user: zone.database, zone: zone.number)))
         }
-    }
-
-    /// The zones that a commit purges go at once: there may be many.
-    private mutating func purge(_ zone: ZoneEntry, at offset: JournalOffset) {
-        var item = Item(
-            offset: offset, time: .min, effect: .purge(user: zone.database, zones: [:]))
-        var zones: [UInt32: JournalOffset] = [:]
-        if let last = open.last, case .purge(zone.database, let others) = last.effect {
-            (item, zones) = (last, others)
-            open.removeLast()
-        }
-        zones[zone.number] = offset
-        item.effect = .purge(user: zone.database, zones: zones)
-        open.append(item)
     }
 
     private mutating func take(
@@ -118,7 +121,7 @@ package struct NotificationProjection: Projection {
         open.append(
             Item(
                 offset: entry.offset, time: left.time,
-                effect: .zones(user: left.user, count: left.changes.count)))
+                effect: .zones(user: left.user)))
         wake(left.user, &state)
     }
 
@@ -180,8 +183,19 @@ package struct NotificationProjection: Projection {
                 try state.index.value(of: key, .blocking)
             }
         }
-        for item in items {
+        var rest = items[...]
+        while let item = rest.first {
             try removeExpired(at: item, &state)
+            if case .purge(let user, _) = item.effect {
+                // Those of one commit go at once: there may be many.
+                let purges = rest.prefix {
+                    $0.time == item.time && $0.purgedZone(of: user) != nil
+                }
+                try purge(purges, of: user, &state)
+                rest = rest.dropFirst(purges.count)
+                continue
+            }
+            rest.removeFirst()
             switch item.effect {
             case .policy(let policy):
                 kept?.set(policy)
@@ -189,20 +203,19 @@ package struct NotificationProjection: Projection {
                     state.index.set(key, value)
                 }
             case .matches(let zone, let users):
-                for (user, count) in users { try add(count, item, to: user, in: zone, &state) }
+                for (user, count) in users {
+                    let row = item.row(.matches, of: user, in: zone, count: count)
+                    try add(row, marked: 0, &state)
+                }
             case .readMark(let user, let id, let location):
                 try mark(id, of: user, location, item, &state)
-            case .zones(let user, let count):
+            case .zones(let user):
                 let key = IndexKey.zoneNotification(user, item.offset)
                 let value = IndexValue(
                     stamp: item.offset.rawValue, first: UInt64(bitPattern: item.time))
                 state.index.set(key, value, isFresh: true)
-                let row = NotificationRow(
-                    user: user, offset: item.offset, kind: .zones, zone: 0, count: count,
-                    time: item.time)
-                try add(row, marked: 0, &state)
-            case .purge(let user, let zones):
-                try purge(zones, of: user, &state)
+                try add(item.row(.zones, of: user, count: 1), marked: 0, &state)
+            case .purge: break
             }
         }
         // The index gets the users in one order, whatever the dictionary's.
@@ -222,15 +235,6 @@ package struct NotificationProjection: Projection {
 
 // What an entry does to the rows.
 extension NotificationProjection {
-    private mutating func add(
-        _ count: Int, _ item: Item, to user: UInt32, in zone: UInt32, _ state: inout FoldState
-    ) throws(IndexError) {
-        let row = NotificationRow(
-            user: user, offset: item.offset, kind: .matches, zone: zone, count: count,
-            time: item.time)
-        try add(row, marked: 0, &state)
-    }
-
     /// A notification was read. A mark that was made of it before says nothing more.
     private mutating func mark(
         _ id: NotificationID, of user: UInt32, _ location: IndexValue, _ item: Item,
@@ -242,39 +246,45 @@ extension NotificationProjection {
             try remove(offset, of: user, at: item.offset.rawValue, &state)
         }
         state.index.set(key, location)
-        let row = NotificationRow(
-            user: user, offset: item.offset, kind: .readMark, zone: 0, count: 1, time: item.time)
-        try add(row, marked: id.offset, &state)
+        try add(item.row(.readMark, of: user, count: 1), marked: id.offset, &state)
     }
 
-    /// With zones that are purged the notifications of their records go, and of those in zones that were
-    /// gone before. Only the user whose zones they are has any.
+    /// With zones that are purged the notifications of their records go, and with each of them those of
+    /// zones that were gone before. Only the user whose zones they are has any.
     private mutating func purge(
-        _ zones: [UInt32: JournalOffset], of user: UInt32, _ state: inout FoldState
+        _ purges: ArraySlice<Item>, of user: UInt32, _ state: inout FoldState
     ) throws(IndexError) {
-        guard let first = zones.values.min() else { return }
-        var ends = zones
-        var living: Set<UInt32> = []
+        // By zone, with which entry its notifications go; nil: with none.
+        var ends: [UInt32: JournalOffset?] = [:]
+        for purge in purges {
+            if let zone = purge.purgedZone(of: user) { ends[zone] = .some(purge.offset) }
+        }
         var gone: [(row: NotificationRow, end: JournalOffset)] = []
         var cursor = state.index.cursor(IndexKey.notifications(of: user), .blocking)
         while let (key, value) = try cursor.next() {
             guard let row = NotificationRow(key, value), row.kind == .matches else { continue }
-            if ends[row.zone] == nil, !living.contains(row.zone) {
-                // Of another database, there, or gone by a later entry of the group.
-                let place = try state.index.value(of: .zoneNumber(row.zone), .blocking)
-                    .flatMap { ZonePlace($0) }
-                if let place, place.database == user, !place.isAlive, place.offset < first {
-                    ends[row.zone] = first
-                } else {
-                    living.insert(row.zone)
+            let end: JournalOffset?
+            if let known = ends[row.zone] {
+                end = known
+            } else {
+                end = try Self.place(of: row.zone, in: state.index).flatMap { place in
+                    if place.isAlive || place.database != user { return nil }
+                    return purges.first { $0.offset > place.offset }?.offset
                 }
+                ends[row.zone] = .some(end)
             }
-            if let end = ends[row.zone] { gone.append((row, end)) }
+            if let end { gone.append((row, end)) }
         }
-        // In the order of the entries by which they go.
+        // In the order of the entries with which they go.
         for (row, end) in gone.sorted(by: { ($0.end, $0.row.offset) < ($1.end, $1.row.offset) }) {
             try remove(row, at: end.rawValue, &state)
         }
+    }
+
+    private static func place(
+        of zone: UInt32, in index: OrderedIndex
+    ) throws(IndexError) -> ZonePlace? {
+        try index.value(of: .zoneNumber(zone), .blocking).flatMap { ZonePlace($0) }
     }
 
     private mutating func add(

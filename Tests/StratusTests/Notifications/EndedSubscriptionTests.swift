@@ -8,7 +8,7 @@ import Testing
 /// What zone and database subscriptions tell that have ended: `Formats/Notification.md`, "Zones and
 /// databases", 6.
 @Suite(.timeLimit(.minutes(20))) struct EndedSubscriptionTests {
-    private static let other = RecordZone.ID(zoneName: "other")
+    static let other = RecordZone.ID(zoneName: "other")
 
     private static func begin() async throws -> (container: Container, database: Database) {
         let (container, database) = try await makeDatabase()
@@ -136,12 +136,10 @@ import Testing
         try await alice.save(querySubscription("q"))
         try await alice.save(note("b"))
         #expect(try await container.told() == ["q created b"])
-        do throws(StoreError) {
-            _ = try await container.notificationChanges(for: "alice", since: start)
-            Issue.record("a token is good though something behind it is gone")
-        } catch {
-            #expect(error.cause == .changeToken(.compacted))
+        let error = await failure {
+            try await container.notificationChanges(for: "alice", since: start)
         }
+        #expect(error.cause == .changeToken(.compacted))
         try await container.maintenance.compact()
         try await container.checkpoint()
         #expect(try await StoreVerification(of: container).findings.isEmpty)
@@ -163,18 +161,17 @@ import Testing
         #expect(living.count == count)
         try await database.deleteSubscription(withID: "d")
         #expect(try await container.told(since: token) == living)
-        // The oldest went, and so the token from before them is good no more.
-        try await container.setNotificationPolicy(NotificationPolicy(count: 50))
+        // An entry counts as one, however much it tells.
+        try await container.setNotificationPolicy(NotificationPolicy(count: 2))
         try await database.save(querySubscription("q"))
         try await database.save(note("a"))
+        // The oldest went, and so the token from before them is good no more.
         let kept = try await container.told()
         #expect(kept.count == 101 && kept.last == "q created a")
-        do throws(StoreError) {
-            _ = try await container.notificationChanges(for: "alice", since: token)
-            Issue.record("a token is good though something behind it is gone")
-        } catch {
-            #expect(error.cause == .changeToken(.compacted))
+        let error = await failure {
+            try await container.notificationChanges(for: "alice", since: token)
         }
+        #expect(error.cause == .changeToken(.compacted))
     }
 
     @Test func `the device that made the changes hears nothing of them`() async throws {
@@ -200,71 +197,79 @@ import Testing
             try await container.told(since: token)
                 == ["d database other", "d database notes", "q created end"])
     }
-}
 
-// What others share.
-extension EndedSubscriptionTests {
-    @Test func `what it had to tell of shared zones is told`() async throws {
-        let (fixture, _) = try await SharingFixture.shared()
-        let container = fixture.container
-        try await fixture.bob.save(Subscription(.database(recordType: nil), id: "d"))
-        let token = try await container.notificationToken(of: "bob")
-        try await fixture.alice.save(note("b", ["n": 10]), savePolicy: .changedKeys)
-        try await fixture.bob.deleteSubscription(withID: "d")
-        try await fixture.alice.save(note("b", ["n": 11]), savePolicy: .changedKeys)
-        for limit in [1, 1000] {
-            let page = try await FollowedNotifications(
-                of: container, for: "bob", since: token, resultsLimit: limit)
-            #expect(page.told == ["d database notes"])
-            #expect(page.items.first?.databaseScope == .shared)
-            #expect(page.items.first?.zoneID == fixture.zone)
-            #expect(try await container.told(to: "bob", since: page.token) == [])
-        }
-        #expect(try await container.told(to: "bob") == ["d database notes"])
-    }
-
-    @Test func `beside another one each zone is told to both`() async throws {
-        let (fixture, _) = try await SharingFixture.shared()
-        let container = fixture.container
-        let bobs = container.privateDatabase(for: "bob")
-        try await bobs.save(querySubscription("q"))
-        try await fixture.bob.save(Subscription(.database(recordType: nil), id: "d"))
-        try await fixture.bob.save(Subscription(.database(recordType: nil), id: "e"))
-        let token = try await container.notificationToken(of: "bob")
-        try await bobs.save(note("own", in: .default))
-        try await fixture.alice.save(note("b", ["n": 10]), savePolicy: .changedKeys)
-        // Which page of one has no room for what is shared.
-        let first = try await container.notificationChanges(
-            for: "bob", since: token, resultsLimit: 1)
-        #expect(first.notifications.map { $0.told } == ["q created own"] && first.moreComing)
-        try await fixture.bob.deleteSubscription(withID: "d")
-        for start in [token, first.notificationToken] {
-            for limit in [1, 2, 1000] {
-                let page = try await FollowedNotifications(
-                    of: container, for: "bob", since: start, resultsLimit: limit)
-                let shared = page.told.filter { $0 != "q created own" }
-                #expect(shared.sorted() == ["d database notes", "e database notes"])
-                #expect(try await container.told(to: "bob", since: page.token) == [])
-            }
+    @Test func `a zone that was made anew is told to other devices than the one that did it`()
+        async throws
+    {
+        let (container, pad) = try await Self.begin()
+        let phone = container.privateDatabase(for: "alice", device: "phone")
+        let token = try await container.notificationToken()
+        try await pad.save(Subscription(.zone(notes, recordType: "Note"), id: "z"))
+        try await pad.save(querySubscription("q", type: "End"))
+        try await phone.deleteRecordZone(withID: notes)
+        try await phone.save(RecordZone(zoneID: notes))
+        try await pad.deleteSubscription(withID: "z")
+        try await pad.save(note("end", type: "End", in: .default))
+        for (device, lines) in [
+            ("phone", ["q created end"]), ("tablet", ["z zone notes", "q created end"]),
+        ] {
+            let pages = container.notifications(for: "alice", device: device, since: token)
+            let page = try await pages.first { _ in true }
+            #expect((page?.notifications ?? []).map { $0.told } == lines, "\(device)")
         }
     }
 
-    @Test func `it may have ended while a page had no room for it`() async throws {
-        let (fixture, _) = try await SharingFixture.shared()
-        let container = fixture.container
-        let bobs = container.privateDatabase(for: "bob")
-        try await bobs.save(querySubscription("q"))
-        try await fixture.bob.save(Subscription(.database(recordType: nil), id: "d"))
-        let token = try await container.notificationToken(of: "bob")
-        try await fixture.alice.save(note("b", ["n": 10]), savePolicy: .changedKeys)
-        for number in 0..<3 {
-            try await bobs.save(note("own\(number)", in: .default))
-            // Between notifications that pages end with.
-            if number == 0 { try await fixture.bob.deleteSubscription(withID: "d") }
+    @Test func `one that goes on, whatever it says, ends with all that it had to tell`()
+        async throws
+    {
+        let (container, database) = try await Self.begin()
+        let token = try await container.notificationToken()
+        try await database.save(Subscription(.database(recordType: nil), id: "d"))
+        try await database.save(note("a"))
+        for text in ["one", "two", "three"] {
+            var subscription = Subscription(.database(recordType: nil), id: "d")
+            var info = Subscription.NotificationInfo()
+            info.alertBody = text
+            subscription.notificationInfo = info
+            try await database.save(subscription)
         }
-        let page = try await FollowedNotifications(
-            of: container, for: "bob", since: token, resultsLimit: 1)
-        #expect(page.told == (0..<3).map { "q created own\($0)" } + ["d database notes"])
-        #expect(try await container.told(to: "bob", since: page.token) == [])
+        try await database.save(note("b", in: Self.other))
+        #expect(try await container.told(since: token) == ["d database notes", "d database other"])
+        try await database.deleteSubscription(withID: "d")
+        #expect(try await container.told(since: token) == ["d database notes", "d database other"])
+    }
+
+    /// The commit before it in its group is not in the feed yet.
+    @Test(arguments: [false, true])
+    func `what is committed in the moment when it ends is told`(isShared: Bool) async throws {
+        let storage = GatedStorage()
+        let (container, alice) = try await makeDatabase(on: storage)
+        var database = alice
+        if isShared {
+            var share = Share(recordZoneID: notes)
+            share.publicPermission = .readWrite
+            let result = try await alice.modifyRecords(saving: [share.record])
+            let saved = Share(try #require(try result.saveResults[share.recordID]?.get()))
+            try await container.acceptShare(try #require(saved?.shortGUID), as: "bob")
+            database = container.sharedDatabase(for: "bob")
+        }
+        try await database.save(Subscription(.database(recordType: nil), id: "d"))
+        try await alice.save(note("blocking", in: .default))
+        let user = isShared ? "bob" : "alice"
+        let token = try await container.notificationToken(of: user)
+        storage.shut()
+        let blocking = Task {
+            try await alice.save(
+                note("blocking", ["n": 1], in: .default), savePolicy: .changedKeys)
+        }
+        while !storage.isWaiting { await Task.yield() }
+        let save = Task { try await alice.save(note("a")) }
+        try await Task.sleep(for: .milliseconds(20))
+        let end = Task { [database] in try await database.deleteSubscription(withID: "d") }
+        try await Task.sleep(for: .milliseconds(20))
+        storage.open()
+        _ = try await (blocking.value, save.value, end.value)
+        #expect(try await container.told(to: user, since: token) == ["d database notes"])
+        try await container.close()
     }
 }

@@ -47,6 +47,46 @@ import Testing
         #expect(Self.told(next) == ["s created next"] && !next.hasMore)
     }
 
+    @Test func `a listener is told that there was more, though of what is kept it is told nothing`()
+        async throws
+    {
+        let (container, pad) = try await makeDatabase()
+        try await pad.save(querySubscription("s"))
+        let token = try await container.notificationToken()
+        try await Self.forget(by: pad, "phone", in: container)
+        var pages = container.notifications(for: "alice", device: "phone", since: token)
+            .makeAsyncIterator()
+        let page = try #require(try await pages.next())
+        #expect(page.notifications.isEmpty && page.hasMore)
+        try await pad.save(note("next"))
+        let next = try #require(try await pages.next())
+        #expect(Self.told(next) == ["s created next"] && !next.hasMore)
+    }
+
+    @Test func `so is a device, with the next push`() async throws {
+        let (container, pad) = try await makeDatabase()
+        try await pad.save(querySubscription("s"))
+        try await container.registerDevice(pushDevice(), for: "alice")
+        try await Self.forget(by: pad, "phone", in: container)
+        let sender = TestSender()
+        try await delivering(container, through: sender) {
+            // The page without pushes may come first.
+            try await Task.sleep(for: .milliseconds(50))
+            try await pad.save(note("next"))
+            await sender.wait(for: "s created next")
+        }
+        #expect(sender.lines() == ["s created next"] && sender.sent.allSatisfy { $0.hasMore })
+    }
+
+    /// A notification for a device is not kept any more, since the device itself changed something.
+    private static func forget(
+        by database: Database, _ device: String, in container: Container
+    ) async throws {
+        try await database.save(note("forgotten"))
+        try await container.setNotificationPolicy(NotificationPolicy(count: 1))
+        try await container.privateDatabase(for: "alice", device: device).save(note("own"))
+    }
+
     /// A store whose clock the test sets.
     private static func open() throws -> (container: Container, time: SteppedTime) {
         let time = SteppedTime()

@@ -215,9 +215,10 @@ extension OwnChangeTests {
         #expect(lines == ["q", "dnq"])
     }
 
-    @Test func `a device is told that its user was removed, though it changed the records`()
-        async throws
-    {
+    @Test(arguments: [false, true])
+    func `a device is told that a share ended, or its user's part, though it changed the records`(
+        isRemoved: Bool
+    ) async throws {
         let (fixture, share) = try await SharingFixture.shared()
         let second = try await fixture.share("out", with: ["bob"])
         try await fixture.accept(second, ["bob"])
@@ -226,21 +227,11 @@ extension OwnChangeTests {
                 let record = fixture.newNote(name, ["n": 9])
                 try await phone.save(record, savePolicy: .changedKeys)
             }
-            try await fixture.remove("bob", from: share)
-        }
-        #expect(lines == ["dnq", "dnq"])
-    }
-
-    @Test func `a device is told that a share ended, though it changed the records`() async throws {
-        let (fixture, share) = try await SharingFixture.shared()
-        let second = try await fixture.share("out", with: ["bob"])
-        try await fixture.accept(second, ["bob"])
-        let lines = try await Self.heard(fixture) { phone in
-            for name in SharingFixture.members {
-                let record = fixture.newNote(name, ["n": 9])
-                try await phone.save(record, savePolicy: .changedKeys)
+            if isRemoved {
+                try await fixture.remove("bob", from: share)
+            } else {
+                try await fixture.end(share)
             }
-            try await fixture.alice.deleteRecord(withID: share.recordID)
         }
         #expect(lines == ["dnq", "dnq"])
     }
