@@ -111,8 +111,7 @@ extension PushDelivery {
                     sent = []
                 }
                 guard let position = page.position, !(page.pushes.isEmpty && sent.isEmpty) else {
-                    // That others may have waited, the next push says: it is asked from there again.
-                    if !page.hasMore { known = page.position ?? known }
+                    known = page.position ?? known
                     let published = container.published
                     guard await published.change(of: page.watched, since: page.head) else {
                         return

@@ -7,8 +7,6 @@ struct PushPage: Sendable {
     var device: StoredDevice
     /// In their order.
     var pushes: [Push] = []
-    /// Whether others waited, or may have.
-    var hasMore = false
     /// Behind what they lie; nil where the user's account cannot be used.
     var start: PushPosition?
     /// How far it was sent its pushes once it was sent these; nil where ``start`` is.
@@ -69,13 +67,15 @@ extension StoreReading {
             latest = try reader.latest(since: position.token, where: isSent)
         }
         page.start = position
-        page.position = PushPosition(start: device.start, token: latest.notificationToken)
+        let hasMore = latest.hasMore || position.hasMore
+        page.position = PushPosition(
+            start: device.start, token: latest.notificationToken,
+            hasMore: hasMore && latest.notifications.isEmpty)
         let owner = Record.ID(recordName: user.recordName)
-        page.hasMore = latest.hasMore
         page.pushes = latest.notifications.map {
             Push(
                 user: owner, device: PushDevice(device), notification: $0,
-                hasMore: latest.hasMore)
+                hasMore: hasMore)
         }
         return page
     }

@@ -22,6 +22,9 @@ struct PushPosition: Sendable {
     /// Where the registration began that it is of.
     var start: JournalOffset
     var token: NotificationToken
+    /// Whether others waited before it, or may have, of which no push said so yet. Known as long as the
+    /// task of the device is there: the position that the store has lies before them.
+    var hasMore = false
 }
 
 // What the store says of devices.

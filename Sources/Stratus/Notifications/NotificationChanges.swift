@@ -2,7 +2,8 @@ internal import StratusEngine
 
 /// A page of a user's notifications.
 public struct NotificationChanges: Sendable {
-    /// In the order in which what they tell of was committed; what others share comes last.
+    /// In the order in which what they tell of was committed, or a subscription to the shared database
+    /// ended that had to tell of it; what other subscriptions to that tell comes last.
     public internal(set) var notifications: [StoreNotification] = []
     /// From where the next page goes on.
     public internal(set) var notificationToken: NotificationToken

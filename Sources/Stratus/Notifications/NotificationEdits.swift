@@ -107,7 +107,11 @@ extension NotificationReader {
         }
         switch subscription.entry.scope {
         case .shared:
-            return try !reading.participations(of: number, in: id.place).isEmpty
+            if try !reading.participations(of: number, in: id.place).isEmpty { return true }
+            return try endedSubscriptions(since: offset).contains { ended in
+                ended.subscription.number == id.number
+                    && ended.changes.contains { $0.zone == id.place && $0.offset == id.offset }
+            }
         case .private, .public: return zone.database == number
         }
     }

@@ -4,7 +4,8 @@ internal import StratusEngine
 public struct NotificationPolicy: Hashable, Sendable {
     /// In seconds. From 1 to 2^40.
     public var lifetime: Int
-    /// Of a user, the latest; more only where one commit brought them. From 1 to 2^20.
+    /// Of a user, the latest; more only where one commit brought them, as those of zones that a
+    /// subscription had to tell when it ended, which count as one. From 1 to 2^20.
     public var count: Int
 
     /// That of a store of which nothing was said: 30 days, and 10,000 of a user.

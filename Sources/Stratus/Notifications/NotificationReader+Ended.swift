@@ -42,8 +42,7 @@ extension NotificationReader {
         return ended
     }
 
-    /// What one that ended had to tell of zones of others, behind an offset. A user without a part in a
-    /// zone is told nothing of it.
+    /// What one that ended had to tell of zones of others, behind an offset.
     mutating func sharedNotifications(
         of ended: EndedSubscription, since: JournalOffset
     ) throws(EngineError) -> [StoreNotification] {
@@ -53,9 +52,9 @@ extension NotificationReader {
         for change in ended.changes where change.offset > since.rawValue {
             guard let zone = try reading.zone(change.zone) else { continue }
             let shared = try SharedZone(zone, for: number, reading)
-            if shared.parts.isEmpty { continue }
             var isOwn = false
-            if device != nil, zone.isAlive {
+            // Where no part of the user is known any more, nor is whose the changes were.
+            if device != nil, zone.isAlive, !shared.parts.isEmpty {
                 let changes = SharedZoneChanges(
                     shared, ofType: ended.subscription.entry.recordType, since: start, reading)
                 isOwn = try !changes.hasAny(notBy: device, &entriesLeft)

@@ -69,13 +69,15 @@ extension NotificationReader {
         for ended in ended {
             let start = start(of: ended.subscription, since: since)
             for change in ended.changes where change.offset > since.rawValue {
-                guard let zone = try reading.zone(change.zone) else { continue }
+                guard let zone = try reading.zone(change.zone), zone.database == number else {
+                    continue
+                }
                 var told = ZoneChange(
                     offset: JournalOffset(rawValue: change.offset), zone: zone,
                     subscription: ended.subscription)
                 if let device {
                     let changes = try changes(in: zone, of: ended.subscription, since: start)
-                    // What has changed since then counts, too: a push too many says nothing wrong.
+                    // By what is known now: what has changed since then counts, too.
                     told.isFromThisDevice = try changes.last(notBy: device, &entriesLeft) == nil
                 }
                 found.append(told)

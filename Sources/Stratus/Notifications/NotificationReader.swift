@@ -84,7 +84,8 @@ struct NotificationReader {
             page.sharedPosition = start?.position.offset ?? .zero
         }
         try read(&page, from: taken > 0 ? since : since.next, taken: taken)
-        var shares = SharedPart(token: start)
+        let isNeeded = !shared.isEmpty || page.left.contains { $0.offset > page.last }
+        var shares = SharedPart(token: isNeeded ? start : nil)
         if let start, !page.isFull {
             shares = try sharedPart(shared, since: start, room: page.room)
         }

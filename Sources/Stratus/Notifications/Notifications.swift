@@ -27,6 +27,9 @@ public struct Notifications: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         private let notifications: Notifications
         private var token: NotificationToken?
+        /// Where the journal ended when the last page was given: none without notifications is given
+        /// twice of one state.
+        private var given: JournalOffset?
         private var isDone = false
 
         fileprivate init(notifications: Notifications) {
@@ -34,7 +37,7 @@ public struct Notifications: AsyncSequence, Sendable {
             token = notifications.start
         }
 
-        /// The next page that has anything.
+        /// The next page that has anything, or says that there was more.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(StoreError) -> NotificationPage? {
@@ -42,7 +45,10 @@ public struct Notifications: AsyncSequence, Sendable {
                 while !isDone, !Task.isCancelled {
                     let answer = try await notifications.answer(since: token)
                     token = answer.page.notificationToken
-                    if !answer.page.notifications.isEmpty || answer.page.hasMore {
+                    if !answer.page.notifications.isEmpty
+                        || answer.page.hasMore && given != answer.head
+                    {
+                        given = answer.head
                         return answer.page
                     }
                     let published = notifications.container.published

@@ -6,7 +6,8 @@ extension Container {
     /// Deletes all that the private database of `user` holds, for good.
     ///
     /// The database's feed reports its zones as purged, and a save into one of them fails with
-    /// `userDeletedZone` until the zone is made again. The default zone stays, empty.
+    /// `userDeletedZone` until the zone is made again. The default zone stays, empty. What the user was
+    /// notified of the database's records goes, also of zones that were deleted before.
     public nonisolated(nonsending) func purge(user: String) async throws(StoreError) {
         try await answering { () async throws(EngineError) in
             guard !user.isEmpty else { throw .refused(.emptyUserName) }
@@ -19,6 +20,9 @@ extension Container {
 private struct Purge: Transaction {
     let owner: UserID
 
+    /// The index has the notifications of a group when it ends.
+    var beginsGroup: Bool { true }
+
     func draft(
         _ reading: StoreReading, _ context: PreparationContext, sink: PartSink
     ) throws(EngineError) -> Draft? {
@@ -27,7 +31,7 @@ private struct Purge: Transaction {
         guard context.isSerial else { return nil }
         let database = DatabaseView(reading, .private(owner: owner), .host(owner))
         var zones = try database.livingZones(reading)
-        if zones.isEmpty { zones = try reading.deletedZone(of: owner) }
+        if zones.isEmpty, let zone = try reading.notifiedZone(of: owner) { zones = [zone] }
         for (id, place) in zones {
             if draft.buffer.lengthInBytes > context.partLimit * 3 / 4 {
                 _ = try sink(.append(draft.buffer))
@@ -41,21 +45,25 @@ private struct Purge: Transaction {
 }
 
 extension StoreReading {
-    /// Of a user who has notifications one of the zones that were deleted, which stands for all of them:
-    /// what the notifications say of their records goes with it.
-    fileprivate func deletedZone(
+    /// A zone that a user deleted, and is still notified of: purged, it takes all such notifications
+    /// along.
+    fileprivate func notifiedZone(
         of owner: UserID
-    ) throws(EngineError) -> [(RecordZone.ID, ZonePlace)] {
-        guard let number = try user(owner),
-            try value(.notificationCount(number)).map({ $0.first > 0 }) ?? false
-        else { return [] }
+    ) throws(EngineError) -> (RecordZone.ID, ZonePlace)? {
+        guard let number = try user(owner) else { return nil }
         var deleted: ZonePlace?
-        try scan(KeySpace.zones.key().appending(number).asPrefix) {
-            _, value throws(EngineError) in
-            if let zone = try ZonePlace.decoded(value), zone.state == .deleted { deleted = zone }
+        try scan(IndexKey.notifications(of: number)) { key, value throws(EngineError) in
+            if let row = NotificationRow(key, value), row.kind == .matches,
+                let zone = try zone(row.zone), zone.database == number
+            {
+                deleted = zone
+            }
             return deleted == nil
         }
-        guard let deleted else { return [] }
-        return [(RecordZone.ID(zoneName: try zoneEntry(deleted).name), deleted)]
+        guard let deleted else { return nil }
+        // Another one may have had the name since.
+        let name = try zoneEntry(deleted).name
+        let last = try ZonePlace.decoded(value(.zone(number, hash(name))))
+        return (RecordZone.ID(zoneName: name), last ?? deleted)
     }
 }

@@ -303,6 +303,10 @@ extension NotificationAccessTests {
             try await container.notificationChanges(for: "alice", since: token)
         }
         #expect(error.cause == .changeToken(.compacted))
+        // Nor does another one find anything to purge.
+        let after = try await container.notificationToken()
+        try await container.purge(user: "alice")
+        #expect(try await container.told(since: after) == [])
         #expect(try await StoreVerification(of: container).findings.isEmpty)
     }
 
