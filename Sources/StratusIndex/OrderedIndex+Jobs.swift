@@ -9,7 +9,7 @@ extension OrderedIndex {
             let numbers = reserve(entries: frozen.reduce(0) { $0 + $1.memtable.count })
         else { return nil }
         return IndexJob(
-            frozen, [], points, isOldest: runs.isEmpty, numbers: numbers, in: store)
+            frozen, [], points, nil, isOldest: runs.isEmpty, numbers: numbers, in: store)
     }
 
     /// A job that merges the newest runs into one, if there are enough of similar size.
@@ -31,7 +31,8 @@ extension OrderedIndex {
         guard let store, let numbers = reserve(entries: inputs.reduce(0) { $0 + $1.entryCount })
         else { return nil }
         return IndexJob(
-            [], inputs, points, isOldest: count == runs.count, numbers: numbers, in: store)
+            [], inputs, points, dropped, isOldest: count == runs.count, numbers: numbers,
+            in: store)
     }
 
     /// Numbers for the tables of a job, which no other job gets; nil when none are left, which

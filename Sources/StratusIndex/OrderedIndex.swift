@@ -13,6 +13,8 @@ package struct OrderedIndex: Sendable {
     /// While a group is applied of which readers do not know yet, the end of what they see must
     /// be among the points.
     package var points = NeededPoints()
+    /// What merges leave out; nil: nothing.
+    package var dropped: DroppedKeys?
     /// Where tables lie; without one everything stays in memory.
     let store: TableStore?
     private(set) var active = Memtable()

@@ -129,6 +129,6 @@ extension Subscription.NotificationInfo {
 extension NameRules {
     /// Whether any record may have a field of that name.
     fileprivate static func isField(_ name: String) -> Bool {
-        isTypeName(name) || isShareField(name)
+        isTypeName(name) && !isReserved(name) || isShareField(name)
     }
 }

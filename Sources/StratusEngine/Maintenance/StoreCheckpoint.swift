@@ -89,6 +89,7 @@ extension FoldState {
                 description: span.extracting(cursor.position..<span.count), file: "manifest",
                 in: store)
             index.points = history.points
+            index.dropped = indexes.dropped
         } catch {
             return nil
         }

@@ -54,10 +54,15 @@ package final class StoreFollower: Sendable {
     private static func read(_ state: inout State, _ foundation: StoreFoundation) throws {
         let storage = foundation.storage
         guard try !storage.hasWriter() else { return try state.reader.read(.durable) }
-        let result = Result { try state.reader.read(.toTheEnd) }
-        // A writer that came meanwhile may have written while that was read, and not synced it.
-        guard try storage.hasWriter() else { return try result.get() }
-        state = try begin(foundation)
+        var whole = state
+        let result = Result { try whole.reader.read(.toTheEnd) }
+        // A writer that came meanwhile may have written while that was read, and not synced it. What was
+        // read before stays: of what nobody wrote at, the end was read then.
+        guard try storage.hasWriter() else {
+            try result.get()
+            state = whole
+            return
+        }
         try state.reader.read(.durable)
     }
 
@@ -66,8 +71,9 @@ package final class StoreFollower: Sendable {
         guard let (newest, pin) = try pinNewest(in: foundation.storage),
             newest.generation != state.reader.manifest.generation
         else { return }
-        // A newer checkpoint holds on disk what is held in memory here.
-        if newest.checkpoint?.position != state.reader.manifest.checkpoint?.position {
+        // A newer checkpoint holds on disk what is held in memory here; another one of the same place has
+        // other tables, and those that are read here may go.
+        if newest.checkpoint != state.reader.manifest.checkpoint {
             state = try begin(newest, pin, foundation)
         } else {
             do {

@@ -7,7 +7,9 @@ package struct FoldState: Sendable {
     package var lease: FileLease
     package var numbers = StoreNumbers()
     /// The indexes that are declared.
-    package internal(set) var indexes = IndexTable.empty
+    package internal(set) var indexes = IndexTable.empty {
+        didSet { index.dropped = indexes.dropped }
+    }
     /// Which of the past is kept.
     package internal(set) var history = KeptHistory()
     /// Which deletions are remembered.

@@ -17,6 +17,16 @@ extension KeySpace {
     package static var indexes: KeySpace { KeySpace(30, "indexes", names: .elsewhere) }
 }
 
+extension IndexTable {
+    /// The rows of those that are kept no more, which no state is asked with; nil: there are none.
+    package var dropped: DroppedKeys? {
+        let numbers = all.filter { $0.state == .dropped }.map(\.number)
+        return numbers.isEmpty
+            ? nil
+            : DroppedKeys(keyspace: KeySpace.declared.rawValue, numbers: Set(numbers))
+    }
+}
+
 extension IndexKey {
     /// The prefix of the rows of an index in a zone.
     package static func declared(_ zone: UInt32, _ index: UInt32) -> IndexKey {

@@ -7,6 +7,7 @@ package struct IndexJob: Sendable {
     private let memtables: [FrozenMemtable]
     private let runs: [Run]
     private let points: NeededPoints
+    private let dropped: DroppedKeys?
     private let isOldest: Bool
     private let numbers: Range<UInt64>
     private let store: TableStore
@@ -20,12 +21,13 @@ package struct IndexJob: Sendable {
     }
 
     init(
-        _ memtables: [FrozenMemtable], _ runs: [Run], _ points: NeededPoints, isOldest: Bool,
-        numbers: Range<UInt64>, in store: TableStore
+        _ memtables: [FrozenMemtable], _ runs: [Run], _ points: NeededPoints,
+        _ dropped: DroppedKeys?, isOldest: Bool, numbers: Range<UInt64>, in store: TableStore
     ) {
         self.memtables = memtables
         self.runs = runs
         self.points = points
+        self.dropped = dropped
         self.isOldest = isOldest
         self.numbers = numbers
         self.store = store
@@ -68,7 +70,10 @@ package struct IndexJob: Sendable {
         var sieve = VersionSieve(points, isOldest: isOldest)
         var count = 0
         while try entries.settle(reading) {
-            if let kept = sieve.pass(entries.current) { pace(try writer.append(kept)) }
+            let entry = entries.current
+            if dropped?.contains(entry.key) != true, let kept = sieve.pass(entry) {
+                pace(try writer.append(kept))
+            }
             entries.advance()
             count += 1
             if count % Self.stride == 0, stop() { return false }

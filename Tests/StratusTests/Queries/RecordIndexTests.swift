@@ -256,6 +256,51 @@ import Testing
         #expect(again != first)
     }
 
+    @Test func `the rows of an index that is removed go with the next merge`() async throws {
+        let store = DiskStore()
+        var container = try store.open()
+        let database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        func save(_ numbers: Range<Int64>) async throws {
+            let records = numbers.map { number in
+                note("r\(number)", ["number": .int64(number), "size": .int64(number)])
+            }
+            try await database.saveAll(records)
+        }
+        try await save(0..<300)
+        let index = try await container.addIndex(on: "number", of: "Note", .sortable)
+        try await container.addIndex(on: "size", of: "Note", .sortable)
+        func rows() async throws -> Int {
+            let keyspaces = try await container.indexStatistics().keyspaces
+            return keyspaces.first { $0.name == "declared" }?.entries ?? 0
+        }
+        try await container.maintenance.erase()
+        #expect(try await rows() == 600)
+        let snapshot = container.snapshot()
+        let query = try noteQuery("number > 250")
+        try await container.removeIndex(index)
+        try await save(300..<310)
+        try await container.maintenance.erase()
+        #expect(try await rows() == 310)
+        // A state from before it is asked without it, too.
+        let before = snapshot.privateDatabase(for: "alice")
+        #expect(try before.explanation(of: query, inZoneWith: notes).index == nil)
+        #expect(try before.records(matching: query, inZoneWith: notes).records.count == 49)
+        #expect(try await database.allRecords(matching: query, in: notes).count == 59)
+        // After an opening it is known yet which was.
+        let again = try await container.addIndex(on: "number", of: "Note", .sortable)
+        #expect(try await database.explanation(of: query, inZoneWith: notes).index == again)
+        try await container.removeIndex(again)
+        try await container.checkpoint()
+        try await container.close()
+        container = try store.open(creating: false)
+        #expect(try await rows() > 310)
+        try await container.maintenance.erase()
+        #expect(try await rows() == 310)
+        #expect(try await StoreVerification(of: container).findings.isEmpty)
+        try await container.close()
+    }
+
     @Test(arguments: [true, false])
     func `a page of an order is read from its index, ties and missing values too`(
         ascending: Bool

@@ -119,6 +119,7 @@ import Testing
             ("an encrypted field", querySubscription("s", FieldKey<String>("secret") == "s")),
             ("four desired keys", querySubscription("s", info: four)),
             ("a key that is no field", querySubscription("s", info: bringing(["no field"]))),
+            ("a reserved key", querySubscription("s", info: bringing(["recordID"]))),
             (
                 "a zone of another user",
                 querySubscription("s", in: RecordZone.ID(zoneName: "notes", ownerName: "_bob"))
