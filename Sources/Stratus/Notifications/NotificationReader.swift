@@ -78,49 +78,36 @@ struct NotificationReader {
         page.left = ended.filter(\.isShared)
         var start: ChangeToken?
         if !shared.isEmpty || !page.left.isEmpty {
-            start =
+            var first =
                 token?.shared
                 ?? sharedStart(of: shared + page.left.map(\.subscription), since: since)
-            page.sharedPosition = start?.position.offset ?? .zero
+            page.sharedPosition = first.position.offset
+            // A reader of all that is kept, or with gaps, is not refused for ended parts that are
+            // forgotten.
+            if try isForgotten(first) { first.beginRound(at: reading.lastVersion) }
+            start = first
         }
         try read(&page, from: taken > 0 ? since : since.next, taken: taken)
+        // What others share, at the end of a page. Where no subscription to it has anything to tell any
+        // more, the position of the page says how far it was read.
+        var shares: SharedPage?
         let isNeeded = !shared.isEmpty || page.left.contains { $0.offset > page.last }
-        var shares = SharedPart(token: isNeeded ? start : nil)
-        if let start, !page.isFull {
-            shares = try sharedPart(shared, since: start, room: page.room)
+        if let start, isNeeded {
+            // Whether anything of it has changed, the next page finds out where this one has no room.
+            shares =
+                page.room == 0
+                ? SharedPage(token: start, moreComing: true)
+                : try sharedChanges(shared, since: start, limit: page.room)
         }
         let position =
             page.isFull ? reading.identity.version(at: page.last) : reading.lastVersion
         return NotificationChanges(
-            notifications: page.notifications + shares.notifications,
+            notifications: page.notifications + (shares?.notifications ?? []),
             notificationToken: NotificationToken(
                 user: number, at: position, taken: page.isFull ? page.taken : 0,
                 time: page.nextTime ?? reading.lastNotableTime, head: reading.lastVersion,
-                shared: shares.token, of: reading.identity),
-            moreComing: page.isFull || shares.moreComing)
-    }
-
-    /// What others share, at the end of a page.
-    private struct SharedPart {
-        var notifications: [StoreNotification] = []
-        /// Nil where no subscription is to it any more: the position of the page says how far it was read.
-        var token: ChangeToken?
-        var moreComing = false
-    }
-
-    private mutating func sharedPart(
-        _ subscriptions: [StoredSubscription], since start: ChangeToken, room: Int
-    ) throws(EngineError) -> SharedPart {
-        if subscriptions.isEmpty { return SharedPart() }
-        var start = start
-        // A reader of all that is kept, or with gaps, is not refused for ended parts that are forgotten.
-        if try isForgotten(start) { start.beginRound(at: reading.lastVersion) }
-        // What is shared may have changed, which the next page finds out.
-        if room == 0 { return SharedPart(token: start, moreComing: true) }
-        let changes = try sharedChanges(subscriptions, since: start, limit: room)
-        return SharedPart(
-            notifications: changes.notifications, token: changes.token,
-            moreComing: changes.moreComing)
+                shared: shares?.token, of: reading.identity),
+            moreComing: page.isFull || shares?.moreComing == true)
     }
 
     /// Where a reader begins who was told nothing of what others share.

@@ -183,8 +183,8 @@ struct SubscriptionChange: ItemizedTransaction {
             var entry = try entry(subscription, of: number, in: view, &draft)
             if let last, last.entry.content == entry.content { return nil }
             try checkUnique(entry, of: number, staged, reading, &draft)
-            entry.former = last.map { $0.entry.former(at: $0.number) }
             guard let last else { return Written(entry: .saved(entry)) }
+            entry.former = last.entry.former(at: last.number)
             let goesOn = entry.kind != .query && entry.goesOn(with: last.entry)
             if goesOn { entry.origin = last.origin }
             return Written(entry: .saved(entry), ended: goesOn ? nil : last)

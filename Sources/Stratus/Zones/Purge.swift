@@ -33,10 +33,7 @@ private struct Purge: Transaction {
         var zones = try database.livingZones(reading)
         if zones.isEmpty, let zone = try reading.notifiedZone(of: owner) { zones = [zone] }
         for (id, place) in zones {
-            if draft.buffer.lengthInBytes > context.partLimit * 3 / 4 {
-                _ = try sink(.append(draft.buffer))
-                draft.buffer = CommitBuffer(capacity: context.partLimit)
-            }
+            guard try draft.flushIfFull(context, sink) else { return nil }
             let entry = ZoneEntry(place, state: .purged, name: id.zoneName)
             try draft.buffer.add(.zone, zone: entry.number) { entry.write(to: &$0) }
         }

@@ -56,8 +56,8 @@ package final class StoreFollower: Sendable {
         guard try !storage.hasWriter() else { return try state.reader.read(.durable) }
         var whole = state
         let result = Result { try whole.reader.read(.toTheEnd) }
-        // A writer that came meanwhile may have written while that was read, and not synced it. What was
-        // read before stays: of what nobody wrote at, the end was read then.
+        // A writer that came meanwhile may have written while that was read, and not synced it. The state
+        // from before that reading stays: the writer opened the journal with all of it.
         guard try storage.hasWriter() else {
             try result.get()
             state = whole

@@ -186,16 +186,7 @@ package struct NotificationProjection: Projection {
         var rest = items[...]
         while let item = rest.first {
             try removeExpired(at: item, &state)
-            if case .purge(let user, _) = item.effect {
-                // Those of one commit go at once: there may be many.
-                let purges = rest.prefix {
-                    $0.time == item.time && $0.purgedZone(of: user) != nil
-                }
-                try purge(purges, of: user, &state)
-                rest = rest.dropFirst(purges.count)
-                continue
-            }
-            rest.removeFirst()
+            var count = 1
             switch item.effect {
             case .policy(let policy):
                 kept?.set(policy)
@@ -215,8 +206,15 @@ package struct NotificationProjection: Projection {
                     stamp: item.offset.rawValue, first: UInt64(bitPattern: item.time))
                 state.index.set(key, value, isFresh: true)
                 try add(item.row(.zones, of: user, count: 1), marked: 0, &state)
-            case .purge: break
+            case .purge(let user, _):
+                // Those of one commit go at once: there may be many.
+                let purges = rest.prefix {
+                    $0.time == item.time && $0.purgedZone(of: user) != nil
+                }
+                try purge(purges, of: user, &state)
+                count = purges.count
             }
+            rest = rest.dropFirst(count)
         }
         // The index gets the users in one order, whatever the dictionary's.
         for (user, count) in counts.sorted(by: { $0.key < $1.key }) {

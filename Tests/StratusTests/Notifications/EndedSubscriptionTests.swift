@@ -16,6 +16,15 @@ import Testing
         return (container, database)
     }
 
+    /// What the first page has of a listener of one of alice's devices.
+    private static func heard(
+        on device: String, in container: Container, since token: NotificationToken
+    ) async throws -> [String] {
+        let pages = container.notifications(for: "alice", device: device, since: token)
+        let page = try await pages.first { _ in true }
+        return (page?.notifications ?? []).map { $0.told }
+    }
+
     /// How a subscription ends.
     enum End: CaseIterable {
         case deleted, ofAnotherType, ofAnotherZone, ofTheDatabase, ofQueries
@@ -185,14 +194,11 @@ import Testing
         try await phone.save(note("a"))
         try await pad.deleteSubscription(withID: "d")
         try await pad.save(note("end", type: "End", in: .default))
-        func heard(on device: String) async throws -> [String] {
-            let pages = container.notifications(for: "alice", device: device, since: token)
-            let page = try await pages.first { _ in true }
-            return (page?.notifications ?? []).map { $0.told }
-        }
-        #expect(try await heard(on: "phone") == ["d database other", "q created end"])
+        var heard = try await Self.heard(on: "phone", in: container, since: token)
+        #expect(heard == ["d database other", "q created end"])
         // The latest of each subscription.
-        #expect(try await heard(on: "tablet") == ["d database notes", "q created end"])
+        heard = try await Self.heard(on: "tablet", in: container, since: token)
+        #expect(heard == ["d database notes", "q created end"])
         #expect(
             try await container.told(since: token)
                 == ["d database other", "d database notes", "q created end"])
@@ -213,9 +219,8 @@ import Testing
         for (device, lines) in [
             ("phone", ["q created end"]), ("tablet", ["z zone notes", "q created end"]),
         ] {
-            let pages = container.notifications(for: "alice", device: device, since: token)
-            let page = try await pages.first { _ in true }
-            #expect((page?.notifications ?? []).map { $0.told } == lines, "\(device)")
+            let heard = try await Self.heard(on: device, in: container, since: token)
+            #expect(heard == lines, "\(device)")
         }
     }
 
