@@ -40,6 +40,37 @@ import Testing
         #expect(ChangeToken("not base64") == nil)
     }
 
+    /// After an erasure the journal goes on in a segment in which nothing is yet, behind a gap.
+    @Test func `a token of a store whose last segment is empty stays good`() async throws {
+        let store = DiskStore()
+        var container = try store.open()
+        var database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.save(note("a"))
+        try await container.maintenance.erase()
+        try await container.close()
+        for name in ["b", "c"] {
+            container = try store.open()
+            database = container.privateDatabase(for: "alice")
+            let ofStore = try await container.changes().changeToken
+            let ofDatabase = try await database.databaseChanges().changeToken
+            let ofZone = try await database.recordZoneChanges(inZoneWith: notes).changeToken
+            let shared = container.sharedDatabase(for: "alice")
+            let ofShared = try await shared.databaseChanges().changeToken
+            let ofUser = try await container.notificationToken()
+            #expect(try await container.changes(since: ofStore).changeToken == ofStore)
+            #expect(try await container.notificationToken(since: ofUser) == ofUser)
+            try await database.save(note(name))
+            #expect(try await container.changes(since: ofStore).zones.count == 1)
+            #expect(try await database.databaseChanges(since: ofDatabase).modifications == [notes])
+            let page = try await database.recordZoneChanges(inZoneWith: notes, since: ofZone)
+            #expect(page.modifications.map(\.recordID.recordName) == [name])
+            #expect(try await shared.databaseChanges(since: ofShared).modifications.isEmpty)
+            #expect(try await container.told(since: ofUser).isEmpty)
+            try await container.close()
+        }
+    }
+
     // C64.
     @Test func `tokens of another zone, user or store are expired`() async throws {
         let (container, database) = try await makeDatabase()

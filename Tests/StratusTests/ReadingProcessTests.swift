@@ -49,6 +49,40 @@ import Testing
         try await reader.close()
     }
 
+    /// What is shown was read to the end before the writer came, and began at an older checkpoint.
+    @Test func `a writer that has not said yet where the journal ends takes nothing back`()
+        async throws
+    {
+        var store = DiskStore()
+        store.durability = .none
+        let writer = try store.open()
+        let database = writer.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: notes))
+        try await database.save(note("a"))
+        let storage = ScriptedStorage(
+            under: try LocalStorage(at: "store", .reading, on: store.disk.process()))
+        let reader = try Container(reading: storage)
+        let seen = reader.privateDatabase(for: "alice")
+        try await writer.checkpoint()
+        try await database.save(note("b"))
+        try await reader.refresh()
+        #expect(try await seen.names() == ["a", "b"])
+        let token = try await reader.changes().changeToken
+        storage.answers.withLock { $0 = [true] }
+        for _ in 0..<2 {
+            #expect(try await !reader.refresh())
+            #expect(try await seen.names() == ["a", "b"])
+            #expect(try await reader.changes(since: token).zones.isEmpty)
+        }
+        try await database.save(note("c"))
+        try await writer.close()
+        storage.answers.withLock { $0 = [false] }
+        while try await reader.refresh() {}
+        #expect(try await seen.names() == ["a", "b", "c"])
+        #expect(try await reader.changes(since: token).zones.count == 1)
+        try await reader.close()
+    }
+
     /// What makes tables anew without a change of the journal.
     enum Renewal: CaseIterable { case erasure, newIndex }
 

@@ -381,7 +381,8 @@ extension StoreReading {
 
     /// The greatest version that an entry may have in this state. What follows the last commit is not
     /// part of a copy of the store.
-    var lastVersion: Version { identity.version(at: min(head, end).previous) }
+    /// Right before the end there may be a gap, in which no version lies.
+    var lastVersion: Version { identity.version(at: view.last(before: min(head, end))) }
 
     fileprivate func databaseFeed(
         of database: UInt32, since offset: JournalOffset, _ page: Page

@@ -73,19 +73,19 @@ package final class StoreFollower: Sendable {
         else { return }
         // A newer checkpoint holds on disk what is held in memory here; another one of the same place has
         // other tables, and those that are read here may go.
-        if newest.checkpoint != state.reader.manifest.checkpoint {
-            state = try begin(newest, pin, foundation)
-        } else {
-            do {
-                try state.reader.replace(newest)
-                state.pin = pin
-            } catch {
-                guard case .historyChanged = error else { throw error }
-                // What was read was lost with the machine that had written it: begin anew.
-                state = try begin(newest, pin, foundation)
-            }
+        if newest.checkpoint == state.reader.manifest.checkpoint,
+            try state.reader.goesOn(in: newest)
+        {
+            state.pin = pin
+            return try read(&state, foundation)
         }
-        try read(&state, foundation)
+        var renewed = try begin(newest, pin, foundation)
+        try read(&renewed, foundation)
+        // A writer that is opening the store has said of nothing yet that it is durable, and what is shown
+        // may have been read to the end before it came. It begins by stating where the journal ends.
+        let isBehind = renewed.reader.report.end < state.reader.report.end
+        if isBehind, state.reader.endsWhereIsWritten(in: newest) { return }
+        state = renewed
     }
 
     private static func begin(_ foundation: StoreFoundation) throws -> State {
@@ -133,5 +133,19 @@ extension StoreFollower.State {
             fold: fold, view: reader.view, head: reader.report.end,
             identity: StoreIdentity(reader.manifest), assets: foundation.assets, cache: cache,
             pin: pin)
+    }
+}
+
+extension JournalReader {
+    /// Goes over to `newer`; returns false where what was read of the journal is not part of that: it was
+    /// lost with the machine that had written it, or compacted since.
+    fileprivate mutating func goesOn(in newer: Manifest) throws(JournalError) -> Bool {
+        do {
+            try replace(newer)
+            return true
+        } catch {
+            guard case .historyChanged = error else { throw error }
+            return false
+        }
     }
 }

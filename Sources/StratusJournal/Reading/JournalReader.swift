@@ -173,6 +173,16 @@ package struct JournalReader<Fold: JournalFold> {
         self.view = view
     }
 
+    /// Whether the segment in which the journal ended is still written to in `newer`, so that nobody
+    /// has decided yet where it ends.
+    package func endsWhereIsWritten(in newer: Manifest) -> Bool {
+        guard let active = newer.active, manifest.segments.indices.contains(endSegment) else {
+            return false
+        }
+        let segment = manifest.segments[endSegment]
+        return active.base == segment.base && active.salt == segment.salt
+    }
+
     /// Goes to a checkpoint; returns whether the journal goes on there as the checkpoint says.
     private mutating func begin(
         at position: JournalPosition, in number: Int, _ fold: Fold

@@ -60,16 +60,27 @@ package struct JournalView: Sendable {
     /// The segment that holds `offset`, or nil where that offset lies in a gap: nothing was ever
     /// kept there, whatever a lost future may have said.
     package func segment(at offset: JournalOffset) -> Segment? {
+        let count = countOfSegments(begunBy: offset)
+        guard count > 0 else { return nil }
+        let segment = segments[count - 1]
+        return segment.first <= offset && offset < segment.end ? segment : nil
+    }
+
+    /// The greatest offset before `offset` that some segment holds; zero where none does.
+    package func last(before offset: JournalOffset) -> JournalOffset {
+        let begun = segments[..<countOfSegments(begunBy: offset)]
+        let last = begun.last { $0.first < min(offset, $0.end) }
+        return last.map { min(offset, $0.end).previous } ?? .zero
+    }
+
+    private func countOfSegments(begunBy offset: JournalOffset) -> Int {
         var low = 0
         var high = segments.count
         while low < high {
             let middle = (low + high) / 2
             if segments[middle].base <= offset { low = middle + 1 } else { high = middle }
         }
-        guard low > 0, offset < segments[low - 1].end, offset >= segments[low - 1].first else {
-            return nil
-        }
-        return segments[low - 1]
+        return low
     }
 
     /// Reads and verifies the entry at `offset`, whose frame is `length` bytes long. Where that

@@ -95,8 +95,10 @@ extension Container {
     }
 
     /// The token of a user who has read everything.
-    func notificationToken(of user: String = "alice") async throws -> NotificationToken {
-        try await FollowedNotifications(of: self, for: user).token
+    func notificationToken(
+        of user: String = "alice", since token: NotificationToken? = nil
+    ) async throws -> NotificationToken {
+        try await FollowedNotifications(of: self, for: user, since: token).token
     }
 }
 
