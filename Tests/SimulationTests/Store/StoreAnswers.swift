@@ -243,11 +243,13 @@ struct StoreQuery: Sendable {
         let query = Query(
             recordType: type, predicate: try Query.Predicate(text),
             sortDescriptors: sorted.map { [.init(key: $0.key, ascending: $0.ascending)] } ?? [])
+        // Each page of what is sorted without an index reads all of it again.
+        let limit = sorted == nil ? 53 : 499
         var found: [Record] = []
         var cursor: QueryPage.Cursor?
         repeat {
             let page = try database.records(
-                matching: query, inZoneWith: zone, resultsLimit: 53, from: cursor)
+                matching: query, inZoneWith: zone, resultsLimit: limit, from: cursor)
             found += page.records
             cursor = page.cursor
         } while cursor != nil
