@@ -380,8 +380,7 @@ extension StoreReading {
     }
 
     /// The greatest version that an entry may have in this state. What follows the last commit is not
-    /// part of a copy of the store.
-    /// Right before the end there may be a gap, in which no version lies.
+    /// part of a copy of the store; right before the end there may be a gap.
     var lastVersion: Version { identity.version(at: view.last(before: min(head, end))) }
 
     fileprivate func databaseFeed(

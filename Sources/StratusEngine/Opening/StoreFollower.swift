@@ -74,9 +74,9 @@ package final class StoreFollower: Sendable {
         // A newer checkpoint holds on disk what is held in memory here; another one of the same place has
         // other tables, and those that are read here may go.
         if newest.checkpoint == state.reader.manifest.checkpoint,
-            try state.reader.goesOn(in: newest)
+            let reader = try state.reader.goingOn(in: newest)
         {
-            state.pin = pin
+            (state.reader, state.pin) = (reader, pin)
             return try read(&state, foundation)
         }
         var renewed = try begin(newest, pin, foundation)
@@ -137,15 +137,16 @@ extension StoreFollower.State {
 }
 
 extension JournalReader {
-    /// Goes over to `newer`; returns false where what was read of the journal is not part of that: it was
+    /// The same reading of `newer`; nil where what was read of the journal is not part of that: it was
     /// lost with the machine that had written it, or compacted since.
-    fileprivate mutating func goesOn(in newer: Manifest) throws(JournalError) -> Bool {
+    fileprivate func goingOn(in newer: Manifest) throws(JournalError) -> JournalReader? {
+        var reader = self
         do {
-            try replace(newer)
-            return true
+            try reader.replace(newer)
+            return reader
         } catch {
             guard case .historyChanged = error else { throw error }
-            return false
+            return nil
         }
     }
 }
