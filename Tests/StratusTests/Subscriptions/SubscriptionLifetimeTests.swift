@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Whose subscriptions are, and how long they last.
-@Suite(.timeLimit(.minutes(20))) struct SubscriptionLifetimeTests {
+@Suite(.timeLimit(.minutes(240))) struct SubscriptionLifetimeTests {
     /// Beside how many commits of a writer subscriptions begin and end:
     /// STRATUS_SUBSCRIPTION_COMMITS.
     private static let commits =
