@@ -20,8 +20,11 @@ import Testing
         }
     }
 
-    /// Of a store whose writer says of nothing that it is durable.
-    @Test func `a writer that comes while the end is read takes nothing back`() async throws {
+    /// A writer that says of nothing that it is durable, a database in which it saved a record, and a
+    /// reader.
+    private static func begin() async throws -> (
+        writer: Container, database: Database, reader: Container, storage: ScriptedStorage
+    ) {
         var store = DiskStore()
         store.durability = .none
         let writer = try store.open()
@@ -30,7 +33,11 @@ import Testing
         try await database.save(note("a"))
         let storage = ScriptedStorage(
             under: try LocalStorage(at: "store", .reading, on: store.disk.process()))
-        let reader = try Container(reading: storage)
+        return (writer, database, try Container(reading: storage), storage)
+    }
+
+    @Test func `a writer that comes while the end is read takes nothing back`() async throws {
+        let (writer, database, reader, storage) = try await Self.begin()
         let seen = reader.privateDatabase(for: "alice")
         #expect(try await seen.names() == ["a"])
         let token = try await seen.recordZoneChanges(inZoneWith: notes, since: nil).changeToken
@@ -53,15 +60,7 @@ import Testing
     @Test func `a writer that has not said yet where the journal ends takes nothing back`()
         async throws
     {
-        var store = DiskStore()
-        store.durability = .none
-        let writer = try store.open()
-        let database = writer.privateDatabase(for: "alice")
-        try await database.save(RecordZone(zoneID: notes))
-        try await database.save(note("a"))
-        let storage = ScriptedStorage(
-            under: try LocalStorage(at: "store", .reading, on: store.disk.process()))
-        let reader = try Container(reading: storage)
+        let (writer, database, reader, storage) = try await Self.begin()
         let seen = reader.privateDatabase(for: "alice")
         try await writer.checkpoint()
         try await database.save(note("b"))

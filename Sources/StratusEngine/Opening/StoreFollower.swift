@@ -84,7 +84,7 @@ package final class StoreFollower: Sendable {
         // A writer that is opening the store has said of nothing yet that it is durable, and what is shown
         // may have been read to the end before it came. It begins by stating where the journal ends.
         let isBehind = renewed.reader.report.end < state.reader.report.end
-        if isBehind, state.reader.endsWhereIsWritten(in: newest) { return }
+        if isBehind, state.reader.endsInActiveSegment(of: newest) { return }
         state = renewed
     }
 

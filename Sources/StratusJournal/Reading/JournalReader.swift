@@ -173,9 +173,9 @@ package struct JournalReader<Fold: JournalFold> {
         self.view = view
     }
 
-    /// Whether the segment in which the journal ended is still written to in `newer`, so that nobody
-    /// has decided yet where it ends.
-    package func endsWhereIsWritten(in newer: Manifest) -> Bool {
+    /// Whether the segment in which the journal ended is the active one of `newer`, so that no opening
+    /// has stated yet where it ends.
+    package func endsInActiveSegment(of newer: Manifest) -> Bool {
         guard let active = newer.active, manifest.segments.indices.contains(endSegment) else {
             return false
         }
