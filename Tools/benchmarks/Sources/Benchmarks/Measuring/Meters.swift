@@ -18,6 +18,37 @@ func cpuTime() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
+/// The threads of this process that have a lower priority than itself: those in which stores merge tables
+/// and rewrite their journals.
+struct BackgroundThreads {
+    private let clocks: [clockid_t]
+
+    init() {
+        let tasks = "/proc/self/task"
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []
+        let own = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0)
+        clocks = threads.compactMap { thread in
+            // The name in parentheses may have any character; the nice value is the 17th word behind it.
+            let text = kernelText("\(tasks)/\(thread)/stat")
+            let words = text.split(separator: ")").last?.split(separator: " ") ?? []
+            guard words.count > 16, let nice = Int32(words[16]), nice > own,
+                let number = Int32(thread)
+            else { return nil }
+            // As the kernel numbers the clock of a thread's CPU time.
+            return ~number << 3 | 6
+        }
+    }
+
+    /// The CPU time of all of them in seconds.
+    var cpuTime: Double {
+        clocks.reduce(0) { sum, clock in
+            var time = timespec()
+            guard clock_gettime(clock, &time) == 0 else { return sum }
+            return sum + Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        }
+    }
+}
+
 /// The text of a small file of the kernel's.
 func kernelText(_ path: String) -> String {
     guard let file = fopen(path, "r") else { return "" }

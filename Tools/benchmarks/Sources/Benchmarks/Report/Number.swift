@@ -37,4 +37,13 @@ enum Number {
         let middle = sorted.count / 2
         return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
     }
+
+    /// Two of the values, between which the median of many more would lie, 19 times in 20.
+    static func interval(_ values: [Double]) -> (low: Double, high: Double) {
+        let sorted = values.sorted()
+        let count = Double(sorted.count)
+        let low = max(0, Int(count / 2 - 0.98 * count.squareRoot()))
+        guard low < sorted.count else { return (.nan, .nan) }
+        return (sorted[low], sorted[sorted.count - 1 - low])
+    }
 }

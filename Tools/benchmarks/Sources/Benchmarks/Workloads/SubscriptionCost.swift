@@ -3,7 +3,8 @@ import Stratus
 
 /// What subscriptions add to the CPU time of saves: the same saves of W3's records into stores with
 /// none, with few and with many, in turns. A store with as many records of another zone in place of
-/// subscriptions says what of that is the size of its index.
+/// subscriptions says what of that is the size of its index. What the threads take that merge tables comes
+/// in lumps and is left out.
 enum SubscriptionCost {
     /// One store and its subscriptions.
     private struct Side {
@@ -15,12 +16,14 @@ enum SubscriptionCost {
         let value: String
         /// In microseconds a record, a figure a round.
         var figures: [Double] = []
-
-        var median: Double { Number.median(figures) ?? 0 }
     }
 
     private static let usage = "Benchmarks subscriptions DIRECTORY MANY ROUNDS"
     private static let batch = 100
+    /// So many records are saved before it is another store's turn, and in a round a store has so many turns:
+    /// short ones, since the machine is now faster, now slower.
+    private static let turnCount = 1000
+    private static let turns = 20
     /// What no subscription waits for.
     private static let unmatched = "nobody"
 
@@ -52,22 +55,31 @@ enum SubscriptionCost {
         try await fill(sides[1], many)
         var stream = RecordStream(seed: 1)
         for round in 0...rounds {
-            // In another order each time: a store may still be busy with what the one before was given.
-            for place in stream.shuffled(sides.indices) {
-                let figure = try await saves(sides[place], round)
-                // The first round fills caches.
-                if round > 0 { sides[place].figures.append(figure) }
+            let background = BackgroundThreads()
+            var times = sides.map { _ in 0.0 }
+            for turn in 0..<turns {
+                let items = (0..<turnCount).map { Items()[(round * turns + turn) * turnCount + $0] }
+                for place in stream.shuffled(sides.indices) {
+                    times[place] += try await saves(items, sides[place], background)
+                }
+            }
+            // The first round fills caches.
+            if round == 0 { continue }
+            for place in sides.indices {
+                sides[place].figures.append(times[place] / Double(turns * turnCount) * 1e6)
             }
         }
-        let base = sides[0].figures
         for side in sides {
-            // Of one round with one another: the machine is not equally fast in all.
-            let pairs = zip(base, side.figures)
-            let ratio = Number.median(pairs.map { $0 / $1 }) ?? 0
+            // The machine is not equally fast in all rounds.
+            let pairs = zip(sides[0].figures, side.figures)
+            let ratios = pairs.map { $0 / $1 }
+            let (low, high) = Number.interval(ratios)
             let more = Number.median(pairs.map { $1 - $0 }) ?? 0
             print(
-                "\(side.name): \(Number.short(side.median)) us CPU a record,"
-                    + " \(Number.short(ratio)) of the speed without, \(Number.short(more)) us more")
+                "\(side.name): \(Number.short(Number.median(side.figures) ?? 0)) us CPU a record,"
+                    + " \(Number.short(Number.median(ratios) ?? 0)) of the speed without"
+                    + " (\(Number.short(low)) to \(Number.short(high))),"
+                    + " \(Number.short(more)) us more")
             let told = try await side.container.notificationChanges(for: "bench")
                 .notifications.contains { $0.kind == .query }
             guard told == (side.value != Self.unmatched) else {
@@ -123,26 +135,24 @@ enum SubscriptionCost {
         }
     }
 
-    /// The CPU time of a record, in microseconds.
-    private static func saves(_ side: Side, _ round: Int) async throws -> Double {
-        let count = 20_000
-        let items = Items()
-        var batches: [[Record]] = []
-        for first in stride(from: round * count, to: (round + 1) * count, by: batch) {
-            batches.append(
-                (first..<first + batch).map { number in
-                    var item = items[number]
-                    item.title = side.value
-                    return Record(item, in: side.zone)
-                })
+    /// The CPU time in seconds, without that of threads in the background.
+    private static func saves(
+        _ items: [Item], _ side: Side, _ background: BackgroundThreads
+    ) async throws -> Double {
+        let batches = stride(from: 0, to: items.count, by: batch).map { first in
+            items[first..<first + batch].map { item in
+                var item = item
+                item.title = side.value
+                return Record(item, in: side.zone)
+            }
         }
-        let start = cpuTime()
+        let start = cpuTime() - background.cpuTime
         for records in batches {
             let result = try await side.database.modifyRecords(
                 saving: records, savePolicy: .allKeys)
             if let failure = result.partialFailure { throw failure }
         }
-        return (cpuTime() - start) / Double(count) * 1e6
+        return cpuTime() - background.cpuTime - start
     }
 }
 
