@@ -128,9 +128,9 @@ struct Items: Sendable {
 }
 
 extension Record {
-    init(_ item: Item, in zone: RecordZone.ID) {
+    init(_ item: Item, ofType type: String = "Item", in zone: RecordZone.ID) {
         self.init(
-            recordType: "Item", recordID: Record.ID(recordName: item.name, zoneID: zone))
+            recordType: type, recordID: Record.ID(recordName: item.name, zoneID: zone))
         self["title"] = .string(item.title)
         self["body"] = .string(item.body)
         self["count"] = .int64(item.count)

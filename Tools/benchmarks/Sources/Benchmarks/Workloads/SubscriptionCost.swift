@@ -3,8 +3,9 @@ import Stratus
 
 /// What subscriptions add to the CPU time of saves: the same saves of W3's records into stores with
 /// none, with few and with many, in turns. A store with as many records of another zone in place of
-/// subscriptions says what of that is the size of its index. What the threads take that merge tables comes
-/// in lumps and is left out.
+/// subscriptions says what of that is the size of its index, and records of a type to which no
+/// subscription is, in the same store, what of it is matching. What the threads take that merge tables
+/// comes in lumps and is left out.
 enum SubscriptionCost {
     /// One store and its subscriptions.
     private struct Side {
@@ -16,6 +17,8 @@ enum SubscriptionCost {
         let value: String
         /// In microseconds a record, a figure a round.
         var figures: [Double] = []
+        /// The same of records of a type to which no subscription is.
+        var otherFigures: [Double] = []
     }
 
     private static let usage = "Benchmarks subscriptions DIRECTORY MANY ROUNDS"
@@ -57,29 +60,33 @@ enum SubscriptionCost {
         for round in 0...rounds {
             let background = BackgroundThreads()
             var times = sides.map { _ in 0.0 }
+            var otherTimes = times
             for turn in 0..<turns {
-                let items = (0..<turnCount).map { Items()[(round * turns + turn) * turnCount + $0] }
-                for place in stream.shuffled(sides.indices) {
-                    times[place] += try await saves(items, sides[place], background)
+                let first = (round * turns + turn) * turnCount
+                for place in stream.shuffled(0..<sides.count * 2) {
+                    let side = sides[place / 2]
+                    if place % 2 == 0 {
+                        let items = (first..<first + turnCount).map { Items()[$0] }
+                        times[place / 2] += try await saves(items, "Item", side, background)
+                    } else {
+                        let items = (first..<first + turnCount).map { Items(seed: 2)[$0] }
+                        otherTimes[place / 2] += try await saves(items, "Other", side, background)
+                    }
                 }
             }
             // The first round fills caches.
             if round == 0 { continue }
             for place in sides.indices {
-                sides[place].figures.append(times[place] / Double(turns * turnCount) * 1e6)
+                let count = Double(turns * turnCount)
+                sides[place].figures.append(times[place] / count * 1e6)
+                sides[place].otherFigures.append(otherTimes[place] / count * 1e6)
             }
         }
         for side in sides {
-            // The machine is not equally fast in all rounds.
-            let pairs = zip(sides[0].figures, side.figures)
-            let ratios = pairs.map { $0 / $1 }
-            let (low, high) = Number.interval(ratios)
-            let more = Number.median(pairs.map { $1 - $0 }) ?? 0
             print(
                 "\(side.name): \(Number.short(Number.median(side.figures) ?? 0)) us CPU a record,"
-                    + " \(Number.short(Number.median(ratios) ?? 0)) of the speed without"
-                    + " (\(Number.short(low)) to \(Number.short(high))),"
-                    + " \(Number.short(more)) us more")
+                    + " \(comparison(sides[0].figures, side.figures)) the speed without;"
+                    + " \(comparison(side.otherFigures, side.figures)) that of another type")
             let told = try await side.container.notificationChanges(for: "bench")
                 .notifications.contains { $0.kind == .query }
             guard told == (side.value != Self.unmatched) else {
@@ -87,6 +94,16 @@ enum SubscriptionCost {
             }
             try await side.container.close()
         }
+    }
+
+    /// A ratio, the interval in which it lies, and a difference: of one round with one another, since the
+    /// machine is not equally fast in all.
+    private static func comparison(_ base: [Double], _ figures: [Double]) -> String {
+        let ratios = zip(base, figures).map { $0 / $1 }
+        let more = Number.median(zip(base, figures).map { $1 - $0 }) ?? 0
+        let (low, high) = Number.interval(ratios)
+        return "\(Number.short(more)) us more, \(Number.short(Number.median(ratios) ?? 0))"
+            + " (\(Number.short(low)) to \(Number.short(high))) of"
     }
 
     private static func equality(_ number: Int) -> Subscription {
@@ -137,13 +154,13 @@ enum SubscriptionCost {
 
     /// The CPU time in seconds, without that of threads in the background.
     private static func saves(
-        _ items: [Item], _ side: Side, _ background: BackgroundThreads
+        _ items: [Item], _ type: String, _ side: Side, _ background: BackgroundThreads
     ) async throws -> Double {
         let batches = stride(from: 0, to: items.count, by: batch).map { first in
             items[first..<first + batch].map { item in
                 var item = item
                 item.title = side.value
-                return Record(item, in: side.zone)
+                return Record(item, ofType: type, in: side.zone)
             }
         }
         let start = cpuTime() - background.cpuTime
