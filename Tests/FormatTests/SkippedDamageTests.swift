@@ -92,6 +92,51 @@ import Testing
         try await container.close()
     }
 
+    @Test func `a record that has only one of two values that indexes serve is not read`()
+        async throws
+    {
+        let maker = SampleMaker(seed: 82)
+        let zone = SampleMaker.zone
+        func task(_ number: Int) -> Record {
+            var task = Record(
+                recordType: "Task",
+                recordID: Record.ID(recordName: "task-\(number)", zoneID: zone))
+            task["state"] = .string(number < 30 ? "open" : "done")
+            task["side"] = .int64(Int64(number % 2))
+            return task
+        }
+        var container = try maker.open()
+        var database = container.privateDatabase(for: "alice")
+        try await database.save(RecordZone(zoneID: zone))
+        // Open on one side, open on the other one, done.
+        for number in [1, 0, 31] { try await database.save(task(number)) }
+        let others = (2..<60).filter { $0 != 31 }
+        _ = try await database.modifyRecords(saving: others.map(task))
+        for field in ["state", "side"] {
+            try await container.addIndex(on: field, of: "Task", .queryable)
+        }
+        try await container.checkpoint()
+        try await container.close()
+        try maker.edit(0) { image in
+            for number in [2, 3] {
+                let place = image.frames(ofGroup: image.groups[number])[1]
+                image.flip(image.payload(ofFrame: place) + 5)
+            }
+        }
+        container = try maker.open()
+        database = container.privateDatabase(for: "alice")
+        func query(_ text: String) throws -> Query {
+            Query(recordType: "Task", predicate: try .init(text))
+        }
+        let page = try await database.records(matching: query("state = 'open' AND side = 1"))
+        #expect(page.records.count == 15)
+        let error = try await failure {
+            try await database.records(matching: query("state = 'open'"))
+        }
+        #expect(error.cause == .damaged)
+        try await container.close()
+    }
+
     @Test func `a record that is damaged and still says its name is skipped by that name`()
         async throws
     {

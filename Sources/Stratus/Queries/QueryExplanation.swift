@@ -14,6 +14,9 @@ public struct QueryExplanation: Sendable, Hashable {
 
     /// The index that is read; nil: all records of the type are looked at, or those that are named.
     public var index: RecordIndex?
+    /// Indexes that are read beside it, so that only records are looked at that all of them have: each
+    /// once, in no order that counts.
+    public var intersected: [RecordIndex]
     /// Whether only the records are looked at that the query names.
     public var isByName: Bool
     /// Whether the records come in the order that was asked for, so that a page ends the search.
@@ -60,12 +63,17 @@ extension QueryPlan {
     ) throws(EngineError) -> QueryExplanation {
         let path = try path(in: zones, isDistinct: false, reading)
         let index = path.index.flatMap { RecordIndex($0, reading.schema) }
+        var intersected: [RecordIndex] = []
+        for other in path.intersected {
+            let other = other.index.flatMap { RecordIndex($0, reading.schema) }
+            if let other, !intersected.contains(other) { intersected.append(other) }
+        }
         var missing: [QueryExplanation.MissingIndex] = []
         for wanted in wantedIndexes(reading) where !missing.contains(wanted) {
             missing.append(wanted)
         }
         return QueryExplanation(
-            index: index, isByName: path.names != nil,
+            index: index, intersected: intersected, isByName: path.names != nil,
             isInOrder: isSorted ? path.order != nil : path.isInStoreOrder, missing: missing)
     }
 

@@ -33,6 +33,9 @@ struct QueryPath: Sendable {
     private(set) var order: IndexDirection?
     /// Of an index on several fields: what its rows have of all but the last, where that is one value.
     private var group: UInt64?
+    /// Other paths on which all records lie that are found, each of one value, so that their rows are in
+    /// the order of the hashes of names: a record without a row there need not be read.
+    private(set) var intersected: [QueryPath] = []
 
     /// All records of the type.
     static let scan = QueryPath(index: nil)
@@ -60,6 +63,12 @@ struct QueryPath: Sendable {
                 return low < high.afterPrefix ? low..<high.afterPrefix : low..<low
             }
         }
+    }
+
+    /// The row of a record, on a path of one value.
+    func row(of name: Hash128, in zone: UInt32) -> IndexKey? {
+        guard let index, let value = values.first?.low else { return nil }
+        return IndexKey.declared(zone, index.number, value).appending(name)
     }
 
     /// The same without what is up to a record, on a path in the store's own order.
@@ -94,6 +103,8 @@ struct QueryPath: Sendable {
 extension QueryPath {
     /// So many rows are counted to compare paths.
     private static let countLimit = 4096
+    /// One by one no more of them, where blocks tell.
+    private static let exactLimit = 512
     /// In so many zones.
     private static let zoneLimit = 16
     /// Of so many parts of a predicate.
@@ -125,31 +136,47 @@ extension QueryPath {
             guard case .search(let search) = part.form else { continue }
             paths += try Self.paths(search, of: type, indexes, in: zones, reading)
         }
+        let usable = Self.merged(paths).filter { !isDistinct || !$0.mayRepeat }
         var least: Int?
-        for path in Self.merged(paths) where !isDistinct || !path.mayRepeat {
-            let count = try path.count(
-                upTo: (least ?? Self.countLimit) + 1, in: zones, type, reading)
+        for path in usable {
+            // A single one is taken whatever it costs, unless an order is an alternative.
+            let count =
+                usable.count == 1 && sorting == nil
+                ? 0
+                : try path.count(
+                    upTo: (least ?? Self.countLimit) + 1, in: zones, type, reading)
             if least.map({ count < $0 }) ?? true {
                 self = path
                 least = min(Self.countLimit, count)
             }
         }
         // What is found in order need not be read to its end.
-        guard let sorting, least ?? Self.countLimit >= Self.countLimit else { return }
-        if let sorted = paths.first(where: { $0.order != nil }) {
-            self = sorted
-        } else if let sorted = indexes.first(where: {
-            $0.field == sorting.field && $0.form.hasOrder
-                && reading.schema.columnKind($0.field, of: type).map($0.form.fits) == true
-        }) {
-            self = QueryPath(
-                index: sorted, order: sorting.ascending ? .forward : .backward)
+        if let sorting, least ?? Self.countLimit >= Self.countLimit {
+            if let sorted = paths.first(where: { $0.order != nil }) {
+                self = sorted
+            } else if let sorted = indexes.first(where: {
+                $0.field == sorting.field && $0.form.hasOrder
+                    && reading.schema.columnKind($0.field, of: type).map($0.form.fits) == true
+            }) {
+                self = QueryPath(
+                    index: sorted, order: sorting.ascending ? .forward : .backward)
+            }
         }
+        intersect(paths)
     }
 
     private init(names: [Hash128]) {
         self.init(index: nil)
         self.names = names
+    }
+
+    /// Leaves out the records that have no row on one of these paths.
+    private mutating func intersect(_ paths: [QueryPath]) {
+        guard names == nil else { return }
+        for path in paths where path.index != nil && path.isInStoreOrder {
+            if path.index == index, path.values == values { continue }
+            intersected.append(path)
+        }
     }
 
     fileprivate init(_ index: FieldIndex, _ values: [Values], isList: Bool) {
@@ -249,17 +276,22 @@ extension QueryPath {
     /// Whether all records between two values are meant, each of which has one.
     private var isRange: Bool { index?.form.hasOrder == true && values.count == 1 }
 
-    /// How many rows it has, as far as they are counted.
+    /// How many rows it has, as far as they are counted: from the blocks between the ends of its ranges
+    /// or, where these say that there are few, one by one.
     private func count(
         upTo limit: Int, in zones: [ZonePlace], _ type: UInt32, _ reading: StoreReading
     ) throws(EngineError) -> Int {
+        let ranges = zones.prefix(Self.zoneLimit).flatMap { self.ranges($0.number, type: type) }
+        var estimate = 0
+        for range in ranges where estimate < limit {
+            estimate += try reading.estimatedCount(range)
+        }
+        if estimate > Self.exactLimit { return min(estimate, limit) }
         var count = 0
-        for zone in zones.prefix(Self.zoneLimit) {
-            for range in ranges(zone.number, type: type) where count < limit {
-                try reading.scan(range) { _, _ in
-                    count += 1
-                    return count < limit
-                }
+        for range in ranges where count < limit {
+            try reading.scan(range) { _, _ in
+                count += 1
+                return count < limit
             }
         }
         return count

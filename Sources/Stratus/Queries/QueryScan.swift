@@ -23,9 +23,18 @@ struct QueryScan: Sendable {
     private var place = 0
     /// What is left of its ranges of keys, and whether they were found out.
     private var ranges: [Range<IndexKey>]?
+    private var intersection: QueryIntersection
     private(set) var skipped: SkippedDamage
     /// Of the last row that was met, in the order of the path.
     private(set) var lastValue: IndexedValue?
+
+    /// A key that was met, of one of the ranges.
+    private struct Row {
+        var range: Int
+        var key: IndexKey
+        /// The hash of the record's name.
+        var name: Hash128
+    }
 
     /// A record that is to be tested.
     struct Candidate: Sendable {
@@ -45,6 +54,7 @@ struct QueryScan: Sendable {
         self.path = path
         self.type = type
         self.zones = zones
+        intersection = QueryIntersection(path.intersected)
         skipped = SkippedDamage(isAllowed: skippingDamaged)
         guard let start, let type, path.isInStoreOrder else { return }
         place = zones.firstIndex { $0.number >= start.zone } ?? zones.count
@@ -77,46 +87,60 @@ struct QueryScan: Sendable {
     ) throws(EngineError) -> [Candidate] {
         let shared = try view.sharedZone(zone, reading)
         var ranges = ranges ?? path.ranges(zone.number, type: type)
-        var found: [EntryLocation] = []
-        var names: Set<Hash128> = []
-        var length = 0
+        var rows: [Row] = []
         var rowCount = 0
-        var lastKey: IndexKey?
-        while let range = ranges.first {
-            var rest: IndexKey?
-            try reading.scan(range, path.order ?? .forward) { key, value throws(EngineError) in
-                guard rowCount < count, length < Page.lengthLimit else {
-                    rest = key
+        var last: IndexKey?
+        var rest: Row?
+        for (number, range) in ranges.enumerated() where rest == nil {
+            try reading.scan(range, path.order ?? .forward) { key, value in
+                guard let name = key.namedRecord else { return true }
+                let row = Row(range: number, key: key, name: name)
+                guard rowCount < count else {
+                    rest = row
                     return false
                 }
                 rowCount += 1
-                lastKey = key
+                last = key
                 // Of a type: a record of another one may have taken the name.
                 if path.index == nil, EntryLocation(value).isDeleted { return true }
-                guard let name = key.namedRecord, mayHold(zone.number, name) else { return true }
-                // Read once, though it has several of the rows.
-                if path.mayRepeat, !names.insert(name).inserted { return true }
-                guard try shared?.mayRead(name, view, reading) ?? true else { return true }
-                let record = try reading.value(.record(zone.number, name))
-                if let place = record.map({ EntryLocation($0) }), !place.isDeleted {
-                    found.append(place)
-                    length += place.frameLength
-                }
+                if mayHold(zone.number, name) { rows.append(row) }
                 return true
             }
-            guard let rest else {
-                ranges.removeFirst()
-                continue
+        }
+        var intersection = intersection
+        let common = try intersection.common(rows.lazy.map(\.name), in: zone.number, reading)
+        var found: [EntryLocation] = []
+        var names: Set<Hash128> = []
+        var length = 0
+        for (place, row) in rows.enumerated() {
+            guard length < Page.lengthLimit else {
+                rest = row
+                last = rows[place - 1].key
+                break
             }
-            ranges[0] =
-                path.order == .backward
-                ? range.lowerBound..<rest.afterPrefix : rest..<range.upperBound
-            break
+            let name = row.name
+            if let common, !common.contains(name) { continue }
+            // Read once, though it has several of the rows.
+            if path.mayRepeat, !names.insert(name).inserted { continue }
+            guard try shared?.mayRead(name, view, reading) ?? true else { continue }
+            let record = try reading.value(.record(zone.number, name))
+            if let place = record.map({ EntryLocation($0) }), !place.isDeleted {
+                found.append(place)
+                length += place.frameLength
+            }
         }
         let candidates = try view.candidates(found, in: zone, &skipped)
-        if path.index != nil { lastValue = lastKey?.indexedValue ?? lastValue }
+        if path.index != nil { lastValue = last?.indexedValue ?? lastValue }
+        self.intersection = intersection
+        guard let rest else {
+            endZone()
+            return candidates
+        }
+        ranges.removeFirst(rest.range)
+        ranges[0] =
+            path.order == .backward
+            ? ranges[0].lowerBound..<rest.key.afterPrefix : rest.key..<ranges[0].upperBound
         self.ranges = ranges
-        if ranges.isEmpty { endZone() }
         return candidates
     }
 

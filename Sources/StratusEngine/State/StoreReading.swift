@@ -138,6 +138,15 @@ package struct StoreReading: Sendable {
         }
     }
 
+    /// About how many entries of a range lie in tables: ``OrderedIndex/estimatedCount(_:_:)``.
+    package func estimatedCount(_ range: Range<IndexKey>) throws(EngineError) -> Int {
+        do throws(IndexError) {
+            return try store.fold.index.estimatedCount(range, mode)
+        } catch {
+            throw EngineError(JournalError(error))
+        }
+    }
+
     /// Gives `body` the entries of `range` in order, or backward, until it returns false.
     package func scan(
         _ range: Range<IndexKey>, _ direction: IndexDirection = .forward,

@@ -59,24 +59,31 @@ enum Find {
         return columns.map { Output.escaped($0) }.joined(separator: "  ")
     }
 
+    private static func text(_ index: RecordIndex) -> String {
+        let fields = index.fields.joined(separator: ", ")
+        if index.isUnique { return "\(index.recordType) (\(fields)) UNIQUE" }
+        let options = index.options.map(\.rawValue).sorted().joined(separator: " ")
+        return index.fields.count == 1
+            ? "\(index.recordType).\(fields) \(options)" : "\(index.recordType) (\(fields))"
+    }
+
     private static func write(_ explanation: QueryExplanation, to output: Output) throws {
-        let index = explanation.index.map { index in
-            let fields = index.fields.joined(separator: ", ")
-            if index.isUnique { return "\(index.recordType) (\(fields)) UNIQUE" }
-            let options = index.options.map(\.rawValue).sorted().joined(separator: " ")
-            return index.fields.count == 1
-                ? "\(index.recordType).\(fields) \(options)" : "\(index.recordType) (\(fields))"
-        }
+        let index = explanation.index.map(text)
+        let intersected = explanation.intersected.map(text)
         let records = explanation.isByName ? "the records it names" : "all records of the type"
         let missing = explanation.missing.map { "\($0.field) \($0.option.rawValue)" }
         var object: JSONObject = ["isInOrder": .boolean(explanation.isInOrder)]
         if explanation.isByName { object.append("isByName", .boolean(true)) }
         object.append("index", index.map { .string($0) })
+        if !intersected.isEmpty {
+            object.append("intersected", .array(intersected.map { .string($0) }))
+        }
         object.append("missing", .array(missing.map { .string($0) }))
         try output.object("explanation", object)
+        let others = intersected.map { " and index \($0)" }.joined()
         try Show.write(
             [
-                ("reads", index.map { "index \($0)" } ?? records),
+                ("reads", index.map { "index \($0)\(others)" } ?? records),
                 ("in the order asked for", explanation.isInOrder ? "yes" : "no"),
                 ("would help", missing.isEmpty ? "nothing" : missing.joined(separator: ", ")),
             ], to: output)
