@@ -79,6 +79,33 @@ import Testing
         #expect(try await place.run(query).results.contains("index File (name) UNIQUE"))
     }
 
+    @Test func `a field gets another name in the schema and in all records`() async throws {
+        let place = try Place()
+        for name in ["a", "b", "c"] { try place.write(name, "tree/\(name).txt") }
+        try await place.importTree()
+        let count = try await place.run("query @/store File mode!=NULL --count").results
+        let renamed = try await place.run(
+            "schema rename @/store --field File.mode --to permissions")
+        #expect(renamed.code == .ok && count.count > 1)
+        #expect(renamed.results == count.replacing("\n", with: " records changed\n"))
+        let shown = try await place.run("schema show @/store").results
+        #expect(shown.contains(/permissions +INT64/))
+        let after = try await place.run("query @/store File permissions!=NULL --count")
+        #expect(after.results == count)
+        #expect(try await place.run("query @/store File mode!=NULL --count").results == "0\n")
+        let again = try await place.run(
+            "schema rename @/store --field File.mode --to permissions")
+        #expect(again.code == .ok && again.results == "0 records changed\n")
+        for (field, name, code) in [
+            ("File.name", "permissions", .usage), ("File.none", "x", .notFound),
+            ("None.mode", "x", .notFound), ("mode", "x", .usage),
+        ] as [(String, String, ExitCode)] {
+            let run = "schema rename @/store --field \(field) --to \(name)"
+            #expect(try await place.run(run).code == code, "\(run)")
+        }
+        #expect(try await place.run("schema rename @/store --field File.mode").code == .usage)
+    }
+
     @Test func `a schema is reset where that is asked for twice`() async throws {
         let place = try Place()
         try place.write("three!", "tree/c.txt")

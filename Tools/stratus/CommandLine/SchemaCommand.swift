@@ -6,8 +6,11 @@ extension Command {
             show STORE: the schema as text, with the indexes that there are. import STORE FILE: makes \
             the schema of a store of the development environment what FILE says, declares and builds \
             the indexes that it asks for, and removes others; where a type or a field would go nothing \
-            is changed. deploy STORE FILE: the same of either environment, and only adds. reset STORE: \
-            deletes all zones of all databases with their records, in the development environment, \
+            is changed. deploy STORE FILE: the same of either environment, and only adds. rename STORE \
+            --field TYPE.FIELD --to NAME: gives a field another name, in the schema, in indexes and in all records of \
+            the type, in the development environment; each record is saved anew, and where one has a \
+            value under both names, that of NAME stays. Done twice, it goes on where it was interrupted. \
+            reset STORE: deletes all zones of all databases with their records, in the development environment, \
             and forgets the schema; users stay, and what history is kept. validate \
             FILE: whether the text is a schema that CloudKit takes, in the language that \
             cktool exports; each finding with line and column. format FILE: the same schema in one \
@@ -21,14 +24,19 @@ extension Command {
         arguments: [
             Argument(
                 "WHAT", "what to do",
-                .oneOf(["show", "import", "deploy", "reset", "validate", "format", "diff"])),
+                .oneOf([
+                    "show", "import", "deploy", "rename", "reset", "validate", "format", "diff",
+                ])),
             Argument(
-                "FILE", "the text of a schema; with show, import, deploy and reset the store", .path
-            ),
+                "FILE", "the text of a schema, or the store where the schema is that of a store",
+                .path),
             Argument("NEW", "the schema that is, or would be, imported", .path, isOptional: true),
         ],
         options: [
             Option("production", "with diff: in the production environment, which only adds"),
+            Option(
+                "field", taking: .init("TYPE.FIELD"), "with rename: a field of a record type"),
+            Option("to", taking: .init("NAME"), "with rename: what the field is to be named"),
             Option("yes", "with reset: that all records are to go"),
         ],
         examples: [
@@ -36,6 +44,9 @@ extension Command {
             Example(
                 "stratus schema import ./store schema.ckdb",
                 "Makes it what a file says, and builds its indexes."),
+            Example(
+                "stratus schema rename ./store --field File.mode --to permissions",
+                "Gives the field mode of all records of the type File another name."),
             Example(
                 "stratus schema reset ./other --yes",
                 "Makes a store of tests like new, but for its users."),

@@ -14,6 +14,7 @@ enum SchemaText {
                 "schema",
                 "diff takes two files, import and deploy a store and a file, the others one thing")
         }
+        if what == "rename" { return try await rename(path, invocation, output) }
         if what == "show" {
             let container = try await Container.openReadOnly(
                 at: path, refusingPossibleLoss: invocation.has("strict"))
@@ -48,6 +49,32 @@ enum SchemaText {
         for change in changes {
             try output.result("change", ["change": .string(change)], text: change)
         }
+        return .ok
+    }
+
+    private static func rename(
+        _ store: String, _ invocation: Invocation, _ output: Output
+    ) async throws -> ExitCode {
+        let field = invocation.value("field") ?? ""
+        let parts = field.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard let name = invocation.value("to"), parts.count == 2 else {
+            throw ToolError.usage(
+                "schema", "rename takes --field TYPE.FIELD, not '\(field)', and --to NAME")
+        }
+        let container = try await invocation.openForWriting(store)
+        let count = try await container.closing {
+            let type = try await container.recordTypes().first { $0.name == parts[0] }
+            // Under the new name, where the command is given once more.
+            guard type?.fields.contains(where: { [parts[1], name].contains($0.name) }) == true
+            else {
+                throw ToolError(.notFound, id: "field.none", "there is no such field: \(field)")
+            }
+            return try await container.migrate(
+                parts[0], [.rename(parts[1], to: name)], asHost: invocation.user)
+        }
+        try output.header(schema: "stratus.schema/1")
+        try output.summary(
+            ["records": .integer(count)], text: "\(Quantities.count(count, "record")) changed")
         return .ok
     }
 
