@@ -103,7 +103,7 @@ struct QueryPath: Sendable {
 extension QueryPath {
     /// So many rows are counted to compare paths.
     private static let countLimit = 4096
-    /// One by one no more of them, where blocks tell.
+    /// Of a range in which blocks tell of more they are not counted one by one.
     private static let exactLimit = 512
     /// In so many zones.
     private static let zoneLimit = 16
@@ -138,16 +138,17 @@ extension QueryPath {
         }
         let usable = Self.merged(paths).filter { !isDistinct || !$0.mayRepeat }
         var least: Int?
-        for path in usable {
-            // A single one is taken whatever it costs, unless an order is an alternative.
-            let count =
-                usable.count == 1 && sorting == nil
-                ? 0
-                : try path.count(
+        if sorting == nil, usable.count == 1 {
+            // Nothing else is to be had, whatever it costs.
+            self = usable[0]
+        } else {
+            for path in usable {
+                let count = try path.count(
                     upTo: (least ?? Self.countLimit) + 1, in: zones, type, reading)
-            if least.map({ count < $0 }) ?? true {
-                self = path
-                least = min(Self.countLimit, count)
+                if least.map({ count < $0 }) ?? true {
+                    self = path
+                    least = min(Self.countLimit, count)
+                }
             }
         }
         // What is found in order need not be read to its end.
@@ -276,22 +277,23 @@ extension QueryPath {
     /// Whether all records between two values are meant, each of which has one.
     private var isRange: Bool { index?.form.hasOrder == true && values.count == 1 }
 
-    /// How many rows it has, as far as they are counted: from the blocks between the ends of its ranges
-    /// or, where these say that there are few, one by one.
+    /// How many rows it has, as far as they are counted: of each of its ranges by the blocks between its
+    /// ends or, where these say that there are few, one by one.
     private func count(
         upTo limit: Int, in zones: [ZonePlace], _ type: UInt32, _ reading: StoreReading
     ) throws(EngineError) -> Int {
-        let ranges = zones.prefix(Self.zoneLimit).flatMap { self.ranges($0.number, type: type) }
-        var estimate = 0
-        for range in ranges where estimate < limit {
-            estimate += try reading.estimatedCount(range)
-        }
-        if estimate > Self.exactLimit { return min(estimate, limit) }
         var count = 0
-        for range in ranges where count < limit {
-            try reading.scan(range) { _, _ in
-                count += 1
-                return count < limit
+        for zone in zones.prefix(Self.zoneLimit) {
+            for range in ranges(zone.number, type: type) where count < limit {
+                let estimate = try reading.estimatedCount(range)
+                if estimate > Self.exactLimit {
+                    count += estimate
+                    continue
+                }
+                try reading.scan(range) { _, _ in
+                    count += 1
+                    return count < limit
+                }
             }
         }
         return count

@@ -602,8 +602,7 @@ extension StoreRun {
         copy.disk.killProcesses()
         let second = try copy.open()
         try compare(second, name + ", after a death")
-        // Each of the copies shows some of it.
-        try await checkPast(second, name, all: false)
+        try await checkPast(second, name, all: true)
         try await second.close()
         // What the opening itself has to write is named by its next checkpoint.
         let before = copy.indexFiles

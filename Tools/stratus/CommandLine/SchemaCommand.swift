@@ -7,13 +7,13 @@ extension Command {
             the schema of a store of the development environment what FILE says, declares and builds \
             the indexes that it asks for, and removes others; where a type or a field would go nothing \
             is changed. deploy STORE FILE: the same of either environment, and only adds. rename STORE \
-            --field TYPE.FIELD --to NAME: gives a field another name, in the schema, in indexes and in all records of \
-            the type, in the development environment; each record is saved anew, and where one has a \
-            value under both names, that of NAME stays. Done twice, it goes on where it was interrupted. \
-            reset STORE: deletes all zones of all databases with their records, in the development environment, \
-            and forgets the schema; users stay, and what history is kept. validate \
-            FILE: whether the text is a schema that CloudKit takes, in the language that \
-            cktool exports; each finding with line and column. format FILE: the same schema in one \
+            --field TYPE.FIELD --to NAME: gives a field another name, in the schema, in indexes and in \
+            all records of the type, in the development environment; each record is saved anew, and \
+            where one has a value under both names, that of NAME stays. Done twice, it goes on where \
+            it was interrupted. reset STORE: deletes all zones of all databases with their records, in \
+            the development environment, and forgets the schema; users stay, and what history is kept. \
+            validate FILE: whether the text is a schema that CloudKit takes, in the language that cktool \
+            exports; each finding with line and column. format FILE: the same schema in one \
             form, so that equal schemas are equal texts. diff FILE NEW: what an import of NEW over \
             FILE would change, and what of it would lose data or be refused. What CloudKit cannot \
             say stands in comments that its tools pass over: // stratus: INDEX byState ON Note \

@@ -59,27 +59,23 @@ enum SubscriptionCost {
         var stream = RecordStream(seed: 1)
         for round in 0...rounds {
             let background = BackgroundThreads()
-            var times = sides.map { _ in 0.0 }
-            var otherTimes = times
+            // Of each side, and behind it of its records of the other type.
+            var times = [Double](repeating: 0, count: sides.count * 2)
             for turn in 0..<turns {
                 let first = (round * turns + turn) * turnCount
-                for place in stream.shuffled(0..<sides.count * 2) {
-                    let side = sides[place / 2]
-                    if place % 2 == 0 {
-                        let items = (first..<first + turnCount).map { Items()[$0] }
-                        times[place / 2] += try await saves(items, "Item", side, background)
-                    } else {
-                        let items = (first..<first + turnCount).map { Items(seed: 2)[$0] }
-                        otherTimes[place / 2] += try await saves(items, "Other", side, background)
-                    }
+                for place in stream.shuffled(times.indices) {
+                    let (type, all) =
+                        place % 2 == 0 ? ("Item", Items()) : ("Other", Items(seed: 2))
+                    let items = (first..<first + turnCount).map { all[$0] }
+                    times[place] += try await saves(items, type, sides[place / 2], background)
                 }
             }
             // The first round fills caches.
             if round == 0 { continue }
+            let figures = times.map { $0 / Double(turns * turnCount) * 1e6 }
             for place in sides.indices {
-                let count = Double(turns * turnCount)
-                sides[place].figures.append(times[place] / count * 1e6)
-                sides[place].otherFigures.append(otherTimes[place] / count * 1e6)
+                sides[place].figures.append(figures[place * 2])
+                sides[place].otherFigures.append(figures[place * 2 + 1])
             }
         }
         for side in sides {
