@@ -54,7 +54,7 @@ extension OrderedIndex {
     package mutating func install(_ output: IndexJob.Output) -> [String] {
         let memtables = frozen.filter { old in output.memtables.contains { $0 === old } }
         let inputs = runs.indices.filter { place in
-            output.inputs.contains { $0 === runs[place] }
+            output.inputs.contains { $0.identity === runs[place].identity }
         }
         guard memtables.count == output.memtables.count, inputs.count == output.inputs.count
         else { return forget(output.run.map { [$0] } ?? []) }
@@ -64,7 +64,16 @@ extension OrderedIndex {
         let place = inputs.first ?? 0
         runs.replaceSubrange(
             place..<place + inputs.count, with: output.run.map { [$0] } ?? [])
+        movePins()
         return forget(output.inputs)
+    }
+
+    /// Where tables that are looked into lack room in memory, those that have not been for a while make
+    /// some.
+    private mutating func movePins() {
+        let tables = runs.flatMap(\.tables)
+        for table in tables { table.rest() }
+        if tables.contains(where: \.lacksPin) { runs = runs.map { $0.withPinsMoved() } }
     }
 
     private func forget(_ runs: [Run]) -> [String] {

@@ -9,13 +9,28 @@ final class Run: Sendable {
     let dropCount: Int
     /// Of all files.
     let bytes: Int
+    /// What it has in common with those that took its place with the same tables.
+    let identity: Identity
 
-    init(_ tables: [Table]) {
+    final class Identity: Sendable {}
+
+    init(_ tables: [Table], _ identity: Identity = Identity()) {
+        self.identity = identity
         self.tables = tables
         lasts = tables.map(\.info.last)
         entryCount = tables.reduce(0) { $0 + $1.info.footer.entryCount }
         dropCount = tables.reduce(0) { $0 + $1.info.footer.dropCount }
         bytes = tables.reduce(0) { $0 + $1.info.length }
+    }
+
+    /// The same where tables that have an idle place in memory give it up, and those that lack one try
+    /// again to get it: these are opened anew when they are read next.
+    func withPinsMoved() -> Run {
+        guard tables.contains(where: { $0.lacksPin || $0.hasIdlePin }) else { return self }
+        return Run(
+            tables.map { table in
+                table.lacksPin || table.hasIdlePin ? Table(table.info, in: table.store) : table
+            }, identity)
     }
 
     /// The number of the first table that ends at or behind `position`.

@@ -1,18 +1,46 @@
 internal import StratusBytes
 internal import StratusFiles
+internal import Synchronization
 
 /// One immutable file of a run. Layout: `Formats/Index.md`.
 ///
 /// The file is opened when it is first read. Its directory and its filter then stay in memory as
-/// far as there is room for them; data blocks go through the cache.
+/// far as there is room for them (``Run/withPinsMoved()``); data blocks go through the cache.
 final class Table: Sendable {
     let info: TableInfo
     let store: TableStore
     private let opened = LazyReference<OpenTable>()
+    /// Whether it was looked into since ``rest()``, and how often that was called without.
+    private let isUsed = Atomic(false)
+    private let rests = Atomic(0)
+    private static let restLimit = 4
 
     init(_ info: TableInfo, in store: TableStore) {
         self.info = info
         self.store = store
+    }
+
+    /// Called from time to time, so that it shows what is not looked into any more.
+    func rest() {
+        if isUsed.exchange(false, ordering: .relaxed) {
+            rests.store(0, ordering: .relaxed)
+        } else {
+            rests.add(1, ordering: .relaxed)
+        }
+    }
+
+    /// Whether its directory and its filter stay in memory; nil while it is not open.
+    private var isPinned: Bool? { opened.load().map { $0.filter != nil } }
+    /// Whether it is looked into, and there was no room for them.
+    var lacksPin: Bool { isPinned == false && rests.load(ordering: .relaxed) == 0 }
+    /// Whether they stay in memory though nobody has looked for a while.
+    var hasIdlePin: Bool {
+        isPinned == true && rests.load(ordering: .relaxed) >= Self.restLimit
+    }
+
+    @inline(__always)
+    private func noteUse() {
+        if !isUsed.load(ordering: .relaxed) { isUsed.store(true, ordering: .relaxed) }
     }
 
     func damage(_ rule: IndexDamage.Rule, at byte: Int) -> IndexError {
@@ -209,6 +237,7 @@ extension Table {
         of table: OpenTable, _ reading: Reading,
         _ body: (BlockLayout, Span<UInt8>) throws(BlockLayout.Fault) -> Result
     ) throws(IndexError) -> Result {
+        noteUse()
         guard let directory = table.directory else {
             return try withBlock(directoryRange, reading, preferred: true, body)
         }
@@ -236,6 +265,7 @@ extension Table {
     func mayHold(
         _ hash: UInt64, in table: OpenTable, _ reading: Reading
     ) throws(IndexError) -> Bool {
+        noteUse()
         let cell = KeyFilter.cell(hash, of: info.footer.filterCells)
         if let filter = table.filter {
             return KeyFilter.mayHold(
