@@ -68,12 +68,16 @@ extension OrderedIndex {
         return forget(output.inputs)
     }
 
-    /// Where tables that are looked into lack room in memory, those that have not been for a while make
-    /// some.
+    /// Where a table that is looked into lacks room in memory, those that have not been for a while
+    /// make some, if that is enough for it.
     private mutating func movePins() {
+        guard let cache = store?.cache else { return }
         let tables = runs.flatMap(\.tables)
         for table in tables { table.rest() }
-        if tables.contains(where: \.lacksPin) { runs = runs.map { $0.withPinsMoved() } }
+        let room = tables.reduce(cache.pinRoom) { $0 + ($1.hasIdlePin ? $1.pinSize : 0) }
+        if tables.contains(where: { $0.lacksPin && $0.pinSize <= room }) {
+            runs = runs.map { $0.withPinsMoved() }
+        }
     }
 
     private func forget(_ runs: [Run]) -> [String] {

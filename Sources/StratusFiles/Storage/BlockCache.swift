@@ -65,6 +65,9 @@ package final class BlockCache: Sendable {
 
     package func unpin(_ count: Int) { pinned.subtract(count, ordering: .relaxed) }
 
+    /// How many more bytes callers may keep now.
+    package var pinRoom: Int { pinLimit - pinned.load(ordering: .relaxed) }
+
     /// Keeps a block unless it is too large. With `onlyRepeated`, one that would drive out others is
     /// kept only where it comes twice within a short time: what is read once is not worth it.
     package func insert(

@@ -29,7 +29,9 @@ final class Table: Sendable {
         }
     }
 
-    /// Whether its directory and its filter stay in memory; nil while it is not open.
+    /// What its directory and its filter take in memory.
+    var pinSize: Int { directoryRange.count + filterPart.count }
+    /// Whether both stay there; nil while it is not open.
     private var isPinned: Bool? { opened.load().map { $0.filter != nil } }
     /// Whether it is looked into, and there was no room for them.
     var lacksPin: Bool { isPinned == false && rests.load(ordering: .relaxed) == 0 }
