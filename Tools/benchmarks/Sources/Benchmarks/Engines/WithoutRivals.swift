@@ -22,3 +22,10 @@ enum IndexRival {
         at path: String, _ declaration: IndexCost.Declaration
     ) throws -> (any IndexCost.Side)? { nil }
 }
+
+/// No stores that are asked beside ours.
+enum QueryRivals {
+    static func sides(
+        at path: String, _ count: Int
+    ) throws -> [(name: String, side: any QueryCost.Side)] { [] }
+}

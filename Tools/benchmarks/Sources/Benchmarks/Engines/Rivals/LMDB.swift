@@ -1,7 +1,7 @@
 import CLMDB
 import Synchronization
 
-/// An LMDB environment with two tables.
+/// An LMDB environment with three tables.
 ///
 /// Safe: LMDB itself lets one transaction write at a time and any number read; a reader here
 /// belongs to one task, and no transaction to a thread (`MDB_NOTLS`).
@@ -9,18 +9,20 @@ final class LMDBEnvironment: @unchecked Sendable {
     private var handle: OpaquePointer?
     private(set) var records: MDB_dbi = 0
     private(set) var feed: MDB_dbi = 0
+    private(set) var indexes: MDB_dbi = 0
     /// Counts the engine and each reader: LMDB must not be closed under a transaction.
     private let users = Mutex(1)
 
     init(at path: String, _ purpose: Purpose) throws {
         try check(mdb_env_create(&handle))
-        try check(mdb_env_set_maxdbs(handle, 2))
+        try check(mdb_env_set_maxdbs(handle, 3))
         try check(mdb_env_set_mapsize(handle, 64 << 30))
         let unsynced = purpose == .killed ? MDB_NOSYNC : 0
         try check(mdb_env_open(handle, path, UInt32(MDB_NOTLS | unsynced), 0o600))
         try write { transaction in
             try check(mdb_dbi_open(transaction, "records", UInt32(MDB_CREATE), &records))
             try check(mdb_dbi_open(transaction, "feed", UInt32(MDB_CREATE), &feed))
+            try check(mdb_dbi_open(transaction, "indexes", UInt32(MDB_CREATE), &indexes))
         }
     }
 
